@@ -1,0 +1,3 @@
+export { b } from './circle-b.ts';
+
+export const a = 'a';

@@ -1,0 +1,3 @@
+export { a } from './circle-a.ts';
+
+export const b = 'b';

@@ -1,0 +1,1 @@
+export { parse } from '../ports/parses-yaml.ts';
