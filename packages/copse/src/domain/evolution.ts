@@ -1,0 +1,16 @@
+/** What every `evolve…` function relies on: a record begins once and, until it ends, is there. */
+
+interface Happened {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** A second beginning would quietly replace what is there, tokens included. */
+export function mustBeNew(record: object | undefined, event: Happened): void {
+  if (record !== undefined) throw new Error(`${event.type} happened to ${event.id}, which already exists`);
+}
+
+export function existing<T extends object>(record: T | undefined, event: Happened): T {
+  if (record === undefined) throw new Error(`${event.type} happened to ${event.id}, which does not exist`);
+  return record;
+}

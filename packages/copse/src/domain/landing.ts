@@ -1,0 +1,199 @@
+/**
+ * A landing: one finished branch on its way to the target branch.
+ *
+ *   queued → merging → checking → landed
+ *
+ * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves
+ * while queued keeps its place with a new head, and nothing learned about the old head applies to it.
+ *
+ * Before the target moves, the intent {oldTip, newTip} is journalled. From then on the landing can no longer be
+ * withdrawn: whoever looks next finishes it, or, having read that the target did not move to `newTip`, requeues it.
+ */
+
+import { type Decision, type Refused, decided, refused, unreachable } from './decision.ts';
+import { existing, mustBeNew } from './evolution.ts';
+import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
+
+interface Intent {
+  readonly oldTip: CommitId;
+  readonly newTip: CommitId;
+}
+
+type LandingState =
+  | { readonly status: 'queued'; readonly since: Timestamp }
+  | { readonly status: 'merging'; readonly since: Timestamp; readonly intent: Intent | null }
+  | {
+      readonly status: 'checking';
+      readonly since: Timestamp;
+      readonly candidate: CommitId;
+      readonly intent: Intent | null;
+    }
+  | { readonly status: 'landed'; readonly since: Timestamp; readonly commit: CommitId }
+  | {
+      readonly status: 'conflicted';
+      readonly since: Timestamp;
+      readonly files: readonly string[];
+      readonly with: readonly TaskId[];
+    }
+  | { readonly status: 'rejected'; readonly since: Timestamp; readonly reason: string }
+  | { readonly status: 'withdrawn'; readonly since: Timestamp; readonly reason: string };
+
+export type LandingStatus = LandingState['status'];
+
+export interface Landing {
+  readonly id: LandingId;
+  readonly task: TaskId;
+  readonly target: BranchName;
+  readonly attempt: AttemptId | null;
+  readonly head: CommitId;
+  readonly queuedAt: Timestamp;
+  readonly state: LandingState;
+}
+
+export const landingTransitions = {
+  merge: { queued: ['merging'] },
+  check: { merging: ['checking'], checking: ['checking'] },
+  journal: { merging: ['merging'], checking: ['checking'] },
+  land: { merging: ['landed'], checking: ['landed'] },
+  requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
+  conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
+  reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
+  withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
+} as const satisfies Readonly<
+  Record<string, Partial<Readonly<Record<LandingStatus, readonly LandingStatus[]>>>>
+>;
+
+export type LandingAction = keyof typeof landingTransitions;
+
+interface Of<T extends string> {
+  readonly type: T;
+  readonly id: LandingId;
+  readonly at: Timestamp;
+}
+
+export type LandingEvent =
+  | (Of<'landing.queued'> & Pick<Landing, 'task' | 'target' | 'attempt' | 'head'>)
+  | Of<'landing.merging'>
+  | (Of<'landing.checking'> & { readonly candidate: CommitId })
+  | (Of<'landing.journalled'> & { readonly intent: Intent })
+  | (Of<'landing.landed'> & { readonly commit: CommitId })
+  | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
+  | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
+  | (Of<'landing.rejected'> & { readonly reason: string })
+  | (Of<'landing.withdrawn'> & { readonly reason: string });
+
+export type LandingRequest =
+  | { readonly action: 'merge' }
+  | { readonly action: 'check'; readonly candidate: CommitId }
+  | { readonly action: 'journal'; readonly intent: Intent }
+  | { readonly action: 'land'; readonly commit: CommitId }
+  | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
+  | { readonly action: 'conflict'; readonly files: readonly string[]; readonly with: readonly TaskId[] }
+  | { readonly action: 'reject'; readonly reason: string }
+  | { readonly action: 'withdraw'; readonly reason: string };
+
+export function decideLanding(
+  landing: Landing,
+  request: LandingRequest,
+  at: Timestamp,
+): Decision<LandingEvent> {
+  const refusal = refuseUnlessPossible(landing, request);
+  if (refusal) return refusal;
+  const of = { id: landing.id, at };
+  switch (request.action) {
+    case 'merge':
+      return decided({ type: 'landing.merging', ...of });
+    case 'check':
+      return decided({ type: 'landing.checking', ...of, candidate: request.candidate });
+    case 'journal':
+      return decided({ type: 'landing.journalled', ...of, intent: request.intent });
+    case 'land':
+      return decided({ type: 'landing.landed', ...of, commit: request.commit });
+    case 'requeue':
+      return decided({ type: 'landing.requeued', ...of, head: request.head, reason: request.reason });
+    case 'conflict':
+      return decided({ type: 'landing.conflicted', ...of, files: request.files, with: request.with });
+    case 'reject':
+      return decided({ type: 'landing.rejected', ...of, reason: request.reason });
+    case 'withdraw':
+      return decided({ type: 'landing.withdrawn', ...of, reason: request.reason });
+    default:
+      return unreachable(request);
+  }
+}
+
+/** Journalled: the target may already have moved. */
+export function isCommitted(landing: Landing): boolean {
+  return 'intent' in landing.state && landing.state.intent !== null;
+}
+
+export function evolveLanding(landing: Landing | undefined, event: LandingEvent): Landing {
+  if (event.type === 'landing.queued') {
+    mustBeNew(landing, event);
+    const { id, task, target, attempt, head, at } = event;
+    return { id, task, target, attempt, head, queuedAt: at, state: { status: 'queued', since: at } };
+  }
+  if (event.type === 'landing.requeued') {
+    return { ...existing(landing, event), head: event.head, state: { status: 'queued', since: event.at } };
+  }
+  const before = existing(landing, event);
+  return { ...before, state: nextState(before, event) };
+}
+
+function nextState(
+  landing: Landing,
+  event: Exclude<LandingEvent, { type: 'landing.queued' | 'landing.requeued' }>,
+): LandingState {
+  const since = event.at;
+  switch (event.type) {
+    case 'landing.merging':
+      return { status: 'merging', since, intent: null };
+    case 'landing.checking':
+      return { status: 'checking', since, candidate: event.candidate, intent: null };
+    case 'landing.journalled': {
+      const { state } = landing;
+      if (state.status !== 'merging' && state.status !== 'checking') {
+        throw new Error(`${landing.id} was journalled while ${state.status}`);
+      }
+      return { ...state, intent: event.intent };
+    }
+    case 'landing.landed':
+      return { status: 'landed', since, commit: event.commit };
+    case 'landing.conflicted':
+      return { status: 'conflicted', since, files: event.files, with: event.with };
+    case 'landing.rejected':
+      return { status: 'rejected', since, reason: event.reason };
+    case 'landing.withdrawn':
+      return { status: 'withdrawn', since, reason: event.reason };
+    default:
+      return unreachable(event);
+  }
+}
+
+function refuseUnlessPossible(landing: Landing, { action }: LandingRequest): Refused | undefined {
+  const { status } = landing.state;
+  const from: Partial<Record<LandingStatus, readonly LandingStatus[]>> = landingTransitions[action];
+  if (from[status] === undefined) {
+    return refused(
+      'wrong_status',
+      `The landing of ${landing.task} is ${status} and cannot ${action}.`,
+      `copse show ${landing.task}`,
+    );
+  }
+  const stillOpen = action === 'land' || action === 'requeue';
+  if (isCommitted(landing) && !stillOpen) {
+    return refused(
+      'already_landing',
+      `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,
+      'copse queue',
+    );
+  }
+  if (action === 'land' && !isCommitted(landing)) {
+    return refused(
+      'wrong_status',
+      `The landing of ${landing.task} has no journalled intent, so ${landing.target} cannot have moved for it.`,
+      'copse queue',
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,187 @@
+/**
+ * Small automata that read paths, and the test whether two of them can read the same one. What an area means is decided
+ * where areas are parsed; here is only how two meanings are compared.
+ */
+
+/** Inclusive ranges of code points, none of which holds a slash or NUL. */
+type CharacterSet = readonly (readonly [from: number, to: number])[];
+
+export type Piece =
+  | { readonly kind: 'character'; readonly set: CharacterSet }
+  | { readonly kind: 'separator' }
+  | { readonly kind: 'run' }
+  | { readonly kind: 'anything' }
+  | { readonly kind: 'choice'; readonly alternatives: readonly (readonly Piece[])[] };
+
+const SLASH = 0x2f;
+const LAST_CODE_POINT = 0x10ffff;
+export const ANY_CHARACTER: CharacterSet = [
+  [1, SLASH - 1],
+  [SLASH + 1, LAST_CODE_POINT],
+];
+
+type State =
+  | { readonly kind: 'end' }
+  | { readonly kind: 'character'; readonly set: CharacterSet; readonly next: number }
+  | { readonly kind: 'separator' | 'run' | 'anything'; readonly next: number }
+  | { readonly kind: 'fork'; readonly next: readonly number[] };
+
+export interface Automaton {
+  readonly states: readonly State[];
+  readonly start: number;
+}
+
+/** Reads what the pieces say and, where the last name is plain, everything below it. */
+export function toAreaAutomaton(pieces: readonly Piece[]): Automaton {
+  if (lastNameKind(pieces) === 'wild') return toAutomaton(pieces);
+  const states: State[] = [{ kind: 'end' }];
+  const end = 0;
+  const below = append(states, [{ kind: 'separator' }, { kind: 'anything' }], end);
+  const pathOrBelow = states.push({ kind: 'fork', next: [end, below] }) - 1;
+  return { states, start: append(states, pieces, pathOrBelow) };
+}
+
+/** Reads exactly what the pieces say. */
+export function toAutomaton(pieces: readonly Piece[]): Automaton {
+  const states: State[] = [{ kind: 'end' }];
+  return { states, start: append(states, pieces, 0) };
+}
+
+/** Adds states that read `pieces` and go on at `next`; returns where to begin. */
+function append(states: State[], pieces: readonly Piece[], next: number): number {
+  return pieces.reduceRight((after, piece) => {
+    const state: State =
+      piece.kind === 'choice'
+        ? { kind: 'fork', next: piece.alternatives.map((alternative) => append(states, alternative, after)) }
+        : { ...piece, next: after };
+    return states.push(state) - 1;
+  }, next);
+}
+
+/**
+ * What is known of the last name, read from the end: `wild` when every way through it meets `*` or `?`, `whole` when
+ * some way reaches its beginning without, `open` when some way reaches the beginning of `pieces` first.
+ */
+function lastNameKind(pieces: readonly Piece[]): 'wild' | 'whole' | 'open' {
+  for (const piece of pieces.toReversed()) {
+    if (piece.kind === 'separator') return 'whole';
+    if (piece.kind === 'run' || piece.kind === 'anything') return 'wild';
+    if (piece.kind === 'character' && piece.set === ANY_CHARACTER) return 'wild';
+    if (piece.kind === 'choice') {
+      const kinds = new Set(piece.alternatives.map(lastNameKind));
+      if (kinds.has('whole')) return 'whole';
+      if (!kinds.has('open')) return 'wild';
+    }
+  }
+  return 'open';
+}
+
+/**
+ * Where the shared path stands. A separator in a pattern may be passed without a `/` in the path at the beginning of a
+ * name, which lets a `**` with a slash after it stand for no folder at all; but not by a side that already used a `*`
+ * for nothing in this name, because a name is never empty.
+ */
+const INSIDE_NAME = 0;
+const AT_NAME = 1;
+const LEFT_SPENT = 1;
+const RIGHT_SPENT = 2;
+const POSITIONS = AT_NAME + LEFT_SPENT + RIGHT_SPENT + 1;
+
+/** Whether some well-formed path, one without empty names, is read to its end by both. */
+export function shareAPath(left: Automaton, right: Automaton): boolean {
+  const width = right.states.length;
+  const seen = new Uint8Array(left.states.length * width * POSITIONS);
+  const open: number[] = [];
+  const visit = (l: number, r: number, position: number): void => {
+    const key = (l * width + r) * POSITIONS + position;
+    if (seen[key] === 1) return;
+    seen[key] = 1;
+    open.push(key);
+  };
+
+  visit(left.start, right.start, AT_NAME);
+  for (let key = open.pop(); key !== undefined; key = open.pop()) {
+    const position = key % POSITIONS;
+    const pair = (key - position) / POSITIONS;
+    const r = pair % width;
+    const l = (pair - r) / width;
+    const leftState = requireState(left, l);
+    const rightState = requireState(right, r);
+
+    if (leftState.kind === 'end' && rightState.kind === 'end' && position === INSIDE_NAME) return true;
+    passWithoutReading(leftState, position, LEFT_SPENT, (next, then) => visit(next, r, then));
+    passWithoutReading(rightState, position, RIGHT_SPENT, (next, then) => visit(l, next, then));
+
+    if (bothReadOneCharacter(leftState, rightState))
+      visit(afterReading(leftState, l), afterReading(rightState, r), INSIDE_NAME);
+    if (position === INSIDE_NAME && readsSlash(leftState) && readsSlash(rightState)) {
+      visit(afterReading(leftState, l), afterReading(rightState, r), AT_NAME);
+    }
+  }
+  return false;
+}
+
+function passWithoutReading(
+  state: State,
+  position: number,
+  spent: typeof LEFT_SPENT | typeof RIGHT_SPENT,
+  pass: (next: number, position: number) => void,
+): void {
+  const isAtName = position >= AT_NAME;
+  const isSpent = isAtName && ((position - AT_NAME) & spent) !== 0;
+  if (state.kind === 'fork') for (const next of state.next) pass(next, position);
+  else if (state.kind === 'anything') pass(state.next, position);
+  else if (state.kind === 'run') pass(state.next, isAtName && !isSpent ? position + spent : position);
+  else if (state.kind === 'separator' && isAtName && !isSpent) pass(state.next, position);
+}
+
+function bothReadOneCharacter(a: State, b: State): boolean {
+  const left = charactersRead(a);
+  const right = charactersRead(b);
+  return left.some(([from, to]) => right.some(([low, high]) => from <= high && low <= to));
+}
+
+function charactersRead(state: State): CharacterSet {
+  if (state.kind === 'character') return state.set;
+  return state.kind === 'run' || state.kind === 'anything' ? ANY_CHARACTER : [];
+}
+
+function readsSlash(state: State): boolean {
+  return state.kind === 'separator' || state.kind === 'anything';
+}
+
+/** Runs stay where they are: they may read more. */
+function afterReading(state: State, at: number): number {
+  return state.kind === 'character' || state.kind === 'separator' ? state.next : at;
+}
+
+function requireState(automaton: Automaton, at: number): State {
+  const state = automaton.states[at];
+  if (state === undefined) throw new Error(`An area has no state ${at}`);
+  return state;
+}
+
+export function literalPiece(character: string): Piece {
+  if (character === '/') return { kind: 'separator' };
+  const code = character.codePointAt(0) ?? 0;
+  return { kind: 'character', set: [[code, code]] };
+}
+
+export function complement(ranges: readonly (readonly [number, number])[]): CharacterSet {
+  let rest: CharacterSet = ANY_CHARACTER;
+  for (const [from, to] of ranges) {
+    // A range written backwards, as in the folder `[user-id]`, is empty.
+    if (from <= to)
+      rest = intersection(rest, [
+        [0, from - 1],
+        [to + 1, LAST_CODE_POINT],
+      ]);
+  }
+  return rest;
+}
+
+export function intersection(a: CharacterSet, b: CharacterSet): CharacterSet {
+  return a
+    .flatMap(([from, to]) => b.map(([low, high]) => [Math.max(from, low), Math.min(to, high)] as const))
+    .filter(([from, to]) => from <= to);
+}

@@ -1,0 +1,168 @@
+/**
+ * Every limit and default of the product, in one place.
+ *
+ * `copse.yml` may override what its schema exposes; code takes a `Policy` as an argument and never repeats a
+ * number from here. Durations are milliseconds and end in `Ms`; shares are between 0 and 1 and end in `Share`.
+ */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const GIGABYTE = 1024 ** 3;
+
+export const defaultPolicy = {
+  /** The right of one session to one task. */
+  lease: {
+    durationMs: 30 * SECOND,
+    renewEveryMs: 5 * SECOND,
+  },
+
+  orchestration: {
+    maxAgents: 4,
+    pollIntervalMs: 5 * SECOND,
+    /** No further session starts on a node with less than this. */
+    minFreeMemoryBytes: GIGABYTE,
+    minFreeDiskBytes: 2 * GIGABYTE,
+  },
+
+  /** What happens after a crash. */
+  retry: {
+    maxRetries: 3,
+    firstBackoffMs: 10 * SECOND,
+    maxBackoffMs: 5 * MINUTE,
+    /** Automatic restarts of a session that got stuck by failing; a question to a person is never restarted. */
+    maxStuckRestarts: 0,
+  },
+
+  /** How often the same agent is asked again before a person is. */
+  handback: {
+    conflict: 2,
+    dirty: 2,
+    nothing_committed: 1,
+    commit_message: 2,
+    accept: 2,
+    checks: 2,
+  },
+
+  session: {
+    /** A session whose context is fuller than this is asked for a handoff. */
+    contextHandoffShare: 0.85,
+  },
+
+  task: {
+    priority: 3,
+    kind: 'code',
+  },
+
+  naming: {
+    taskIdPrefix: 'cp-',
+    taskIdLength: 4,
+    /** Random draws at one length before ids grow by a character. */
+    taskIdDrawsPerLength: 8,
+    /** Random characters in the id of every record that is not a task. */
+    recordIdLength: 12,
+    slugLength: 30,
+    /** Stands in for a title that has no letter or digit a branch could show. */
+    emptySlug: 'work',
+    branchPattern: '{task}/{slug}',
+    scheduledBranchPattern: 'agent/{agent}/{schedule}/{date}',
+    jobBranchPattern: 'agent/{agent}/job-{jobId}',
+    worktreeDir: '.worktrees',
+    shortIdLength: 8,
+  },
+
+  text: {
+    titleLength: 200,
+    nameLength: 100,
+    listLength: 100,
+    /** Comparing two areas costs the product of their lengths. */
+    areaLength: 300,
+    bodyLength: 8 * 1024 * 1024,
+  },
+
+  agent: {
+    promptBy: 'file',
+    terminal: 'headless',
+    permissions: 'accept_edits',
+    sandbox: 'none',
+    autoClone: false,
+    dockerEnabled: false,
+  },
+
+  workspace: {
+    strategy: 'git_worktree',
+    fetchBeforeSetup: true,
+    pushOnSuccess: false,
+    createPr: false,
+    cleanupOnFailure: false,
+    /** Setup and teardown commands, each. */
+    commandTimeoutMs: 10 * MINUTE,
+    /** `auto` sizes the warm pool by use and leaves it off in small repositories. */
+    pool: 'auto',
+  },
+
+  landing: {
+    policy: 'auto',
+    method: 'rebase',
+    onConflict: 'handback',
+    onPushFailure: 'retry',
+    push: false,
+    everyCommitGreen: false,
+    checkSlots: 2,
+    checkTimeoutMs: 30 * MINUTE,
+  },
+
+  finish: {
+    onDirty: 'handback',
+    commitConvention: 'warn',
+    commitMessage: 'agent: {summary}',
+  },
+
+  maintenance: {
+    sweepEveryMs: 6 * HOUR,
+    finishedWorktreeAgeMs: 7 * DAY,
+    abandonedWorktreeAgeMs: HOUR,
+    sessionCleanupEveryMs: HOUR,
+    worktreeCleanup: true,
+    sessionCleanup: true,
+    cleanupOnStartup: true,
+    pruneUnmergedBranches: false,
+  },
+
+  notifications: {
+    desktop: true,
+    bell: true,
+    events: ['permission', 'idle', 'stuck', 'needs_attention', 'failed', 'landed'],
+  },
+
+  sources: {
+    /** Only issues that carry this label become tasks, so that strangers cannot hand out work. */
+    label: 'copse',
+    statusComments: true,
+  },
+
+  board: {
+    /** How long a reader waits for a file that somebody else is creating, recovering or closing. */
+    busyTimeoutMs: 10 * SECOND,
+    /** How long a write may wait in all before a person hears of it. */
+    writePatienceMs: 60 * SECOND,
+    /** A follower that heard nothing looks anyway. */
+    followPollMs: 5 * SECOND,
+  },
+
+  list: {
+    /** Finished tasks shown by `copse list` unless `--all` is given. */
+    recentlyFinished: 50,
+  },
+} as const;
+
+type Widened<T> = T extends number
+  ? number
+  : T extends string
+    ? T
+    : { readonly [K in keyof T]: Widened<T[K]> };
+
+/** Numbers may differ from the defaults, except that a priority stays one of the five. */
+export type Policy = Omit<Widened<typeof defaultPolicy>, 'task'> & Pick<typeof defaultPolicy, 'task'>;

@@ -1,0 +1,215 @@
+/**
+ * How work on a task ends: finished, stuck, crashed, parked, handed back, landed or given up.
+ *
+ * What a session says carries its fencing token, and so does a crash that somebody saw: an older token changes
+ * nothing. What the queue says names the landing it is about, for the same reason.
+ */
+
+import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
+import { type Decision, type Refused, decided, refused } from './decision.ts';
+import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from './ids.ts';
+import { type Landing, type LandingEvent, decideLanding } from './landing.ts';
+import type { Policy } from './policy.ts';
+import {
+  type AttentionCause,
+  type DoneHow,
+  type HandbackReason,
+  type Task,
+  refuseUnlessAllowed,
+  suggestCommands,
+  wrongStatus,
+} from './task.ts';
+import type { TaskEvent } from './task-events.ts';
+
+type Outcome = Decision<TaskEvent | LandingEvent>;
+
+/** A branch that is to land: its place in the queue and what exactly is to land. */
+export interface NewLanding {
+  readonly landing: LandingId;
+  readonly target: BranchName;
+  readonly attempt: AttemptId | null;
+  readonly head: CommitId;
+}
+
+export type Finish =
+  | { readonly to: 'review'; readonly head: CommitId; readonly pullRequest: string | null }
+  | ({ readonly to: 'landing' } & NewLanding)
+  | { readonly to: 'done'; readonly how: DoneHow; readonly commit: CommitId | null };
+
+export function decideFinish(task: Task, token: FencingToken, finish: Finish, at: Timestamp): Outcome {
+  const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'finish');
+  if (refusal) return refusal;
+  const of = { id: task.id, at };
+  if (finish.to === 'landing') return queued(task, finish, at);
+  if (finish.to === 'review') {
+    return decided({
+      type: 'task.sent_to_review',
+      ...of,
+      head: finish.head,
+      pullRequest: finish.pullRequest,
+    });
+  }
+  return decided({ type: 'task.done', ...of, how: finish.how, commit: finish.commit });
+}
+
+export function decideStuck(
+  task: Task,
+  token: FencingToken,
+  reason: string,
+  at: Timestamp,
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'stuck');
+  if (refusal) return refusal;
+  if (reason.trim() === '') {
+    return refused(
+      'invalid',
+      `${task.id} cannot be stuck without a reason: say what only a person can decide.`,
+      'copse stuck --reason "…"',
+    );
+  }
+  return decided({ type: 'task.stuck', id: task.id, at, reason });
+}
+
+/** The token is the one that was seen to be dead: a crash seen late must not end its successor. */
+export function decideCrash(
+  task: Task,
+  token: FencingToken,
+  reason: string,
+  at: Timestamp,
+  policy: Policy['retry'],
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'crash');
+  if (refusal) return refusal;
+  const retries = task.retries + 1;
+  const until = (at + backoffMs(retries, policy)) as Timestamp;
+  const delay = retries < policy.maxRetries ? ({ until, because: 'crash' } as const) : null;
+  return decided({ type: 'task.crashed', id: task.id, at, reason, retries, delay });
+}
+
+export function backoffMs(retries: number, policy: Policy['retry']): number {
+  return Math.min(policy.maxBackoffMs, policy.firstBackoffMs * 2 ** (retries - 1));
+}
+
+/** A provider's rate limit: the work waits, and no retry is used up. */
+export function decidePark(
+  task: Task,
+  token: FencingToken,
+  until: Timestamp,
+  at: Timestamp,
+): Decision<TaskEvent> {
+  return (
+    refuseUnlessHeld(task, token) ??
+    refuseUnlessAllowed(task, 'park') ??
+    decided({ type: 'task.parked', id: task.id, at, until })
+  );
+}
+
+export type Handback =
+  | { readonly from: 'gate'; readonly token: FencingToken }
+  | { readonly from: 'queue'; readonly landing: Landing; readonly claimant: Claimant };
+
+export interface HandbackCause {
+  readonly because: HandbackReason;
+  readonly reason: string;
+  readonly files?: readonly string[];
+  readonly with?: readonly TaskId[];
+}
+
+/** Asks the same agent again, or, when it was asked often enough, a person. */
+export function decideHandback(
+  task: Task,
+  handback: Handback,
+  cause: HandbackCause,
+  at: Timestamp,
+  policy: Pick<Policy, 'handback' | 'lease'>,
+): Outcome {
+  const refusal =
+    (handback.from === 'gate' ? refuseUnlessHeld(task, handback.token) : undefined) ??
+    refuseUnlessAllowed(task, 'handback') ??
+    (handback.from === 'queue' ? refuseUnlessIn(task, handback.landing) : undefined);
+  if (refusal) return refusal;
+
+  const used = task.handbacks[cause.because] ?? 0;
+  const { because, reason } = cause;
+  const of = { id: task.id, at, because, reason };
+  const outOfHandbacks = used >= policy.handback[because];
+  if (handback.from === 'gate') {
+    return outOfHandbacks
+      ? decided({ type: 'task.needs_attention', ...of })
+      : decided({ type: 'task.handed_back', ...of, grant: null });
+  }
+  const ended = endLanding(handback.landing, cause, at);
+  if (!ended.decided) return ended;
+  if (outOfHandbacks)
+    return decided<TaskEvent | LandingEvent>({ type: 'task.needs_attention', ...of }, ...ended.events);
+  const given = grant(task, handback.claimant, at, policy.lease);
+  return decided<TaskEvent | LandingEvent>(
+    { type: 'task.handed_back', ...of, grant: given },
+    ...ended.events,
+  );
+}
+
+export function decideGiveUp(
+  task: Task,
+  held: { readonly token: FencingToken } | { readonly landing: Landing },
+  cause: { readonly because: AttentionCause; readonly reason: string },
+  at: Timestamp,
+): Outcome {
+  const refusal =
+    ('token' in held ? refuseUnlessHeld(task, held.token) : undefined) ??
+    refuseUnlessAllowed(task, 'give_up') ??
+    ('landing' in held ? refuseUnlessIn(task, held.landing) : undefined);
+  if (refusal) return refusal;
+  const event = { type: 'task.needs_attention', id: task.id, at, ...cause } as const;
+  if ('token' in held) return decided(event);
+  const ended = endLanding(held.landing, cause, at);
+  return ended.decided ? decided<TaskEvent | LandingEvent>(event, ...ended.events) : ended;
+}
+
+export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+  return refuseUnlessAllowed(task, 'merge') ?? queued(task, landing, at);
+}
+
+export type Landed =
+  | { readonly how: 'landed'; readonly landing: Landing; readonly commit: CommitId }
+  | { readonly how: 'pull_request'; readonly commit: CommitId };
+
+export function decideLand(task: Task, landed: Landed, at: Timestamp): Outcome {
+  const refusal = refuseUnlessAllowed(task, 'land');
+  if (refusal) return refusal;
+  const done = { type: 'task.done', id: task.id, at, how: landed.how, commit: landed.commit } as const;
+  if (landed.how === 'pull_request') {
+    return task.state.status === 'in_review' ? decided(done) : wrongStatus(task, 'land by pull request');
+  }
+  const mismatch = refuseUnlessIn(task, landed.landing);
+  if (mismatch) return mismatch;
+  const ended = decideLanding(landed.landing, { action: 'land', commit: landed.commit }, at);
+  return ended.decided ? decided<TaskEvent | LandingEvent>(done, ...ended.events) : ended;
+}
+
+function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+  const { target, attempt, head } = landing;
+  return decided(
+    { type: 'task.queued', id: task.id, at, landing: landing.landing },
+    { type: 'landing.queued', id: landing.landing, at, task: task.id, target, attempt, head },
+  );
+}
+
+function refuseUnlessIn(task: Task, landing: Landing): Refused | undefined {
+  if (task.state.status === 'landing' && task.state.landing === landing.id) return undefined;
+  return refused(
+    'wrong_status',
+    `${task.id} is ${task.state.status} and not in the queue as ${landing.id}.`,
+    ...suggestCommands(task),
+  );
+}
+
+function endLanding(
+  landing: Landing,
+  cause: { because: AttentionCause; reason: string; files?: readonly string[]; with?: readonly TaskId[] },
+  at: Timestamp,
+): Decision<LandingEvent> {
+  return cause.because === 'conflict'
+    ? decideLanding(landing, { action: 'conflict', files: cause.files ?? [], with: cause.with ?? [] }, at)
+    : decideLanding(landing, { action: 'reject', reason: cause.reason }, at);
+}

@@ -1,0 +1,302 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { Decision } from '../../packages/copse/src/domain/decision.ts';
+import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import type {
+  AttemptId,
+  BranchName,
+  CommitId,
+  LandingId,
+  TaskId,
+} from '../../packages/copse/src/domain/ids.ts';
+import {
+  type Landing,
+  type LandingAction,
+  type LandingEvent,
+  type LandingRequest,
+  decideLanding,
+  evolveLanding,
+  isCommitted,
+  landingTransitions,
+} from '../../packages/copse/src/domain/landing.ts';
+
+const at = timestamp(1_000);
+const later = timestamp(2_000);
+const commit = (digit: string) => brand<CommitId>(digit.repeat(40));
+const [head, newHead, candidate, oldTip, newTip] = ['1', '2', 'c', 'a', 'b'].map(commit) as [
+  ...[CommitId, CommitId, CommitId, CommitId, CommitId],
+];
+const intent = { oldTip, newTip };
+
+const queuedEvent: LandingEvent & { type: 'landing.queued' } = {
+  type: 'landing.queued',
+  id: brand<LandingId>('la-1'),
+  at,
+  task: brand<TaskId>('cp-0001'),
+  target: brand<BranchName>('main'),
+  attempt: brand<AttemptId>('at-1'),
+  head,
+};
+
+const requests: Readonly<Record<LandingAction, LandingRequest>> = {
+  merge: { action: 'merge' },
+  check: { action: 'check', candidate },
+  journal: { action: 'journal', intent },
+  land: { action: 'land', commit: newTip },
+  requeue: { action: 'requeue', head: newHead, reason: 'the branch moved' },
+  conflict: { action: 'conflict', files: ['src/a.ts'], with: [brand<TaskId>('cp-0002')] },
+  reject: { action: 'reject', reason: 'npm test failed' },
+  withdraw: { action: 'withdraw', reason: 'cancelled' },
+};
+
+const { merge, check, journal, land, requeue, conflict, reject, withdraw } = requests;
+
+/** The shortest way to every place a landing can be in; * is for one whose intent is journalled. */
+const wayTo = {
+  queued: [],
+  merging: [merge],
+  'merging*': [merge, journal],
+  checking: [merge, check],
+  'checking*': [merge, check, journal],
+  landed: [merge, journal, land],
+  conflicted: [conflict],
+  rejected: [merge, reject],
+  withdrawn: [withdraw],
+} as const satisfies Readonly<Record<string, readonly LandingRequest[]>>;
+
+type Place = keyof typeof wayTo;
+
+/** Where each action leads from each place: wrong is for `wrong_status`, late for `already_landing`. */
+const table = `
+            queued      merging     merging*  checking    checking*  landed  conflicted  rejected  withdrawn
+  merge     merging     wrong       wrong     wrong       wrong      wrong   wrong       wrong     wrong
+  check     wrong       checking    late      checking    late       wrong   wrong       wrong     wrong
+  journal   wrong       merging*    late      checking*   late       wrong   wrong       wrong     wrong
+  land      wrong       wrong       landed    wrong       landed     wrong   wrong       wrong     wrong
+  requeue   queued      queued      queued    queued      queued     wrong   wrong       wrong     wrong
+  conflict  conflicted  conflicted  late      conflicted  late       wrong   wrong       wrong     wrong
+  reject    rejected    rejected    late      rejected    late       wrong   wrong       wrong     wrong
+  withdraw  withdrawn   withdrawn   late      withdrawn   late       wrong   wrong       wrong     wrong
+`;
+
+const [places, ...rows] = table
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(/\s+/)) as [Place[], ...[LandingAction, ...string[]][]];
+const cells = rows.flatMap(([action, ...leads]) =>
+  places.map((place, column) => ({ action, place, leads: leads[column] ?? '' })),
+);
+const actions = rows.map(([action]) => action);
+const leadsTo = (action: LandingAction, from: Place) =>
+  cells.find((cell) => cell.action === action && cell.place === from)?.leads;
+
+function landingIn(place: Place): Landing {
+  return wayTo[place].reduce<Landing>(take, evolveLanding(undefined, queuedEvent));
+}
+
+function take(landing: Landing, request: LandingRequest): Landing {
+  const decision = decideLanding(landing, request, later);
+  if (!decision.decided) throw new Error(decision.refusal.reason);
+  return decision.events.reduce<Landing>(evolveLanding, landing);
+}
+
+function placeOf({ state }: Landing): Place {
+  const isJournalled = 'intent' in state && state.intent !== null;
+  return isJournalled ? `${state.status}*` : state.status;
+}
+
+describe('the landing table', () => {
+  it.each(cells)('$action while $place: $leads', ({ action, place, leads }) => {
+    const landing = landingIn(place);
+    expect(placeOf(landing)).toBe(place);
+    expect(outcomeOf(landing, decideLanding(landing, requests[action], later))).toBe(leads);
+  });
+
+  it('says of each status where its actions lead, and nothing else', () => {
+    expect(landingTransitions).toEqual({
+      merge: { queued: ['merging'] },
+      check: { merging: ['checking'], checking: ['checking'] },
+      journal: { merging: ['merging'], checking: ['checking'] },
+      land: { merging: ['landed'], checking: ['landed'] },
+      requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
+      conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
+      reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
+      withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
+    });
+    expect(Object.keys(landingTransitions)).toEqual(actions);
+  });
+});
+
+describe('a landing', () => {
+  it('starts with the head it was queued with, at the time it was queued', () => {
+    const { type: _, at: queuedAt, ...given } = queuedEvent;
+    expect(landingIn('queued')).toEqual({ ...given, queuedAt, state: { status: 'queued', since: at } });
+  });
+
+  it('knows in every state what belongs to that state, and since when', () => {
+    const since = later;
+    expect(Object.fromEntries(places.map((place) => [place, landingIn(place).state]))).toEqual({
+      queued: { status: 'queued', since: at },
+      merging: { status: 'merging', since, intent: null },
+      'merging*': { status: 'merging', since, intent },
+      checking: { status: 'checking', since, candidate, intent: null },
+      'checking*': { status: 'checking', since, candidate, intent },
+      landed: { status: 'landed', since, commit: newTip },
+      conflicted: { status: 'conflicted', since, files: ['src/a.ts'], with: ['cp-0002'] },
+      rejected: { status: 'rejected', since, reason: 'npm test failed' },
+      withdrawn: { status: 'withdrawn', since, reason: 'cancelled' },
+    });
+  });
+
+  it('that moves while queued keeps its place with the new head', () => {
+    const moved = take(landingIn('queued'), requeue);
+    expect(moved).toEqual({
+      ...landingIn('queued'),
+      head: newHead,
+      state: { status: 'queued', since: later },
+    });
+  });
+
+  it('is checked again with another candidate, and knows only the newest', () => {
+    const again = take(landingIn('checking'), { action: 'check', candidate: oldTip });
+    expect(again.state).toMatchObject({ status: 'checking', candidate: oldTip });
+  });
+});
+
+describe('a journalled intent', () => {
+  const journalled = ['merging*', 'checking*'] as const;
+
+  it('is there exactly in the states that say so', () => {
+    expect(places.filter((place) => isCommitted(landingIn(place)))).toEqual(journalled);
+  });
+
+  it.each(journalled)('while %s refuses to withdraw, conflict or reject and says why', (place) => {
+    for (const request of [withdraw, conflict, reject, check, journal]) {
+      expect(decideLanding(landingIn(place), request, later)).toEqual({
+        decided: false,
+        refusal: {
+          code: 'already_landing',
+          reason: 'cp-0001 is already landing: its move of main is journalled and will be finished.',
+          next: ['copse queue'],
+        },
+      });
+    }
+  });
+
+  it.each(['merging', 'checking'] as const)('is needed to land while %s', (place) => {
+    expect(decideLanding(landingIn(place), land, later)).toEqual({
+      decided: false,
+      refusal: {
+        code: 'wrong_status',
+        reason: 'The landing of cp-0001 has no journalled intent, so main cannot have moved for it.',
+        next: ['copse queue'],
+      },
+    });
+    expect(take(take(landingIn(place), journal), land).state).toMatchObject({ commit: newTip });
+  });
+
+  it.each(journalled)('while %s is forgotten with the old head when the landing is queued again', (place) => {
+    const again = take(landingIn(place), requeue);
+    expect(again).toMatchObject({ head: newHead, queuedAt: at });
+    expect(again.state).toEqual({ status: 'queued', since: later });
+    const merging = take(again, merge);
+    expect(isCommitted(merging)).toBe(false);
+    expect(decideLanding(merging, land, later).decided).toBe(false);
+    expect(decideLanding(merging, withdraw, later).decided).toBe(true);
+  });
+
+  it('cannot be told of a landing that was not being merged or checked', () => {
+    const event = { type: 'landing.journalled', id: queuedEvent.id, at, intent } as const;
+    for (const place of ['queued', 'landed', 'withdrawn'] as const)
+      expect(() => evolveLanding(landingIn(place), event)).toThrow(`la-1 was journalled while ${place}`);
+  });
+});
+
+describe('whatever happens to a landing', () => {
+  const anyCommit = fc.constantFrom('1', '2', 'a', 'b', 'c').map(commit);
+  const anyRequest: fc.Arbitrary<LandingRequest> = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(merge, journal, requeue) },
+    { weight: 2, arbitrary: fc.record({ action: fc.constant('check'), candidate: anyCommit }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ action: fc.constant('requeue'), head: anyCommit, reason: fc.string() }),
+    },
+    { weight: 1, arbitrary: fc.constantFrom(land, conflict, reject, withdraw) },
+  );
+  const walks = fc.array(anyRequest, { minLength: 1, maxLength: 40, size: 'max' });
+
+  function walkAlong(
+    walk: readonly LandingRequest[],
+    look: (before: Landing, after: Landing, request: LandingRequest) => void,
+  ): { readonly landing: Landing; readonly events: readonly LandingEvent[] } {
+    let landing = evolveLanding(undefined, queuedEvent);
+    const events: LandingEvent[] = [queuedEvent];
+    for (const [step, request] of walk.entries()) {
+      const before = landing;
+      const decision = decideLanding(before, request, timestamp(later + step));
+      expect(outcomeOf(before, decision)).toBe(leadsTo(request.action, placeOf(before)));
+      expect(unexplained(decision)).toEqual([]);
+      if (!decision.decided) continue;
+      landing = decision.events.reduce<Landing>(evolveLanding, before);
+      events.push(...decision.events);
+      look(before, landing, request);
+    }
+    return { landing, events };
+  }
+
+  it('leads along an arrow of the table, or is refused with a reason and a command', () => {
+    fc.assert(
+      fc.property(walks, (walk) => {
+        walkAlong(walk, (before, after, request) => {
+          const expectedHead = request.action === 'requeue' ? request.head : before.head;
+          expect(after).toEqual({ ...before, head: expectedHead, state: after.state });
+        });
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('lands at most once, and only with the intent journalled since it was last queued', () => {
+    fc.assert(
+      fc.property(walks, (walk) => {
+        const types = walkAlong(walk, () => {}).events.map(({ type }) => type);
+        const landed = types.indexOf('landing.landed');
+        if (landed === -1) return;
+        expect(landed).toBe(types.length - 1);
+        const lastQueued = Math.max(
+          types.lastIndexOf('landing.queued'),
+          types.lastIndexOf('landing.requeued'),
+        );
+        expect(types.slice(lastQueued)).toContain('landing.journalled');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('can be told again from its events, with the same result', () => {
+    fc.assert(
+      fc.property(walks, (walk) => {
+        const { landing, events } = walkAlong(walk, () => {});
+        const [first, ...others] = JSON.parse(JSON.stringify(events)) as [LandingEvent, ...LandingEvent[]];
+        expect(others.reduce<Landing>(evolveLanding, evolveLanding(undefined, first))).toEqual(landing);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function outcomeOf(landing: Landing, decision: Decision<LandingEvent>): string {
+  if (decision.decided) return placeOf(decision.events.reduce<Landing>(evolveLanding, landing));
+  return { wrong_status: 'wrong', already_landing: 'late' }[decision.refusal.code as string] ?? '';
+}
+
+/** What is missing from a refusal: a sentence that names the task, and a command. */
+function unexplained(decision: Decision<LandingEvent>): readonly string[] {
+  if (decision.decided) return [];
+  const { reason, next } = decision.refusal;
+  return [
+    ...(/cp-0001.*[^.]\.$/.test(reason) ? [] : [reason]),
+    ...next.filter((command) => !/^copse \w+/.test(command)),
+  ];
+}
