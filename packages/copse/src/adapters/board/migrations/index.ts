@@ -1,0 +1,15 @@
+/**
+ * One set of migrations for both engines. A board's version is the number of migrations it has seen. A migration
+ * that landed is never edited; the next one corrects it, and comes with sample data of the version before it
+ * (test/contract/migrations).
+ */
+
+import type { Kysely } from 'kysely';
+
+import type { ColumnTypes } from '../schema.ts';
+import * as records from './0001-records.ts';
+import * as queueAndFleet from './0002-queue-and-fleet.ts';
+
+type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+
+export const migrations: readonly Migration[] = [records.up, queueAndFleet.up];

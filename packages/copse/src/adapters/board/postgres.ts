@@ -1,0 +1,295 @@
+/**
+ * A board on PostgreSQL, for several machines.
+ *
+ * All tables are in a schema of their own (`copse`, or `?schema=` in the URL), so one database can hold boards of
+ * several repositories. Every commit notifies the schema's channel; the notification is part of the transaction.
+ */
+
+import type { Duplex } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+
+import { Kysely, PostgresDialect, WithSchemaPlugin, sql } from 'kysely';
+import pg from 'pg';
+
+import type { Policy } from '../../domain/policy.ts';
+import { BoardUnavailable, type Subscription } from '../../ports/board.ts';
+import type { Engine } from './engine.ts';
+import type { BoardTables, Queries } from './schema.ts';
+import { writeTogether } from './writes.ts';
+
+const CONNECTIONS = 4;
+const CONNECT_TIMEOUT_MS = 5_000;
+const RECONNECT_MS = 1_000;
+
+/** Rolled back so that another could go on, or two drew the same id: run again from what is true now. */
+const RUN_AGAIN = new Set(['40001', '40P01']);
+const UNIQUE_VIOLATION = '23505';
+
+const locks = { dependencies: 1, migration: 2 } as const;
+
+export async function openPostgres(url: string, policy: Policy['board']): Promise<Engine> {
+  const { connectionString, schema, location } = parseUrl(url);
+  const config = { connectionString, types: numbersForBigints, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
+  const pool = new pg.Pool({ ...config, max: CONNECTIONS, pipeline: true, application_name: 'copse' });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {});
+  const known = new Map<string, KnownStatement>();
+  pool.on('connect', (client) => {
+    // A connection that breaks while it is in use fails its query; without a listener it would also end the process.
+    client.on('error', () => {});
+    // A lock that somebody holds for this long is not coming free: better to say so than to wait for ever.
+    client.query(`set lock_timeout = ${policy.writePatienceMs}`).catch(() => {});
+    sendBriskly(client, known, location);
+  });
+  const db = new Kysely<BoardTables>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new WithSchemaPlugin(schema)],
+  });
+  const channel = `copse_${schema}`;
+  try {
+    await prepareDatabase(db, schema, location);
+  } catch (error) {
+    await db.destroy();
+    throw explained(error, location);
+  }
+  return {
+    name: 'postgres',
+    location,
+    db,
+    columnTypes: { text: sql`text collate "C"`, counter: sql`bigint`, keyed: sql`` },
+    locksRows: true,
+    hasBoard: async (on) =>
+      (await sql`select 1 from pg_tables where schemaname = ${schema} and tablename = 'board'`.execute(on))
+        .rows.length > 0,
+    prepare({ sql: text, isLast }) {
+      if (!known.has(text)) known.set(text, { name: `copse_${known.size}`, isLast: isLast ?? false });
+    },
+    mayRunAgain,
+    async lock(transaction, what) {
+      await sql`select pg_advisory_xact_lock(hashtext(${channel}), ${locks[what]})`.execute(transaction);
+    },
+    write: (transaction, statements, writes, events) =>
+      writeTogether(transaction, statements, writes, events, channel),
+    afterCommit: () => {},
+    onChange: (wake) => listen(config, channel, wake),
+    snapshot: (read) =>
+      db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read),
+    close: () => db.destroy(),
+  };
+}
+
+/**
+ * Statements that come again and again get a name, so that the server reads and plans them once. And two answers are
+ * not waited for at once, which halves the round trips of a claim: that of `begin`, and that of a transaction's last
+ * write, which holds the lock on the board's row until the commit that goes out with it. They are waited for with the
+ * answer to the statement after them, so whoever awaits that one hears of their failure.
+ *
+ * A last write that the server refuses makes it roll back at the commit. One that the driver refuses never reaches the
+ * server, which would then commit without it; so a commit first makes sure that it was sent.
+ */
+function sendBriskly(
+  client: pg.PoolClient,
+  known: ReadonlyMap<string, KnownStatement>,
+  location: string,
+): void {
+  const query = client.query.bind(client) as (
+    config: string | pg.QueryConfig,
+    values?: unknown[],
+  ) => Promise<pg.QueryResult>;
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  let held: HeldAnswer[] = [];
+  let isCorked = false;
+
+  const submit = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
+    const statement = known.get(text);
+    const answer = statement
+      ? query({ name: statement.name, text, values: values ?? [] })
+      : query(text, values);
+    return answer.catch((error: unknown) => {
+      throw explainedLoss(error, location);
+    });
+  };
+  const submitAndRelease = async (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
+    const answer = submit(text, values);
+    if (isCorked) stream.uncork();
+    isCorked = false;
+    const before = held;
+    held = [];
+    answer.catch(() => {});
+    for (const one of before) await one.answer;
+    return answer;
+  };
+  const send = async (text: string, values?: unknown[]): Promise<unknown> => {
+    if (text === 'begin' || known.get(text)?.isLast) {
+      if (!isCorked) stream.cork();
+      isCorked = true;
+      held.push(new HeldAnswer(submit(text, values)));
+      return nothingYet;
+    }
+    if (text === 'commit' && held.length > 0) {
+      await setImmediate();
+      if (held.some((one) => one.hasFailed)) return submitAndRelease('rollback');
+    }
+    return submitAndRelease(text, values);
+  };
+  Object.assign(client, { query: send });
+}
+
+class HeldAnswer {
+  readonly answer: Promise<unknown>;
+  hasFailed = false;
+
+  constructor(answer: Promise<unknown>) {
+    this.answer = answer;
+    answer.catch(() => {
+      this.hasFailed = true;
+    });
+  }
+}
+
+interface KnownStatement {
+  readonly name: string;
+  readonly isLast: boolean;
+}
+
+const nothingYet = { command: 'SELECT', rowCount: 0, rows: [] } as const;
+
+function mayRunAgain(error: unknown): boolean {
+  const state = sqlState(error) ?? '';
+  if (RUN_AGAIN.has(state)) return true;
+  // Two drew the same id, or added the same work item: the next run sees what the other one did.
+  if (state !== UNIQUE_VIOLATION || !(error instanceof pg.DatabaseError)) return false;
+  return error.constraint === 'tasks_work_item' || !!error.constraint?.endsWith('_pkey');
+}
+
+async function prepareDatabase(db: Queries, schema: string, location: string): Promise<void> {
+  const encoding = await sql<{ server_encoding: string }>`show server_encoding`.execute(db);
+  if (encoding.rows[0]?.server_encoding !== 'UTF8') {
+    throw new BoardUnavailable(
+      `The database at ${location} is not encoded in UTF-8, so not every title could be kept.`,
+      `Create one that is: createdb --encoding=UTF8 --template=template0 <name>`,
+    );
+  }
+  const found = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(db);
+  if (found.rows.length > 0) return;
+  try {
+    await sql`create schema if not exists ${sql.id(schema)}`.execute(db);
+  } catch (error) {
+    // Two that create it at once: `if not exists` does not help the later one, but the schema is there.
+    if (!['23505', '42P06'].includes(sqlState(error) ?? '')) throw error;
+  }
+}
+
+/** A connection of its own that comes back by itself; after a gap it wakes, since it may have missed something. */
+async function listen(config: pg.ClientConfig, channel: string, wake: () => void): Promise<Subscription> {
+  let stopped = false;
+  let client: pg.Client | undefined;
+  let retry: NodeJS.Timeout | undefined;
+
+  const connect = async (): Promise<void> => {
+    const next = new pg.Client({ ...config, application_name: 'copse (listening)' });
+    next.on('notification', () => wake());
+    next.on('error', () => {});
+    try {
+      await next.connect();
+      await next.query(`listen ${next.escapeIdentifier(channel)}`);
+    } catch (error) {
+      await next.end().catch(() => {});
+      throw error;
+    }
+    if (stopped) return next.end();
+    client = next;
+    next.on('end', () => reconnectSoon());
+  };
+  const reconnectSoon = (): void => {
+    if (stopped || retry) return;
+    retry = setTimeout(() => {
+      retry = undefined;
+      connect().then(wake, reconnectSoon);
+    }, RECONNECT_MS);
+  };
+
+  await connect();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(retry);
+      await client?.end();
+    },
+  };
+}
+
+/** Counts and times fit a number; strings would be a trap. */
+const numbersForBigints: pg.CustomTypesConfig = {
+  getTypeParser: (id, format) =>
+    id === pg.types.builtins.INT8
+      ? Number
+      : (pg.types.getTypeParser(id, format) as (text: string) => unknown),
+};
+
+interface ParsedUrl {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly location: string;
+}
+
+function parseUrl(text: string): ParsedUrl {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) {
+    throw new BoardUnavailable(
+      'The address of the board is not a PostgreSQL URL.',
+      'Write it as postgres://user@host:5432/database in COPSE_BOARD or in copse.yml under board.',
+    );
+  }
+  const schema = url.searchParams.get('schema') ?? 'copse';
+  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
+    throw new BoardUnavailable(
+      'The schema in the address of the board is not a plain name.',
+      'Use up to 50 small letters, digits and underscores: postgres://host/database?schema=my_repository',
+    );
+  }
+  url.searchParams.delete('schema');
+  const connectionString = url.href;
+  const location = `postgres://${url.host}${url.pathname}${schema === 'copse' ? '' : `?schema=${schema}`}`;
+  return { connectionString, schema, location };
+}
+
+function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+const LOCK_TIMEOUT = '55P03';
+
+/** A lost connection or a lock that nobody gives back is told in words, whichever query meets it. */
+function explainedLoss(error: unknown, location: string): unknown {
+  const state = sqlState(error) ?? '';
+  const message = error instanceof Error ? error.message : String(error);
+  if (state === LOCK_TIMEOUT) {
+    return new BoardUnavailable(
+      `The board at ${location} was held by somebody else for too long, so nothing was changed.`,
+      'Try again; if it stays so, look for a stopped process that is connected to it.',
+      { cause: error },
+    );
+  }
+  const isLost = /^(57P0|08)/.test(state) || /^E(CONN|PIPE|TIMEDOUT)/.test(state) || LOST.test(message);
+  if (!isLost) return error;
+  return new BoardUnavailable(
+    `The connection to the board at ${location} was lost: ${message}.`,
+    'Look whether the change was made before making it again: copse events --last 5',
+    { cause: error },
+  );
+}
+
+/** What the driver says when there is no code to go by. */
+const LOST = /connection (terminated|error)|not queryable|client was closed/i;
+
+function explained(error: unknown, location: string): unknown {
+  if (error instanceof BoardUnavailable || !(error instanceof Error)) return error;
+  // The driver's message names host and user but never the password.
+  return new BoardUnavailable(
+    `The board at ${location} cannot be reached: ${error.message === '' ? (sqlState(error) ?? error.name) : error.message}.`,
+    'Check that PostgreSQL runs there and that the address in COPSE_BOARD or copse.yml is right: copse doctor',
+    { cause: error },
+  );
+}

@@ -1,0 +1,206 @@
+/** Reading the board. The same queries serve plain reads and transactions; in the latter, rows are locked. */
+
+import { sql } from 'kysely';
+
+import type { Lease } from '../../domain/claim.ts';
+import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../../domain/event.ts';
+import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../domain/ids.ts';
+import type { TaskStatus, TaskSummary } from '../../domain/task.ts';
+import type { BoardReader, EventQuery, TaskQuery } from '../../ports/board.ts';
+import { fromRow, summariesFromRows, workItemKey } from './rows.ts';
+import { type BoardTables, tableOf, type Queries } from './schema.ts';
+
+export class Reader implements BoardReader {
+  protected readonly db: Queries;
+  protected readonly locksRows: boolean;
+
+  constructor(db: Queries, options: { readonly locksRows: boolean }) {
+    this.db = db;
+    this.locksRows = options.locksRows;
+  }
+
+  /** Where questions go that more than one record has to answer. */
+  protected queries(): Promise<Queries> {
+    return Promise.resolve(this.db);
+  }
+
+  async get<K extends RecordKind>(kind: K, id: string): Promise<Records[K] | undefined> {
+    const row =
+      kind === 'task'
+        ? await this.db
+            .selectFrom('tasks')
+            .select(['data', 'body'])
+            .where('id', '=', id)
+            .$if(this.locksRows, (query) => query.forUpdate())
+            .executeTakeFirst()
+        : await this.db
+            .selectFrom(tableOf[kind] as 'plans')
+            .select('data')
+            .where('id', '=', id)
+            .$if(this.locksRows, (query) => query.forUpdate())
+            .executeTakeFirst();
+    return row && fromRow(kind, row);
+  }
+
+  async list<K extends Exclude<RecordKind, 'task'>>(
+    kind: K,
+    where?: { readonly task: TaskId },
+  ): Promise<readonly Records[K][]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom(tableOf[kind] as 'ledger')
+      .select('data')
+      .$if(where !== undefined, (query) => query.where('task', '=', where?.task ?? ''))
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => fromRow(kind, row));
+  }
+
+  async tasks(query: TaskQuery): Promise<readonly TaskSummary[]> {
+    let rows = (await this.queries()).selectFrom('tasks').select('data');
+    if (query.statuses) rows = rows.where('status', 'in', query.statuses);
+    if (query.plan) rows = rows.where('plan', '=', query.plan);
+    if (query.agent) rows = rows.where('agent', '=', query.agent);
+    if (query.workItem) rows = rows.where('work_item', '=', workItemKey(query.workItem));
+    // A literal, not a parameter: only then does SQLite see that a partial index covers the question.
+    if (query.finished !== undefined) rows = rows.where('finished', '=', sql.lit(query.finished ? 1 : 0));
+    rows =
+      query.order === 'urgent'
+        ? rows.orderBy('priority', 'desc').orderBy('created_at').orderBy('id')
+        : rows.orderBy('updated_at', 'desc').orderBy('id');
+    if (query.limit !== undefined) rows = rows.limit(query.limit);
+    return summariesFromRows(await rows.execute());
+  }
+
+  async idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom(tableOf[kind])
+      .select('id')
+      .where('id', '>=', prefix)
+      .where('id', '<', `${prefix}\u{10ffff}`)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  async statuses(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, TaskStatus>> {
+    if (ids.length === 0) return new Map();
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('tasks')
+      .select(['id', 'status'])
+      .where('id', 'in', ids)
+      .orderBy('id')
+      .$if(this.locksRows, (query) => query.forShare())
+      .execute();
+    return new Map(rows.map((row) => [row.id as TaskId, row.status as TaskStatus]));
+  }
+
+  async dependants(id: TaskId): Promise<readonly TaskId[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('dependencies')
+      .select('task')
+      .where('depends_on', '=', id)
+      .orderBy('task')
+      .execute();
+    return rows.map((row) => row.task as TaskId);
+  }
+
+  async dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>> {
+    const graph = new Map<TaskId, TaskId[]>();
+    if (from.length === 0) return graph;
+    const edges = await (
+      await this.queries()
+    )
+      .withRecursive('reached', (db) =>
+        db
+          .selectFrom('dependencies')
+          .select(['task', 'depends_on'])
+          .where('task', 'in', from)
+          .union(
+            db
+              .selectFrom('dependencies')
+              .innerJoin('reached', 'reached.depends_on', 'dependencies.task')
+              .select(['dependencies.task', 'dependencies.depends_on']),
+          ),
+      )
+      .selectFrom('reached')
+      .select(['task', 'depends_on'])
+      .execute();
+    for (const { task, depends_on } of edges) {
+      const dependencies = graph.get(task as TaskId) ?? [];
+      dependencies.push(depends_on as TaskId);
+      graph.set(task as TaskId, dependencies);
+    }
+    return graph;
+  }
+
+  async lease(task: TaskId): Promise<Lease | undefined> {
+    const row = await (
+      await this.queries()
+    )
+      .selectFrom('leases')
+      .selectAll()
+      .where('task', '=', task)
+      .executeTakeFirst();
+    return row && leaseFromRow(row);
+  }
+
+  async expiredLeases(at: Timestamp): Promise<readonly Lease[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('leases')
+      .selectAll()
+      .where('expires_at', '<=', at)
+      .orderBy('expires_at')
+      .execute();
+    return rows.map(leaseFromRow);
+  }
+
+  async events({ after, limit, task }: EventQuery): Promise<readonly RecordedEvent[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('events')
+      .select(['number', 'data'])
+      .where('number', '>', after)
+      .$if(task !== undefined, (query) => query.where('task', '=', task ?? ''))
+      .orderBy('number')
+      .limit(limit)
+      .execute();
+    return rows.map(eventFromRow);
+  }
+
+  async lastEvent(): Promise<EventNumber> {
+    const row = await (
+      await this.queries()
+    )
+      .selectFrom('board')
+      .select('last_event')
+      .executeTakeFirstOrThrow();
+    return row.last_event as EventNumber;
+  }
+}
+
+export function leaseFromRow(row: BoardTables['leases']): Lease {
+  return {
+    task: row.task as TaskId,
+    token: row.token as FencingToken,
+    renewedAt: row.renewed_at as Timestamp,
+    expiresAt: row.expires_at as Timestamp,
+  };
+}
+
+export function eventFromRow(row: { number: number; data: string }): RecordedEvent {
+  const { by, event } = JSON.parse(row.data) as { by: Author; event: BoardEvent };
+  return { number: row.number as EventNumber, by, event };
+}

@@ -1,0 +1,73 @@
+/**
+ * Queries that are compiled once and run often.
+ *
+ * Building a query costs several times what running it costs, and a claim holds the write lock while it does so.
+ * A query is built with markers where its values will be; later only the values are put in their places.
+ */
+
+import { type Compilable, CompiledQuery } from 'kysely';
+
+import type { Queries } from './schema.ts';
+
+/** Stands for a value of whatever type the column has. */
+export type Marker = (name: string) => never;
+
+export interface Statement {
+  readonly sql: string;
+  readonly names: readonly string[];
+  /** Nothing but the commit follows it in its transaction, and nobody needs its answer. */
+  readonly isLast?: boolean;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+class Place {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+export class Statements {
+  readonly #db: Queries;
+  readonly #onKeep: (statement: Statement) => void;
+  readonly #known = new Map<string, Statement>();
+
+  constructor({ db, prepare }: { readonly db: Queries; prepare(this: void, statement: Statement): void }) {
+    this.#db = db;
+    this.#onKeep = prepare;
+  }
+
+  get(key: string, build: (db: Queries, value: Marker) => Compilable): Statement {
+    const known = this.#known.get(key);
+    if (known) return known;
+    const { sql, parameters } = build(this.#db, (name) => new Place(name) as never).compile();
+    const names = parameters.map((parameter) => {
+      if (parameter instanceof Place) return parameter.name;
+      throw new Error(`${key} has a value of its own in it: ${String(parameter)}`);
+    });
+    return this.keep(key, { sql, names });
+  }
+
+  /** For statements that are put together from others. */
+  keep(key: string, statement: Statement): Statement {
+    this.#known.set(key, statement);
+    this.#onKeep(statement);
+    return statement;
+  }
+
+  find(key: string): Statement | undefined {
+    return this.#known.get(key);
+  }
+}
+
+export async function run<Row>(
+  db: Queries,
+  { sql, names }: Statement,
+  values: Values,
+): Promise<readonly Row[]> {
+  const parameters = names.map((name) => values[name]);
+  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, parameters));
+  return rows;
+}

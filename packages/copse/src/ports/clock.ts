@@ -1,0 +1,10 @@
+/** Where time and chance come from. Decisions get them as arguments; only `app` asks for them. */
+
+import type { Timestamp } from '../domain/ids.ts';
+
+export interface Clock {
+  now(): Timestamp;
+}
+
+/** A number from 0 up to, but not including, 1. */
+export type Random = () => number;

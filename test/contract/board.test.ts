@@ -1,0 +1,501 @@
+/** What every board promises, on both engines. */
+
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
+
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+
+import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
+import { change } from '../../packages/copse/src/app/context.ts';
+import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
+import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
+import { canTake, metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
+import { decided } from '../../packages/copse/src/domain/decision.ts';
+import {
+  type AgentName,
+  type EventNumber,
+  type NodeId,
+  type TaskId,
+  brand,
+  fencingToken,
+  timestamp,
+} from '../../packages/copse/src/domain/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import type { Task } from '../../packages/copse/src/domain/task.ts';
+import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';
+import {
+  decideCrash,
+  decideFinish,
+  decidePark,
+  decideStuck,
+} from '../../packages/copse/src/domain/task-outcomes.ts';
+import type { Board } from '../../packages/copse/src/ports/board.ts';
+import { type BoardPlace, contextOf, engines, newPlace, person } from '../support/boards.ts';
+import { claimant, must, newTask } from '../support/tasks.ts';
+
+const start = brand<EventNumber>(0);
+const now = () => timestamp(Date.now());
+
+describe.each(engines)('a board on %s', (engine) => {
+  let place: BoardPlace;
+  let board: Board;
+
+  beforeEach(async () => {
+    place = await newPlace(engine);
+    board = await place.open();
+  });
+
+  afterEach(() => place[Symbol.asyncDispose]());
+
+  const events = async () => board.events({ after: start, limit: 1_000 });
+  const loaded = async (id: TaskId): Promise<Task> => {
+    const task = await board.get('task', id);
+    if (!task) throw new Error(`${id} is gone`);
+    return task;
+  };
+
+  describe('keeps', () => {
+    it('a task exactly as it was added, for every connection', async () => {
+      const first = await newTask(board, { title: 'First' });
+      const added = await newTask(board, {
+        title: 'Größe ändern 😀 ‏שלום',
+        body: 'line\r\n\tline',
+        priority: 'p5',
+        kind: 'non-code',
+        areas: ['src/**', 'docs'],
+        requires: ['typescript', 'gpu'],
+        accept: ['npm test'],
+        agent: 'coder',
+        dependsOn: [first.id],
+        workItem: { source: 'github', id: '42', url: null },
+      });
+      const other = await place.open();
+      expect(await other.get('task', added.id)).toEqual(added);
+      expect(added.state.status).toBe('pending');
+    });
+
+    it('any text of a body or a ledger entry, byte for byte', async () => {
+      const task = await newTask(board, { title: 'Text' });
+      const strings = fc.string({
+        unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)),
+        size: 'medium',
+      });
+      await fc.assert(
+        fc.asyncProperty(strings, async (body) => {
+          must(await editTask(contextOf(board), task.id, { body: `x${body}` }).then(orUnchanged(task)));
+          expect((await loaded(task.id)).body).toBe(`x${body}`);
+          const entry = must(
+            await addLedgerEntry(contextOf(board), task.id, { kind: 'learning', text: `x${body}` }),
+          );
+          expect((await board.get('ledger', entry.id))?.text).toBe(`x${body}`);
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it.each([
+      ['NUL', 'a\0b'],
+      ['lone surrogates', '\ud800 and \udc00'],
+      ['a body of 1 MB', 'ü😀'.repeat(200_000)],
+      ['emoji, right-to-left and combining characters', '👩‍👩‍👧 עברית العربية e\u0301'],
+    ])('a body with %s', async (_, body) => {
+      const { id } = await newTask(board, { title: 'Body', body });
+      expect((await loaded(id)).body).toBe(body);
+    });
+
+    it.each([
+      ['NUL', 'a\0b'],
+      ['a lone surrogate', 'a\ud800b'],
+      ['a line break', 'a\nb'],
+      ['nothing', ' '],
+    ])('no title with %s, and says why', async (_, title) => {
+      const outcome = await addTask(contextOf(board), { title });
+      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'invalid' } });
+      expect(await events()).toEqual([]);
+    });
+
+    it('one task for one work item', async () => {
+      const workItem = { source: 'github', id: '7', url: null };
+      const first = await newTask(board, { title: 'Once', workItem });
+      expect(await addTask(contextOf(board), { title: 'Twice', workItem })).toMatchObject({
+        ok: false,
+        refusal: { code: 'already_a_task', reason: 'github 7 is already ' + first.id + '.' },
+      });
+      expect(await board.tasks({ order: 'urgent' })).toHaveLength(1);
+    });
+
+    it('tasks in the same order on both engines: urgent first, then older, then by id', async () => {
+      const priorities = ['p1', 'p5', 'p3', 'p5', 'p2'] as const;
+      const added: Task[] = [];
+      for (const [index, priority] of priorities.entries()) {
+        added.push(await newTask(board, { title: `${index}`, priority }, { at: 1_000 + (index % 2) }));
+      }
+      const expected = added
+        .toSorted((a, b) => b.priority - a.priority || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+        .map((task) => task.id);
+      expect((await board.tasks({ order: 'urgent' })).map((task) => task.id)).toEqual(expected);
+    });
+  });
+
+  describe('changes', () => {
+    it('state and event together: a transaction that fails leaves neither', async () => {
+      const task = await newTask(board, { title: 'Stays' });
+      const before = await events();
+      const failing = board.transact(async (transaction) => {
+        const at = now();
+        await transaction.record(person, [
+          { type: 'task.edited', id: task.id, at, changes: { title: 'Gone' } },
+        ]);
+        throw new Error('afterwards');
+      });
+      await expect(failing).rejects.toThrow('afterwards');
+      expect(await loaded(task.id)).toEqual(task);
+      expect(await events()).toEqual(before);
+    });
+
+    it('nothing at all when one of several decisions is refused', async () => {
+      const task = await newTask(board, { title: 'Whole' });
+      const outcome = await editTask(contextOf(board), task.id, {
+        title: 'Half',
+        addDependencies: [task.id],
+      });
+      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'cycle' } });
+      expect((await loaded(task.id)).title).toBe('Whole');
+    });
+
+    it('with numbers that have no gaps, whoever writes at the same time', async () => {
+      const boards = [board, await place.open(), await place.open(), await place.open()];
+      await Promise.all(
+        boards.flatMap((one) =>
+          Array.from({ length: 10 }, (_, index) => newTask(one, { title: `${index}` })),
+        ),
+      );
+      expect((await events()).map((event) => event.number)).toEqual(
+        Array.from({ length: 40 }, (_, index) => index + 1),
+      );
+      expect(await board.lastEvent()).toBe(40);
+    });
+
+    it('one after another on the same task, so that no update is lost', async () => {
+      const { id } = await newTask(board, { title: 'Counter' });
+      const boards = [board, await place.open(), await place.open(), await place.open()];
+      const appendOne = (one: Board) =>
+        change(contextOf(one), async (change) => {
+          const { body } = await change.require('task', id);
+          await change.apply(
+            decided<TaskEvent>({ type: 'task.edited', id, at: change.at, changes: { body: `${body}x` } }),
+          );
+        });
+      await Promise.all(boards.flatMap((one) => Array.from({ length: 10 }, () => appendOne(one))));
+      expect((await loaded(id)).body).toBe('x'.repeat(40));
+    });
+
+    it('a cycle never, also when two changes that only together close it come at once', async () => {
+      // Neither change touches a task that the other one touches: only the whole graph shows the cycle.
+      for (let round = 0; round < 5; round += 1) {
+        const a = await newTask(board, { title: 'A' });
+        const b = await newTask(board, { title: 'B' });
+        const waitsForA = await newTask(board, { title: 'Waits for A', dependsOn: [a.id] });
+        const waitsForB = await newTask(board, { title: 'Waits for B', dependsOn: [b.id] });
+        const other = await place.open();
+        const outcomes = await Promise.all([
+          editTask(contextOf(board), a.id, { addDependencies: [waitsForB.id] }),
+          editTask(contextOf(other), b.id, { addDependencies: [waitsForA.id] }),
+        ]);
+        expect(outcomes.map((outcome) => outcome.ok).toSorted()).toEqual([false, true]);
+      }
+    });
+
+    it('one task for a work item, also when several add it at once', async () => {
+      const boards = [board, await place.open(), await place.open(), await place.open()];
+      const workItem = { source: 'github', id: '9', url: null };
+      const outcomes = await Promise.all(
+        boards.map((one) => addTask(contextOf(one), { title: 'Same', workItem })),
+      );
+      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+      const codes = outcomes.map((outcome) => (outcome.ok ? 'added' : outcome.refusal.code));
+      expect(codes.toSorted()).toEqual(['added', 'already_a_task', 'already_a_task', 'already_a_task']);
+    });
+
+    it('nothing for those that waited for a task that is done and deleted: they become ready', async () => {
+      const first = await newTask(board, { title: 'First' });
+      const other = await newTask(board, { title: 'Other' });
+      const last = await newTask(board, { title: 'Last', dependsOn: [first.id, other.id] });
+      for (const { id } of [first, other]) {
+        const { token } = must(await claimTask(contextOf(board), id, claimant(`se-${id}`)));
+        const done = { to: 'done', how: 'no_changes', commit: null } as const;
+        must(
+          await change(contextOf(board), async (change) =>
+            change.apply(decideFinish(await change.require('task', id), token, done, now())),
+          ),
+        );
+        must(await deleteTasks(contextOf(board), [id], { unlink: false }));
+      }
+      expect(await loaded(last.id)).toMatchObject({ dependsOn: [], state: { status: 'ready' } });
+    });
+
+    it('deletes a task and keeps its events, and never gives out its id again', async () => {
+      const { id } = await newTask(board, { title: 'Short-lived' });
+      must(await deleteTasks(contextOf(board), [id], { unlink: false }));
+      expect(await board.get('task', id)).toBeUndefined();
+      expect(
+        (await board.events({ after: start, limit: 10, task: id })).map(({ event }) => event.type),
+      ).toEqual(['task.created', 'task.deleted']);
+      expect(await board.transact((transaction) => transaction.wasUsed(id))).toBe(true);
+    });
+
+    it('frees those that waited for a deleted task when asked to', async () => {
+      const first = await newTask(board, { title: 'First' });
+      const second = await newTask(board, { title: 'Second', dependsOn: [first.id] });
+      expect(await deleteTasks(contextOf(board), [first.id], { unlink: false })).toMatchObject({
+        ok: false,
+        refusal: { code: 'has_dependants' },
+      });
+      must(await deleteTasks(contextOf(board), [first.id], { unlink: true }));
+      expect(await loaded(second.id)).toMatchObject({ dependsOn: [], state: { status: 'ready' } });
+      expect(await board.dependants(first.id)).toEqual([]);
+    });
+  });
+
+  describe('gives a task', () => {
+    it('to exactly one of many that want it', async () => {
+      const { id } = await newTask(board, { title: 'Wanted' });
+      const boards = [board, await place.open(), await place.open(), await place.open()];
+      const outcomes = await Promise.all(
+        Array.from({ length: 16 }, (_, index) =>
+          claimTask(contextOf(boards[index % 4] ?? board), id, claimant(`se-${index}`)),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+      expect((await loaded(id)).token).toBe(1);
+    });
+
+    it('to each of many that want any, the urgent ones first and none twice', async () => {
+      for (const priority of ['p1', 'p5', 'p3', 'p4', 'p2', 'p5', 'p1', 'p2']) {
+        await newTask(board, { title: priority, priority });
+      }
+      const boards = [board, await place.open(), await place.open()];
+      const claimed = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          claimNext(contextOf(boards[index % 3] ?? board), {
+            claimant: claimant(`se-${index}`),
+            capabilities: [],
+          }),
+        ),
+      );
+      const tasks = claimed.filter((task) => task !== undefined);
+      expect(new Set(tasks.map((task) => task.id)).size).toBe(8);
+      expect(tasks).toHaveLength(8);
+    });
+
+    it('only to an agent that is able and meant', async () => {
+      await newTask(board, { title: 'GPU', priority: 'p5', requires: ['gpu'] });
+      await newTask(board, { title: 'For another', priority: 'p4', agent: 'reviewer' });
+      const plain = await newTask(board, { title: 'Anyone' });
+      const request = { claimant: claimant('se-1'), capabilities: ['typescript'] };
+      expect((await claimNext(contextOf(board), request))?.id).toBe(plain.id);
+      expect(await claimNext(contextOf(board), request)).toBeUndefined();
+      const able = {
+        claimant: { ...claimant('se-2'), agent: brand<AgentName>('reviewer') },
+        capabilities: ['gpu'],
+      };
+      expect((await claimNext(contextOf(board), able))?.title).toBe('GPU');
+      expect((await claimNext(contextOf(board), able))?.title).toBe('For another');
+    });
+
+    it('with a lease that only the newest token renews', async () => {
+      const { id } = await newTask(board, { title: 'Leased' });
+      const first = must(await claimTask(contextOf(board), id, claimant('se-1')));
+      expect(await board.lease(id)).toMatchObject({ token: 1 });
+      const later = timestamp(Date.now() + 60_000);
+      expect((await board.expiredLeases(later)).map((lease) => lease.task)).toEqual([id]);
+      expect(await board.renewLease(id, first.token, later)).toMatchObject({ renewed: true });
+      expect(await board.expiredLeases(later)).toEqual([]);
+
+      await crash(first);
+      expect(await board.lease(id)).toBeUndefined();
+      expect(await board.renewLease(id, first.token, later)).toEqual({ renewed: false, reason: 'not_held' });
+
+      const second = must(await claimTask(contextOf(board, person, 400_000), id, claimant('se-2')));
+      expect(second.token).toBe(2);
+      expect(await board.renewLease(id, first.token, later)).toEqual({ renewed: false, reason: 'fenced' });
+      expect(await board.lease(id)).toMatchObject({ token: 2 });
+    });
+
+    it('back to nobody: an older token changes nothing, whatever its holder still tries', async () => {
+      const { id } = await newTask(board, { title: 'Fenced' });
+      const old = must(await claimTask(contextOf(board), id, claimant('se-1')));
+      await crash(old);
+      must(await claimTask(contextOf(board, person, 400_000), id, claimant('se-2')));
+      const before = await loaded(id);
+      const count = (await events()).length;
+      const attempts = [
+        (task: Task) => decideFinish(task, old.token, { to: 'done', how: 'no_changes', commit: null }, now()),
+        (task: Task) => decideStuck(task, old.token, 'why?', now()),
+        (task: Task) => decideCrash(task, old.token, 'gone', now(), defaultPolicy.retry),
+        (task: Task) => decidePark(task, old.token, now(), now()),
+      ];
+      for (const attempt of attempts) {
+        const outcome = await change(contextOf(board), async (change) =>
+          change.apply(attempt(await change.require('task', id))),
+        );
+        expect(outcome).toMatchObject({ ok: false, refusal: { code: 'fenced' } });
+      }
+      expect(await loaded(id)).toEqual(before);
+      expect(await events()).toHaveLength(count);
+    });
+
+    it('and lets a session add to the ledger of the task it holds, and of no other', async () => {
+      const { id } = await newTask(board, { title: 'Mine' });
+      const other = await newTask(board, { title: 'Not mine' });
+      const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));
+      const by = { kind: 'session', session: claimant('se-1').session, token } as const;
+      const entry = { kind: 'learning', text: 'Migrations first' };
+      expect(must(await addLedgerEntry(contextOf(board, by), id, entry)).session).toBe('se-1');
+      expect(await addLedgerEntry(contextOf(board, by), other.id, entry)).toMatchObject({ ok: false });
+      const older = { ...by, token: fencingToken(token - 1) };
+      expect(await addLedgerEntry(contextOf(board, older), id, entry)).toMatchObject({
+        ok: false,
+        refusal: { code: 'fenced' },
+      });
+      expect(await board.list('ledger', { task: id })).toHaveLength(1);
+    });
+
+    it('as `canTake` says, whatever it requires and the agent offers', async () => {
+      const words = ['node', 'node:22', 'gpu', 'rust'];
+      for (const requires of [[], ['node'], ['node:22'], ['gpu', 'rust'], ['gpu', 'node']]) {
+        await newTask(board, { title: requires.join(' ') || 'nothing', requires });
+      }
+      const subsets = Array.from({ length: 2 ** words.length }, (_, bits) =>
+        words.filter((_word, index) => (bits >> index) & 1),
+      );
+      const all = await board.tasks({ order: 'urgent' });
+      for (const capabilities of subsets) {
+        const agent = { name: brand<AgentName>('coder'), capabilities };
+        const next = await board.transact((transaction) => transaction.nextReady({ at: now(), agent }));
+        expect(next?.id).toBe(all.find((task) => canTake(task, agent).can)?.id);
+        const withoutPlain = all.filter((task) => task.requires.length > 0);
+        expect(withoutPlain.some((task) => canTake(task, agent).can)).toBe(
+          withoutPlain.some((task) =>
+            task.requires.every((one) => metCapabilities(capabilities).includes(one)),
+          ),
+        );
+      }
+    });
+
+    const crash = async (task: Task) => {
+      const outcome = await change(contextOf(board), async (change) =>
+        change.apply(
+          decideCrash(await change.require('task', task.id), task.token, 'gone', now(), defaultPolicy.retry),
+        ),
+      );
+      must(outcome);
+    };
+  });
+
+  it('keeps out a session that did not hold the task, whatever it tries to record', async () => {
+    const { id } = await newTask(board, { title: 'Held' });
+    const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));
+    const event = { type: 'task.edited', id, at: now(), changes: { title: 'Taken over' } } as const;
+    for (const wrong of [token - 1, token + 1]) {
+      const by = { kind: 'session', session: claimant('se-1').session, token: fencingToken(wrong) } as const;
+      const attempt = board.transact((transaction) => transaction.record(by, [event]));
+      await expect(attempt).rejects.toThrow(/does not hold/);
+    }
+    expect((await loaded(id)).title).toBe('Held');
+  });
+
+  it('wakes nobody when nothing was recorded', async () => {
+    let wakes = 0;
+    const other = await place.open();
+    const subscription = await other.onChange(() => (wakes += 1));
+    const request = { claimant: claimant('se-1'), capabilities: [] };
+    for (let time = 0; time < 5; time += 1) await claimNext(contextOf(board), request);
+    await setTimeout(100);
+    expect(wakes).toBe(0);
+    await subscription.stop();
+  });
+
+  it('wakes those who follow it, also from another connection', async () => {
+    const other = await place.open();
+    const woken = Promise.withResolvers<void>();
+    const subscription = await other.onChange(() => woken.resolve());
+    await newTask(board, { title: 'Ring' });
+    await expect(woken.promise).resolves.toBeUndefined();
+    await subscription.stop();
+  });
+
+  it('remembers when a node was last seen, without an event for it', async () => {
+    const id = brand<NodeId>('no-1');
+    await board.transact((transaction) =>
+      transaction.record(person, [{ type: 'node.joined', id, at: now(), name: 'laptop' }]),
+    );
+    expect(await board.lastSeen(id)).toBeUndefined();
+    await board.seeNode(id, timestamp(5));
+    expect(await board.lastSeen(id)).toBe(5);
+    expect(await events()).toHaveLength(1);
+  });
+
+  it('says where it is without saying a password', async () => {
+    expect(board.location).not.toMatch(/secret|@/);
+    expect(board.location).toContain(engine === 'sqlite' ? 'board.db' : 'postgres://127.0.0.1');
+  });
+
+  if (engine === 'postgres') {
+    it('says that the connection was lost, and goes on with a new one', async () => {
+      if (place.address.engine !== 'postgres') throw new Error('it is on PostgreSQL');
+      const { url } = place.address;
+      const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+      await admin.connect();
+      const { id } = await newTask(board, { title: 'Survives' });
+      const cut = board.transact(async (transaction) => {
+        await transaction.get('task', id);
+        await admin.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where state = 'idle in transaction' and query like '%' || $1 || '%'`,
+          [new URL(url).searchParams.get('schema')],
+        );
+        await setTimeout(50);
+        await transaction.tasks({ order: 'urgent' });
+      });
+      await expect(cut).rejects.toMatchObject({ name: 'BoardUnavailable' });
+      await admin.end();
+      expect((await newTask(board, { title: 'Goes on' })).state.status).toBe('ready');
+      expect((await loaded(id)).title).toBe('Survives');
+    });
+  }
+
+  if (engine === 'sqlite') {
+    it('decides under the write lock: nobody else can begin to write between reading and writing', async () => {
+      if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
+      const intruder = new DatabaseSync(place.address.file, { timeout: 0 });
+      const { id } = await newTask(board, { title: 'Mine' });
+      await board.transact(async (transaction) => {
+        await transaction.get('task', id);
+        expect(() => intruder.exec('begin immediate')).toThrow(/locked/);
+      });
+      intruder.close();
+    });
+
+    it('is durable: every commit reaches the disk', async () => {
+      if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
+      const { openSqlite } = await import('../../packages/copse/src/adapters/board/sqlite.ts');
+      const { sql } = await import('kysely');
+      const sqlite = openSqlite(place.address.file, defaultPolicy.board);
+      const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(sqlite.db);
+      const mode = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(sqlite.db);
+      await sqlite.close();
+      expect([rows[0]?.synchronous, mode.rows[0]?.journal_mode]).toEqual([2, 'wal']);
+    });
+  }
+});
+
+/** An edit that changes nothing is refused; for a round trip that is as good as done. */
+function orUnchanged(task: Task) {
+  return <T>(outcome: { ok: true; value: T } | { ok: false; refusal: { reason: string } }) =>
+    !outcome.ok && outcome.refusal.reason.startsWith('Nothing about')
+      ? ({ ok: true, value: task } as const)
+      : outcome;
+}
