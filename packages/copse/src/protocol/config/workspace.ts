@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import { defaultPolicy } from '../../domain/policy.ts';
+import { duration, formatDuration } from './quantities.ts';
+import { overrides, section } from './sections.ts';
+import { branchPattern, commandLines, messagePattern, text } from './text.ts';
+
+export const pushFailure = z.enum(['fail', 'warn', 'retry']);
+
+const keys = {
+  strategy: z
+    .enum(['git_worktree', 'static', 'none'])
+    .describe(
+      'Where a session works: a worktree of its own, the checkout as it is (one session at a time), or nowhere (tasks without code).',
+    ),
+  worktree_dir: text.describe('Folder for worktrees, relative to the repository root.'),
+  branch_pattern: branchPattern.describe(
+    'Name of a task’s branch, with the placeholders {task} {slug} {agent} {workItem} {jobId} {date} {schedule}.',
+  ),
+  fetch_before_setup: z
+    .boolean()
+    .describe('Fetch from the remote before a new branch is made, so that it begins at the newest base.'),
+  push_on_success: z.boolean().describe('Push the task’s branch when its session finishes.'),
+  create_pr: z.boolean().describe('Open a pull request when a session finishes; the branch is pushed first.'),
+  cleanup_on_failure: z
+    .boolean()
+    .describe('Remove the worktree of a failed task; whatever is uncommitted is rescued first.'),
+  commit_message: messagePattern.describe(
+    'Message of the commit that Copse makes with `finish.on_dirty: commit`; {summary} stands for the agent’s summary.',
+  ),
+  on_push_failure: pushFailure.describe(
+    'When the task’s branch cannot be pushed: fail the task, go on with a warning, or try again later.',
+  ),
+  copy: z
+    .array(text)
+    .describe(
+      'Ignored files and folders to copy from the main checkout into each new worktree, such as `.env`.',
+    ),
+  link: z
+    .array(text)
+    .describe('Ignored files and folders to link instead of copying, such as `node_modules`.'),
+  sparse: z.array(text).describe('Folders to check out; without it a worktree has every file.'),
+  setup: commandLines.describe('Commands that make a new worktree ready to use; their output is kept.'),
+  teardown: commandLines.describe('Commands that run in a worktree before it is removed.'),
+  command_timeout: duration.describe('Time limit of each setup and teardown command.'),
+  pool: z
+    .union([z.literal('auto'), z.int().min(0).max(100)], {
+      error: 'must be auto or a whole number from 0 to 100',
+    })
+    .describe(
+      'How many checked-out worktrees to keep ready: a number, 0 for none, or `auto` to size it by use.',
+    ),
+};
+
+const { workspace, naming, finish, landing } = defaultPolicy;
+
+export const workspaceSection = section(keys, {
+  strategy: workspace.strategy,
+  worktree_dir: naming.worktreeDir,
+  branch_pattern: naming.branchPattern,
+  fetch_before_setup: workspace.fetchBeforeSetup,
+  push_on_success: workspace.pushOnSuccess,
+  create_pr: workspace.createPr,
+  cleanup_on_failure: workspace.cleanupOnFailure,
+  commit_message: finish.commitMessage,
+  on_push_failure: landing.onPushFailure,
+  copy: [],
+  link: [],
+  setup: [],
+  teardown: [],
+  command_timeout: formatDuration(workspace.commandTimeoutMs),
+  pool: workspace.pool,
+});
+
+export const workspaceOverrides = overrides(keys);
