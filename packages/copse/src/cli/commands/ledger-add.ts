@@ -1,0 +1,23 @@
+import { addLedgerEntry } from '../../app/ledger.ts';
+import { ledgerView } from '../../protocol/views.ts';
+import { orFail } from '../failure.ts';
+import { requireTaskOption } from '../task-option.ts';
+import type { Invocation } from '../invocation.ts';
+import { readInput } from '../read-text.ts';
+import { withBoard } from '../with-board.ts';
+
+interface Options {
+  readonly task?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const [kind = '', ...rest] = words;
+  const text = rest.length === 1 && rest[0] === '-' ? await readInput(cli, '-') : rest.join(' ');
+  await withBoard(cli, async (context) => {
+    const task = await requireTaskOption(context.board, cli, options);
+    const entry = orFail(await addLedgerEntry(context, task, { kind, text }));
+    if (options.json) cli.output.json(ledgerView(entry));
+    else cli.output.line(`Added a ${entry.kind} to the ledger of ${task}.`);
+  });
+}

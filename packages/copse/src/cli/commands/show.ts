@@ -1,0 +1,71 @@
+import type { Context } from '../../app/context.ts';
+import type { Timestamp } from '../../domain/ids.ts';
+import { formatPriority } from '../../domain/priority.ts';
+import type { Task } from '../../domain/task.ts';
+import { shown } from '../../domain/text.ts';
+import { artifactView, ledgerView, taskView } from '../../protocol/views.ts';
+import { fail } from '../failure.ts';
+import type { Output } from '../output.ts';
+import type { Invocation } from '../invocation.ts';
+import { age, fields, indented, taskLine } from '../render.ts';
+import { requireTaskId, withBoard } from '../with-board.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withBoard(cli, async (context) => {
+    const id = await requireTaskId(context.board, words[0] ?? '');
+    const task = await context.board.get('task', id);
+    if (task === undefined) fail('not_found', `${id} was deleted just now.`, 'copse list');
+    const facts = await load(context, task);
+    if (options.json) {
+      cli.output.json({
+        ...taskView(task),
+        dependants: facts.dependants,
+        ledger: facts.ledger.map(ledgerView),
+        artifacts: facts.artifacts.map(artifactView),
+      });
+    } else {
+      print(cli.output, task, facts, context.clock.now());
+    }
+  });
+}
+
+type Facts = Awaited<ReturnType<typeof load>>;
+
+async function load({ board }: Context, { id, dependsOn }: Task) {
+  return {
+    dependants: await board.dependants(id),
+    statuses: await board.statuses(dependsOn),
+    ledger: await board.list('ledger', { task: id }),
+    artifacts: await board.list('artifact', { task: id }),
+  };
+}
+
+function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
+  output.line(taskLine(task, output, now));
+  const list = (values: readonly string[]) => (values.length > 0 ? values.map(shown).join(', ') : null);
+  const rows = fields([
+    ['priority', formatPriority(task.priority)],
+    ['kind', task.kind === 'code' ? null : task.kind],
+    ['depends on', list(task.dependsOn.map((id) => `${id} (${facts.statuses.get(id) ?? 'deleted'})`))],
+    ['needed by', list(facts.dependants)],
+    ['areas', list(task.areas)],
+    ['requires', list(task.requires)],
+    ['plan', task.plan],
+    ['agent', task.agent && shown(task.agent)],
+    ['accept', list(task.accept)],
+    ['crashes', task.retries > 0 ? String(task.retries) : null],
+    ['added', `${age(task.createdAt, now)} ago`],
+  ]);
+  for (const row of rows) output.line(`    ${row}`);
+  if (task.body !== '') output.line(`\n${indented(shown(task.body), 4)}`);
+  if (facts.ledger.length > 0) output.line(`\n${output.style('bold', 'Ledger')}`);
+  for (const { kind, text, at } of facts.ledger) {
+    output.line(`    ${kind} (${age(at, now)}) ${indented(shown(text), 8).trimStart()}`);
+  }
+  if (facts.artifacts.length > 0) output.line(`\n${output.style('bold', 'Artifacts')}`);
+  for (const { kind, address } of facts.artifacts) output.line(`    ${kind} ${shown(address)}`);
+}

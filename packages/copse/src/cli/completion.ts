@@ -1,0 +1,55 @@
+/** Shell completion: the scripts, and the answers that those scripts ask for by `copse complete -- …`. */
+
+import tab from '@bomb.sh/tab/commander';
+import type { Command } from 'commander';
+
+import { shown } from '../domain/text.ts';
+import { openContext } from '../compose.ts';
+import type { Cli } from './invocation.ts';
+
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+const SUGGESTED_TASKS = 100;
+
+/** The library brings a command of its own for scripts; ours is the one people see. */
+const HIDDEN = 'completion-script';
+
+function register(program: Command) {
+  const completion = tab(program, { completionCommandName: HIDDEN });
+  completion.commands.delete(HIDDEN);
+  return completion;
+}
+
+export function printScript(program: Command, shell: (typeof shells)[number]): void {
+  register(program).setup('copse', 'copse', shell);
+}
+
+export async function answerCompletions(program: Command, cli: Cli): Promise<void> {
+  const completion = register(program);
+  const tasks = await liveTasks(cli);
+  for (const [command, argument] of [
+    ['show', 'id'],
+    ['edit', 'id'],
+    ['delete', 'ids'],
+  ] as const) {
+    completion.commands.get(command)?.argument(
+      argument,
+      (complete) => {
+        for (const { id, title } of tasks) complete(id, shown(title));
+      },
+      command === 'delete',
+    );
+  }
+}
+
+/** Without a board there is nothing to suggest, and a completion is no place for an error. */
+async function liveTasks(cli: Cli): Promise<readonly { readonly id: string; readonly title: string }[]> {
+  try {
+    const { board } = await openContext(cli);
+    const tasks = await board.tasks({ finished: false, order: 'urgent', limit: SUGGESTED_TASKS });
+    await board.close();
+    return tasks;
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,50 @@
+/** How a command says that it did not do what was asked, and the exit code that goes with it. */
+
+import type { Outcome } from '../app/context.ts';
+import type { RefusalCode } from '../domain/decision.ts';
+
+export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, refused: 4 } as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export interface Failure {
+  readonly code: RefusalCode | 'usage' | 'unavailable' | 'unhealthy' | 'unexpected';
+  readonly reason: string;
+  /** What to do about it, most likely first. */
+  readonly next: readonly string[];
+}
+
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.reason);
+    this.failure = failure;
+  }
+}
+
+export function orFail<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  throw new CommandFailed(outcome.refusal);
+}
+
+export function fail(code: Failure['code'], reason: string, ...next: readonly [string, ...string[]]): never {
+  throw new CommandFailed({ code, reason, next });
+}
+
+export function exitCodeOf(code: Failure['code']): ExitCode {
+  switch (code) {
+    case 'invalid':
+    case 'usage':
+      return exitCodes.usage;
+    case 'not_found':
+      return exitCodes.notFound;
+    case 'unavailable':
+    case 'unhealthy':
+    case 'unexpected':
+      return exitCodes.failed;
+    default:
+      return exitCodes.refused;
+  }
+}

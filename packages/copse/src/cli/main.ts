@@ -1,0 +1,75 @@
+/** Runs one command and turns whatever happens into output and an exit code. */
+
+import { type Command, CommanderError } from 'commander';
+
+import { BoardUnavailable } from '../ports/board.ts';
+import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
+import { processOutput, reportFailure } from './output.ts';
+import { createProgram } from './program.ts';
+
+export async function main(argv: readonly string[], version: string): Promise<ExitCode> {
+  const cli = { version, output: processOutput(), cwd: currentFolder(), env: process.env };
+  const program = createProgram(cli, argv[0]);
+  try {
+    if (argv[0] === 'complete') {
+      const { answerCompletions } = await import('./completion.ts');
+      await answerCompletions(program, cli);
+    }
+    await program.parseAsync([...argv], { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    // Help and version leave commander as errors that are none.
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
+    // `copse` alone has shown its help already.
+    if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
+    const failure = explain(error, `copse ${commandPath(program, argv)}--help`);
+    reportFailure(failure, { asJson: argv.includes('--json') });
+    return exitCodeOf(failure.code);
+  }
+}
+
+/** A shell may stand in a folder that is gone; what needs no folder still works there. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return process.env['PWD'] ?? '.';
+  }
+}
+
+function commandPath(program: Command, argv: readonly string[]): string {
+  let path = '';
+  let command = program;
+  for (const word of argv) {
+    const next = command.commands.find((known) => known.name() === word || known.aliases().includes(word));
+    if (next === undefined) break;
+    path += `${next.name()} `;
+    command = next;
+  }
+  return path;
+}
+
+function explain(error: unknown, help: string): Failure {
+  if (error instanceof CommandFailed) return error.failure;
+  if (error instanceof BoardUnavailable) {
+    return {
+      code: error.isMissing ? 'not_found' : 'unavailable',
+      reason: error.message,
+      next: [error.remedy],
+    };
+  }
+  if (error instanceof CommanderError) {
+    const reason = error.message.replace(/^error: /, '').replace(/([^.?!)])$/, '$1.');
+    return {
+      code: 'usage',
+      reason: reason.charAt(0).toUpperCase() + reason.slice(1),
+      next: [help],
+    };
+  }
+  const surprise = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    code: 'unexpected',
+    reason: `This should not have happened.\n${surprise}`,
+    next: ['copse doctor'],
+  };
+}

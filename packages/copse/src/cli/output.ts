@@ -1,0 +1,72 @@
+/** The only writer to stdout and stderr. */
+
+import { styleText } from 'node:util';
+
+import { shown } from '../domain/text.ts';
+import type { Failure } from './failure.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+export interface Output {
+  /** One line of what was asked for. */
+  line(text?: string): void;
+  /** Bytes as they are: exports, scripts, documents. Resolves when the reader is ready for more. */
+  raw(text: string): Promise<void>;
+  /** The one document of a `--json` command. */
+  json(document: unknown): void;
+  /** About the work, not its result. */
+  note(text: string): void;
+  style(style: Style, text: string): string;
+}
+
+export function processOutput(): Output {
+  const { stdout, stderr } = process;
+  // Somebody downstream (`| head`) has seen enough: that is no failure of ours.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit();
+    throw error;
+  });
+  // Asked once: looking at the stream for every word costs more than the words.
+  const isColoured = styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
+  // A thousand lines are one write.
+  let waiting = '';
+  const flush = () => {
+    stdout.write(waiting);
+    waiting = '';
+  };
+  return {
+    line(text = '') {
+      if (waiting === '') queueMicrotask(flush);
+      waiting += `${text}\n`;
+    },
+    raw: (text) =>
+      new Promise((resolve) => {
+        if (stdout.write(text)) resolve();
+        else stdout.once('drain', resolve);
+      }),
+    json: (document) => void stdout.write(`${asJson(document, 2)}\n`),
+    note: (text) => void stderr.write(`${text}\n`),
+    // Colours only on a terminal, and never with NO_COLOR.
+    style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
+  };
+}
+
+/** JSON leaves DEL and the C1 controls as they are, and a terminal would obey some of them. */
+export function asJson(document: unknown, indent?: number): string {
+  return JSON.stringify(document, null, indent).replaceAll(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Every error looks like this: what happened, then what to do. */
+export function reportFailure({ code, reason, next }: Failure, options: { readonly asJson: boolean }): void {
+  const { stderr } = process;
+  if (options.asJson) {
+    stderr.write(`${asJson({ error: { code, reason, next } })}\n`);
+    return;
+  }
+  const label = (text: string) => styleText('red', text, { stream: stderr, validateStream: true });
+  stderr.write(`${label('copse:')} ${shown(reason)}\n`);
+  for (const step of next) stderr.write(`  → ${shown(step)}\n`);
+}

@@ -1,0 +1,252 @@
+/**
+ * All commands, their arguments and their help. What they do is loaded when they run: a command pays for itself,
+ * not for the others.
+ */
+
+import { Command } from 'commander';
+
+import { ledgerKinds } from '../domain/ledger.ts';
+import { defaultPolicy } from '../domain/policy.ts';
+import { taskKinds, taskStatuses } from '../domain/task.ts';
+import type { Cli, Invocation } from './invocation.ts';
+
+type Run = (invocation: Invocation<never>) => Promise<void>;
+
+const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+const byComma = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  ...value.split(',').map((word) => word.trim()),
+];
+
+/** With the name of the command that is about to run, only its group is set up: the others cost as much as it does. */
+export function createProgram(cli: Cli, first?: string): Command {
+  const program = new Command('copse')
+    .description('Runs many coding agents on one git repository and lands their work safely.')
+    .version(cli.version)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => void cli.output.raw(text),
+      // Errors are written in one style, in main.ts; only help that was not asked for comes through here.
+      writeErr: (text) => void (text.startsWith('error:') || cli.output.note(text.trimEnd())),
+    })
+    .addHelpText(
+      'after',
+      examples([
+        ['copse add "Rename the config loader"', 'hand out work'],
+        ['copse list', 'see everything on the board'],
+        ['copse show cp-a1b2', 'any unique beginning of an id will do'],
+      ]),
+    );
+
+  const on = (load: () => Promise<{ readonly run: Run }>) =>
+    async function action(this: Command): Promise<void> {
+      const { run } = await load();
+      await run({ cli, program, words: this.args, options: this.opts() });
+    };
+
+  const needed = groups.filter(({ names }) => first !== undefined && names.includes(first));
+  for (const { add } of needed.length > 0 ? needed : groups) add(program, on);
+  return program;
+}
+
+const groups: readonly { readonly names: readonly string[]; readonly add: typeof addTaskCommands }[] = [
+  { names: ['add', 'show', 'list', 'ls', 'edit', 'delete', 'rm'], add: addTaskCommands },
+  { names: ['plan', 'prd'], add: addPlanCommands },
+  { names: ['ledger'], add: addLedgerCommands },
+  { names: ['events', 'export', 'import'], add: addBoardCommands },
+  { names: ['config', 'doctor'], add: addSetUpCommands },
+];
+
+type On = (load: () => Promise<{ readonly run: Run }>) => (this: Command) => Promise<void>;
+
+function addTaskCommands(program: Command, on: On): void {
+  const { priority, kind } = defaultPolicy.task;
+  definitionOptions(program.command('add').argument('<title...>', 'what is to be done, in a few words'))
+    .description('Add a task to the board.')
+    .option('--body <text>', 'the whole assignment')
+    .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
+    .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
+    .option('--json', 'print the task as JSON')
+    .addHelpText(
+      'after',
+      `\nWithout options a task is p${priority}, of kind ${kind}, and any agent may take it.\n`,
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse add "Add a login page" --priority p5 --area "src/auth/**"', ''],
+        ['copse add "Document the API" --depends cp-a1b2 --accept "npm run docs"', ''],
+      ]),
+    )
+    .action(on(() => import('./commands/add.ts')));
+
+  program
+    .command('show')
+    .argument('<id>', 'a task, by any unique beginning of its id')
+    .description('Show one task with its ledger and its artifacts.')
+    .option('--json', 'print the task as JSON')
+    .action(on(() => import('./commands/show.ts')));
+
+  program
+    .command('list')
+    .alias('ls')
+    .description('List the tasks on the board: live ones first, finished ones below.')
+    .option('--status <statuses>', `only these: ${taskStatuses.join(', ')}`, byComma)
+    .option('--plan <id>', 'only the tasks of this plan')
+    .option('--agent <name>', 'only the tasks meant for this agent')
+    .option('--all', 'all finished tasks, not just the latest')
+    .option('--json', 'print { "tasks": [...] }')
+    .addHelpText('after', examples([['copse list --status stuck,needs_attention', 'what waits for you']]))
+    .action(on(() => import('./commands/list.ts')));
+
+  definitionOptions(program.command('edit').argument('<id>', 'a task, by any unique beginning of its id'))
+    .description('Change what a task says.')
+    .option('--title <title>', 'a new title')
+    .option('--body <text>', 'the whole assignment')
+    .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
+    .option('--depends <ids>', 'further tasks that must be done first', byComma)
+    .option('--not-depends <ids>', 'tasks it no longer waits for', byComma)
+    .option('--no-area', 'no areas')
+    .option('--no-requires', 'no required capabilities')
+    .option('--no-accept', 'no accept commands')
+    .option('--no-plan', 'no plan')
+    .option('--no-agent', 'any agent')
+    .option('--json', 'print the task as JSON')
+    .addHelpText(
+      'after',
+      '\nAreas, capabilities and accept commands replace the ones that are there; dependencies are added.\n',
+    )
+    .addHelpText('after', examples([['copse edit a1b2 --priority p5 --depends cp-c3d4', '']]))
+    .action(on(() => import('./commands/edit.ts')));
+
+  program
+    .command('delete')
+    .alias('rm')
+    .argument('<ids...>', 'tasks, by any unique beginning of their ids')
+    .description('Delete tasks from the board. Their events stay.')
+    .option('--unlink', 'also when others wait for them: those then wait no longer')
+    .option('--json', 'print { "deleted": [...] }')
+    .action(on(() => import('./commands/delete.ts')));
+}
+
+function definitionOptions(command: Command): Command {
+  return command
+    .option('--priority <p1-p5>', 'p5 is the most urgent')
+    .option('--area <glob>', 'paths it will touch; overlapping areas run one after another (repeat)', several)
+    .option('--requires <capabilities>', 'what an agent must be able to do (repeat or commas)', byComma)
+    .option('--plan <id>', 'the plan it belongs to')
+    .option('--agent <name>', 'only this agent may take it')
+    .option('--accept <command>', 'must succeed before the work counts as finished (repeat)', several)
+    .option('--kind <kind>', taskKinds.join(', '));
+}
+
+function addPlanCommands(program: Command, on: On): void {
+  const plan = program
+    .command('plan')
+    .alias('prd')
+    .description('Plans: documents that group tasks and explain why.');
+  plan
+    .command('add')
+    .argument('<title...>', 'what the plan is about')
+    .description('Add a plan.')
+    .option('--body <text>', 'the plan itself')
+    .option('--body-file <file>', 'the plan itself, from a file (- for standard input)')
+    .option('--json', 'print the plan as JSON')
+    .addHelpText('after', examples([['copse plan add "Passwordless login" --body-file plans/login.md', '']]))
+    .action(on(() => import('./commands/plan-add.ts')));
+  plan
+    .command('show')
+    .argument('<id>', 'a plan, by any unique beginning of its id')
+    .description('Show a plan, its tasks and how far they are.')
+    .option('--json', 'print the plan as JSON')
+    .action(on(() => import('./commands/plan-show.ts')));
+  plan
+    .command('list')
+    .description('List the plans.')
+    .option('--json', 'print { "plans": [...] }')
+    .action(on(() => import('./commands/plan-list.ts')));
+}
+
+function addLedgerCommands(program: Command, on: On): void {
+  const ledger = program
+    .command('ledger')
+    .description('What was learned, decided, handed over or broke, per task.');
+  ledger
+    .command('add')
+    .argument('<kind>', ledgerKinds.join(', '))
+    .argument('<text...>', 'what the next one should know (- for standard input)')
+    .description('Add an entry to the ledger of a task.')
+    .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have)')
+    .option('--json', 'print the entry as JSON')
+    .addHelpText(
+      'after',
+      examples([['copse ledger add learning "Migrations must run before the tests" --task a1b2', '']]),
+    )
+    .action(on(() => import('./commands/ledger-add.ts')));
+  ledger
+    .command('list')
+    .description('List the ledger of a task.')
+    .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have)')
+    .option('--json', 'print { "entries": [...] }')
+    .action(on(() => import('./commands/ledger-list.ts')));
+}
+
+function addBoardCommands(program: Command, on: On): void {
+  program
+    .command('events')
+    .description('Show what happened on the board, oldest first.')
+    .option('--task <id>', 'only what concerns this task')
+    .option('--after <number>', 'only events with a higher number')
+    .option('--last <count>', 'only the latest ones')
+    .option('-f, --follow', 'go on as things happen, until Ctrl+C')
+    .option('--json', 'print one JSON document per line')
+    .addHelpText('after', examples([['copse events --follow --json', 'for scripts and integrations']]))
+    .action(on(() => import('./commands/events.ts')));
+  program
+    .command('export')
+    .argument('[file]', 'where to write it (default: standard output)')
+    .description('Write everything on the board as JSON lines.')
+    .option('--force', 'replace a file that is there')
+    .action(on(() => import('./commands/export.ts')));
+  program
+    .command('import')
+    .argument('<file>', 'an export (- for standard input)')
+    .description('Read an export into this repository’s board, which must be empty.')
+    .option('--json', 'print what was imported as JSON')
+    .addHelpText(
+      'after',
+      examples([
+        ['copse export board.jsonl', ''],
+        ['COPSE_BOARD=postgres://db.example/team copse import board.jsonl', 'move to PostgreSQL'],
+      ]),
+    )
+    .action(on(() => import('./commands/import.ts')));
+}
+
+function addSetUpCommands(program: Command, on: On): void {
+  program
+    .command('config')
+    .argument('[what]', 'show, check or schema', 'show')
+    .description('Show the configuration in force, check copse.yml, or print its JSON Schema.')
+    .option('--json', 'print it as JSON')
+    .action(on(() => import('./commands/config.ts')));
+  program
+    .command('doctor')
+    .description('Check this machine, this repository and its board.')
+    .option('--json', 'print { "checks": [...] }')
+    .action(on(() => import('./commands/doctor.ts')));
+  program
+    .command('completion')
+    .argument('<shell>', 'bash, zsh or fish')
+    .description('Print a completion script for your shell.')
+    .addHelpText('after', examples([['source <(copse completion bash)', 'in ~/.bashrc']]))
+    .action(on(() => import('./commands/completion.ts')));
+}
+
+function examples(rows: readonly (readonly [command: string, why: string])[]): string {
+  const width = Math.max(...rows.map(([command]) => command.length));
+  const lines = rows.map(([command, why]) => `  ${why ? command.padEnd(width + 2) + why : command}`);
+  return `\nExamples:\n${lines.join('\n')}\n`;
+}

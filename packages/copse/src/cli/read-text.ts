@@ -1,0 +1,38 @@
+/** Texts that people give by option, by file or by standard input. */
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+
+import { fail } from './failure.ts';
+import type { Cli } from './invocation.ts';
+
+export interface BodyOptions {
+  readonly body?: string;
+  readonly bodyFile?: string;
+}
+
+export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promise<string | undefined> {
+  if (body !== undefined && bodyFile !== undefined) {
+    return fail('invalid', 'The body was given twice: by --body and by --body-file.', 'give one of them');
+  }
+  return bodyFile === undefined ? body : readInput(cli, bodyFile);
+}
+
+/** A file's text, or standard input for `-`. */
+export async function readInput(cli: Cli, file: string): Promise<string> {
+  if (file === '-') return text(process.stdin);
+  try {
+    return await readFile(path.resolve(cli.cwd, file), 'utf8');
+  } catch (error) {
+    return fail(
+      'not_found',
+      `${file} cannot be read: ${messageOf(error)}.`,
+      'check the path, or use - for standard input',
+    );
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+}

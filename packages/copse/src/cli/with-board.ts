@@ -1,0 +1,55 @@
+/** Opens the board of the repository one is in, for as long as a command needs it. */
+
+import type { Context } from '../app/context.ts';
+import { openContext } from '../compose.ts';
+import { type PlanId, type TaskId, resolvePrefix } from '../domain/ids.ts';
+import type { Board } from '../ports/board.ts';
+import { fail } from './failure.ts';
+import type { Cli } from './invocation.ts';
+
+export async function withBoard<T>(cli: Cli, work: (context: Context) => Promise<T>): Promise<T> {
+  const context = await openContext(cli);
+  try {
+    return await work(context);
+  } finally {
+    await context.board.close();
+  }
+}
+
+/** As many as are worth naming when a beginning fits several. */
+const NAMED = 5;
+
+export async function requireTaskId(board: Board, text: string): Promise<TaskId> {
+  const beginning = text.toLowerCase().startsWith('cp-') ? text.toLowerCase() : `cp-${text.toLowerCase()}`;
+  const ids = (await board.idsStartingWith('task', beginning, NAMED + 1)) as readonly TaskId[];
+  const resolved = resolvePrefix(text, ids);
+  if ('found' in resolved) return resolved.found;
+  if ('ambiguous' in resolved) return failAmbiguous(text, 'task', resolved.ambiguous);
+  return fail('not_found', `There is no task ${JSON.stringify(text)} on this board.`, 'copse list');
+}
+
+export async function requireTaskIds(board: Board, texts: readonly string[]): Promise<readonly TaskId[]> {
+  const ids: TaskId[] = [];
+  for (const text of texts) ids.push(await requireTaskId(board, text));
+  return ids;
+}
+
+export async function requirePlanId(board: Board, text: string): Promise<PlanId> {
+  const beginning = text.toLowerCase().startsWith('pl-') ? text.toLowerCase() : `pl-${text.toLowerCase()}`;
+  const ids = (await board.idsStartingWith('plan', beginning, NAMED + 1)) as readonly PlanId[];
+  const [first, ...others] = ids;
+  if (first === undefined) {
+    return fail('not_found', `There is no plan ${JSON.stringify(text)} on this board.`, 'copse plan list');
+  }
+  if (others.length === 0 || first === beginning) return first;
+  return failAmbiguous(text, 'plan', ids);
+}
+
+function failAmbiguous(text: string, what: string, ids: readonly string[]): never {
+  const more = ids.length > NAMED ? ', …' : '';
+  return fail(
+    'invalid',
+    `${JSON.stringify(text)} fits more than one ${what}: ${ids.slice(0, NAMED).join(', ')}${more}.`,
+    'write one more character of the id',
+  );
+}

@@ -1,0 +1,112 @@
+/** The command line through its real door: the built program, as a process, in real repositories. */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { afterAll, expect } from 'vitest';
+
+export const cliFile = fileURLToPath(new URL('../../packages/copse/dist/cli.js', import.meta.url));
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function copse(argv: readonly string[], options: RunOptions): Promise<Finished> {
+  const child = startCopse(argv, options);
+  // The program may have ended before it is written to.
+  child.stdin?.on('error', () => {}).end(options.stdin ?? '');
+  return finished(child);
+}
+
+export function startCopse(argv: readonly string[], { cwd, env }: RunOptions): ChildProcess {
+  return spawn(process.execPath, [cliFile, ...argv], { cwd, env: { ...plainEnv, ...env } });
+}
+
+/** The one document of a command that succeeds with `--json` and says nothing else. */
+export async function answer<T>(argv: readonly string[], options: RunOptions): Promise<T> {
+  const { code, stdout, stderr } = await copse([...argv, '--json'], options);
+  expect({ argv, code, stderr }).toEqual({ argv, code: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+}
+
+/** What a command that succeeds prints. */
+export async function printed(argv: readonly string[], options: RunOptions): Promise<string> {
+  const { code, stdout, stderr } = await copse(argv, options);
+  expect({ argv, code, stderr }).toEqual({ argv, code: 0, stderr: '' });
+  return stdout;
+}
+
+export async function finished(child: ChildProcess): Promise<Finished> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  return { code, stdout, stderr };
+}
+
+/** A folder for the tests of one file, gone when they are over. */
+export function newArea(): string {
+  const area = realpathSync(mkdtempSync(path.join(tmpdir(), 'copse dö 林 😀 ')));
+  afterAll(() => rmSync(area, { recursive: true, force: true }));
+  return area;
+}
+
+let repositories = 0;
+
+/** A repository with one commit. */
+export function newRepository(area: string): string {
+  repositories += 1;
+  const folder = path.join(area, `répo ${repositories}`);
+  mkdirSync(folder, { recursive: true });
+  git(folder, 'init', '--quiet', '--initial-branch=main');
+  git(folder, 'commit', '--quiet', '--allow-empty', '--message=first');
+  return folder;
+}
+
+/** Neither the settings of whoever runs the tests nor what `npm test` and the test runner add. */
+export const plainEnv: Readonly<Record<string, string>> = {
+  PATH: process.env['PATH'] ?? '',
+  HOME: tmpdir(),
+  USER: 'ada',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.invalid',
+  GIT_COMMITTER_NAME: 'Ada',
+  GIT_COMMITTER_EMAIL: 'ada@example.invalid',
+};
+
+export function git(cwd: string, ...argv: readonly string[]): string {
+  return execFileSync('git', argv, { cwd, env: plainEnv, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
+}
+
+export interface TaskDocument {
+  readonly id: string;
+  readonly title: string;
+  readonly status: string;
+  readonly dependsOn: readonly string[];
+}
+
+/** As many processes at once as there are titles. */
+export async function newTasks<const Titles extends readonly string[]>(
+  titles: Titles,
+  options: RunOptions,
+): Promise<{ readonly [Index in keyof Titles]: TaskDocument }> {
+  const tasks = await Promise.all(titles.map((title) => answer<TaskDocument>(['add', title], options)));
+  return tasks as unknown as { readonly [Index in keyof Titles]: TaskDocument };
+}
