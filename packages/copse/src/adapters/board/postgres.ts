@@ -85,7 +85,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
  * answer to the statement after them, so whoever awaits that one hears of their failure.
  *
  * A last write that the server refuses makes it roll back at the commit. One that the driver refuses never reaches the
- * server, which would then commit without it; so before the first commit after it on a connection it is looked at.
+ * server, which would then commit without it; so a commit first makes sure that it was sent.
  */
 function sendBriskly(
   client: pg.PoolClient,
@@ -98,8 +98,6 @@ function sendBriskly(
   ) => Promise<pg.QueryResult>;
   const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
   let held: HeldAnswer[] = [];
-  /** What the driver has sent on this connection before, it does not refuse. */
-  const proven = new Set<string>();
   let isCorked = false;
 
   const submit = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
@@ -118,20 +116,17 @@ function sendBriskly(
     const before = held;
     held = [];
     answer.catch(() => {});
-    for (const one of before) {
-      await one.answer;
-      proven.add(one.text);
-    }
+    for (const one of before) await one.answer;
     return answer;
   };
   const send = async (text: string, values?: unknown[]): Promise<unknown> => {
     if (text === 'begin' || known.get(text)?.isLast) {
       if (!isCorked) stream.cork();
       isCorked = true;
-      held.push(new HeldAnswer(text, submit(text, values)));
+      held.push(new HeldAnswer(submit(text, values)));
       return nothingYet;
     }
-    if (text === 'commit' && held.some((one) => !proven.has(one.text))) {
+    if (text === 'commit' && held.length > 0) {
       await setImmediate();
       if (held.some((one) => one.hasFailed)) return submitAndRelease('rollback');
     }
@@ -141,12 +136,10 @@ function sendBriskly(
 }
 
 class HeldAnswer {
-  readonly text: string;
   readonly answer: Promise<unknown>;
   hasFailed = false;
 
-  constructor(text: string, answer: Promise<unknown>) {
-    this.text = text;
+  constructor(answer: Promise<unknown>) {
     this.answer = answer;
     answer.catch(() => {
       this.hasFailed = true;
