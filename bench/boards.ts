@@ -66,7 +66,7 @@ export async function fill(
 ): Promise<void> {
   const engine = await openEngine(address, defaultPolicy.board);
   await migrate(engine, { id: randomUUID(), at: Date.now() }, defaultPolicy.board.writePatienceMs);
-  await engine.db.transaction().execute(async (transaction) => {
+  await engine.transaction(async (transaction) => {
     for (let from = 0; from < ready + done; from += TASKS_PER_STATEMENT) {
       const until = Math.min(from + TASKS_PER_STATEMENT, ready + done);
       const histories = Array.from({ length: until - from }, (_, index) =>
@@ -135,7 +135,11 @@ async function requireDurable(engine: Engine): Promise<void> {
       ? [await sql<{ synchronous: number }>`pragma synchronous`.execute(engine.db)]
       : [
           await sql<{ fsync: string }>`show fsync`.execute(engine.db),
-          await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(engine.db),
+          await sql<{
+            synchronous_commit: string;
+          }>`select reset_val as synchronous_commit from pg_settings where name = 'synchronous_commit'`.execute(
+            engine.db,
+          ),
         ];
   const found = Object.assign({}, ...settings.map(({ rows }) => rows[0])) as Record<string, unknown>;
   const FULL = 2;

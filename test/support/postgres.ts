@@ -19,6 +19,8 @@ const START_TIMEOUT_MS = 30_000;
 export interface PostgresServer {
   readonly url: string;
   readonly pid: number;
+  /** Ends it at once, so that whatever it had only in memory is gone, and starts it again. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -42,19 +44,32 @@ export async function startPostgres({ durable }: { readonly durable: boolean }):
   const port = await freePort();
   const flags = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '', '-c', 'max_connections=200'];
   if (!durable) flags.push('-c', 'fsync=off', '-c', 'full_page_writes=off');
-  const server = spawn(path.join(native, 'bin', 'postgres'), flags, {
-    ...identity,
-    env: { ...process.env, LC_ALL: 'C' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  await untilReady(server);
+  // Left to itself, it writes its log to disk only when somebody waits for it.
+  flags.push('-c', 'wal_writer_delay=10s');
+  const start = async (): Promise<ChildProcess> => {
+    const started = spawn(path.join(native, 'bin', 'postgres'), flags, {
+      ...identity,
+      env: { ...process.env, LC_ALL: 'C' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await untilReady(started);
+    return started;
+  };
+  let server = await start();
+  const end = async (signal: 'SIGINT' | 'SIGQUIT'): Promise<void> => {
+    const exited = new Promise((resolve) => server.once('exit', resolve));
+    server.kill(signal);
+    await exited;
+  };
   return {
     url: `postgres://copse@127.0.0.1:${port}/postgres`,
     pid: server.pid ?? 0,
+    async crash() {
+      await end('SIGQUIT');
+      server = await start();
+    },
     async stop() {
-      const exited = new Promise((resolve) => server.once('exit', resolve));
-      server.kill('SIGINT');
-      await exited;
+      await end('SIGINT');
       await rm(folder, { recursive: true, force: true });
     },
   };

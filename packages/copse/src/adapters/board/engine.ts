@@ -15,6 +15,8 @@ export interface Engine {
   /** SQLite's writers are alone anyway; PostgreSQL locks the rows it reads in order to change them. */
   readonly locksRows: boolean;
   hasBoard(db: Queries): Promise<boolean>;
+  /** Commits when the work is done and rolls back when it fails. */
+  transaction<T>(this: void, work: (transaction: WriteTransaction) => Promise<T>): Promise<T>;
   /** This text will come again and again: whatever the engine can do once for it, it should. */
   prepare(this: void, statement: Statement): void;
   /** The transaction was rolled back through no fault of its own and may be run again. */

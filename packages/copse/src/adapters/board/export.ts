@@ -59,7 +59,7 @@ export async function importBoard(
   statements: Statements,
   { records, leases, events }: ReadLines,
 ): Promise<ImportOutcome> {
-  return engine.db.transaction().execute(async (transaction): Promise<ImportOutcome> => {
+  return engine.transaction(async (transaction): Promise<ImportOutcome> => {
     const { last_event } = await transaction
       .selectFrom('board')
       .select('last_event')

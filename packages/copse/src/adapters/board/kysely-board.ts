@@ -90,7 +90,7 @@ export class KyselyBoard extends Reader implements Board {
   }
 
   async #once<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T> {
-    const result = await this.#engine.db.transaction().execute(async (transaction) => {
+    const result = await this.#engine.transaction(async (transaction) => {
       const writer = new Writer(transaction, this.#engine, this.#statements);
       const value = await work(writer);
       return { value, hasRecorded: await writer.flush() };
@@ -102,7 +102,7 @@ export class KyselyBoard extends Reader implements Board {
 
   /** For what is no event. */
   #write<T>(work: (db: Queries) => Promise<T>): Promise<T> {
-    return this.#patiently(() => this.#engine.db.transaction().execute(work));
+    return this.#patiently(() => this.#engine.transaction(work));
   }
 
   #patiently<T>(work: () => Promise<T>): Promise<T> {

@@ -21,7 +21,7 @@ export async function migrate(
 ): Promise<void> {
   if ((await versionWithoutLock(engine)) === upTo) return;
   await runPatiently(engine, patienceMs, () =>
-    engine.db.transaction().execute(async (transaction) => {
+    engine.transaction(async (transaction) => {
       await engine.lock(transaction, 'migration');
       await migrateLocked(engine, transaction, fresh, upTo);
     }),

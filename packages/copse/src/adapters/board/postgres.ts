@@ -25,6 +25,24 @@ const RECONNECT_MS = 1_000;
 const RUN_AGAIN = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
 
+/**
+ * A lock that somebody holds for very long is not coming free: better to say so than to wait for ever.
+ *
+ * And a commit holds the lock on the board's row while the server waits for its disk. Where the disk is all that it
+ * waits for (no standby has to confirm), the commit gives the lock back first, and one statement that goes out with it
+ * brings everything up to here to disk. Nobody is told of a commit before both are answered.
+ */
+const SETTINGS = `
+  select set_config('lock_timeout', $1, false), case
+    when current_setting('server_version_num')::int >= 170000
+      and current_setting('synchronous_commit') = 'on' and current_setting('synchronous_standby_names') = ''
+    then set_config('synchronous_commit', 'off', false) end as later`;
+const BRING_TO_DISK = `select pg_logical_emit_message(false, 'copse', '', true)`;
+
+interface Settings {
+  readonly later: string | null;
+}
+
 const locks = { dependencies: 1, migration: 2 } as const;
 
 export async function openPostgres(url: string, policy: Policy['board']): Promise<Engine> {
@@ -33,13 +51,14 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
   const pool = new pg.Pool({ ...config, max: CONNECTIONS, pipeline: true, application_name: 'copse' });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {});
-  const known = new Map<string, KnownStatement>();
+  const known = new Map<string, KnownStatement>([[BRING_TO_DISK, { name: 'copse_disk', isLast: false }]]);
   pool.on('connect', (client) => {
     // A connection that breaks while it is in use fails its query; without a listener it would also end the process.
     client.on('error', () => {});
-    // A lock that somebody holds for this long is not coming free: better to say so than to wait for ever.
-    client.query(`set lock_timeout = ${policy.writePatienceMs}`).catch(() => {});
-    sendBriskly(client, known, location);
+    const settings = client.query<Settings>(SETTINGS, [`${policy.writePatienceMs}`]);
+    const waitsForDisk = settings.then(({ rows }) => rows[0]?.later == null);
+    waitsForDisk.catch(() => {});
+    sendBriskly(client, { known, location, waitsForDisk });
   });
   const db = new Kysely<BoardTables>({
     dialect: new PostgresDialect({ pool }),
@@ -61,6 +80,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     hasBoard: async (on) =>
       (await sql`select 1 from pg_tables where schemaname = ${schema} and tablename = 'board'`.execute(on))
         .rows.length > 0,
+    transaction: (work) => db.transaction().execute(work),
     prepare({ sql: text, isLast }) {
       if (!known.has(text)) known.set(text, { name: `copse_${known.size}`, isLast: isLast ?? false });
     },
@@ -87,11 +107,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
  * A last write that the server refuses makes it roll back at the commit. One that the driver refuses never reaches the
  * server, which would then commit without it; so a commit first makes sure that it was sent.
  */
-function sendBriskly(
-  client: pg.PoolClient,
-  known: ReadonlyMap<string, KnownStatement>,
-  location: string,
-): void {
+function sendBriskly(client: pg.PoolClient, { known, location, waitsForDisk }: Connected): void {
   const query = client.query.bind(client) as (
     config: string | pg.QueryConfig,
     values?: unknown[],
@@ -119,6 +135,15 @@ function sendBriskly(
     for (const one of before) await one.answer;
     return answer;
   };
+  const commit = async (): Promise<pg.QueryResult> => {
+    if (await waitsForDisk) return submitAndRelease('commit');
+    if (!isCorked) stream.cork();
+    isCorked = true;
+    const committed = submit('commit');
+    held.push(new HeldAnswer(committed));
+    await submitAndRelease(BRING_TO_DISK);
+    return committed;
+  };
   const send = async (text: string, values?: unknown[]): Promise<unknown> => {
     if (text === 'begin' || known.get(text)?.isLast) {
       if (!isCorked) stream.cork();
@@ -130,9 +155,16 @@ function sendBriskly(
       await setImmediate();
       if (held.some((one) => one.hasFailed)) return submitAndRelease('rollback');
     }
+    if (text === 'commit') return commit();
     return submitAndRelease(text, values);
   };
   Object.assign(client, { query: send });
+}
+
+interface Connected {
+  readonly known: ReadonlyMap<string, KnownStatement>;
+  readonly location: string;
+  readonly waitsForDisk: Promise<boolean>;
 }
 
 class HeldAnswer {

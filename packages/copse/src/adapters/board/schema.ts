@@ -6,7 +6,7 @@
  * `jsonb` does.
  */
 
-import type { Expression, Kysely, Transaction } from 'kysely';
+import type { Expression, Kysely } from 'kysely';
 
 import type { RecordKind } from '../../domain/event.ts';
 
@@ -63,7 +63,8 @@ export interface BoardTables {
 }
 
 export type Queries = Kysely<BoardTables>;
-export type WriteTransaction = Transaction<BoardTables>;
+/** Queries that are made within one. */
+export type WriteTransaction = Queries;
 
 export const tableOf = {
   task: 'tasks',

@@ -16,7 +16,7 @@ import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql }
 import type { Policy } from '../../domain/policy.ts';
 import { listen, ring } from './bell.ts';
 import type { Engine } from './engine.ts';
-import type { BoardTables, Queries } from './schema.ts';
+import type { BoardTables, Queries, WriteTransaction } from './schema.ts';
 import { explaining, isBusy } from './sqlite-errors.ts';
 import type { Statement, Statements, Values } from './statements.ts';
 import { type EventRow, type Write, bumpStatement, insertEventStatement } from './writes.ts';
@@ -33,6 +33,7 @@ export function openSqlite(file: string, policy: Policy['board']): Engine {
     locksRows: false,
     hasBoard: async (on) =>
       (await sql`select 1 from sqlite_master where name = 'board'`.execute(on)).rows.length > 0,
+    transaction: (work) => transaction(connection, db, work),
     prepare: () => {},
     mayRunAgain: isBusy,
     lock: () => Promise.resolve(),
@@ -80,23 +81,39 @@ function forKysely(connection: Connection): SqliteDatabase {
   return {
     close: () => database.close(),
     prepare(text): SqliteStatement {
-      const statement = explaining(file, () =>
-        connection.prepared(text === 'begin' ? 'begin immediate' : text),
-      );
+      const statement = explaining(file, () => connection.prepared(text));
       const given = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
-      // A full disk has rolled the transaction back already; failing to do it again would hide why.
-      const isOver = () => text === 'rollback' && !database.isTransaction;
       return {
         reader: statement.columns().length > 0,
         all: (parameters) => despiteBusy(connection, () => statement.all(...given(parameters))),
-        run: (parameters) =>
-          isOver()
-            ? { changes: 0, lastInsertRowid: 0 }
-            : explaining(file, () => statement.run(...given(parameters))),
+        run: (parameters) => explaining(file, () => statement.run(...given(parameters))),
         iterate: (parameters) => statement.iterate(...given(parameters)),
       };
     },
   };
+}
+
+/**
+ * Kysely's own transactions do the same, but a `begin` that finds the board busy costs them nearly as much as a claim,
+ * and with many writers most of them do.
+ */
+function transaction<T>(
+  { database, file, prepared }: Connection,
+  db: Queries,
+  work: (transaction: WriteTransaction) => Promise<T>,
+): Promise<T> {
+  return db.connection().execute(async (alone) => {
+    const say = (text: string) => explaining(file, () => prepared(text).run());
+    say('begin immediate');
+    try {
+      const result = await work(alone);
+      say('commit');
+      return result;
+    } finally {
+      // A full disk has rolled the transaction back already; failing to do it again would hide why.
+      if (database.isTransaction) say('rollback');
+    }
+  });
 }
 
 /**
