@@ -1,0 +1,123 @@
+/**
+ * What Copse asks of git and of the folders it works in. Expected failures are outcomes; everything else throws with the
+ * command and what git said.
+ */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+
+/** What is at the place where a worktree belongs. */
+export type WorktreeFacts =
+  /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
+  | { readonly state: 'absent'; readonly isRegistered: boolean }
+  | { readonly state: 'broken'; readonly why: string }
+  | {
+      readonly state: 'healthy';
+      /** Null when HEAD is detached. */
+      readonly branch: BranchName | null;
+      readonly head: CommitId;
+      /** A rebase, merge or the like that is not finished. */
+      readonly operation: string | null;
+    };
+
+export interface Uncommitted {
+  /** Tracked files that differ from HEAD, in the index or on disk. */
+  readonly changed: readonly string[];
+  readonly untracked: readonly string[];
+}
+
+export type Fetched =
+  | { readonly fetched: true }
+  | {
+      readonly fetched: false;
+      readonly because: 'no_remote' | 'unreachable' | 'remote_changed';
+      readonly reason: string;
+    };
+
+export type Added = { readonly added: true } | { readonly added: false; readonly takenBy: string };
+
+export interface NewWorktree {
+  readonly path: string;
+  /** The name git knows it by; Copse uses the task's id. */
+  readonly name: string;
+  readonly branch: BranchName;
+  readonly sparse?: readonly string[];
+}
+
+export type RefMove =
+  | { readonly moved: true }
+  | { readonly moved: false; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
+
+export interface Git {
+  /** Held by one process at a time; given back by the system when its holder dies. */
+  withLock<T>(work: () => Promise<T>): Promise<T>;
+  /** Undefined when another process has it. */
+  tryLock<T>(name: string, work: () => Promise<T>): Promise<{ readonly value: T } | undefined>;
+
+  look(path: string): Promise<WorktreeFacts>;
+  uncommitted(path: string): Promise<Uncommitted>;
+  /** The commit at a full ref name, or undefined. */
+  tip(ref: string): Promise<CommitId | undefined>;
+  isAncestor(ancestor: CommitId, of: CommitId): Promise<boolean>;
+  /** Commits reachable from the second and not from the first. */
+  countCommits(notFrom: CommitId, from: CommitId): Promise<number>;
+  /** The folder of the checkout that has this branch, or is in the middle of rebasing it. */
+  holderOf(branch: BranchName): Promise<string | undefined>;
+  detectBase(): Promise<BranchName | undefined>;
+  remoteName(): Promise<string | undefined>;
+  fetch(branches: readonly BranchName[]): Promise<Fetched>;
+
+  /** Moves a ref from the tip that is expected (null: it must not exist) to another (null: it goes). */
+  moveRef(ref: string, from: CommitId | null, to: CommitId | null, reason: string): Promise<RefMove>;
+  /** Registers a locked worktree and checks its branch out. */
+  addWorktree(worktree: NewWorktree): Promise<Added>;
+  /** Whatever is at the path goes to a folder of its own under `.copse/trash`, whole; git forgets the worktree. */
+  moveAside(path: string, at: Timestamp): Promise<Aside>;
+}
+
+export interface Aside {
+  /** The folder in the trash, with `files` and, if git knew the worktree, `gitdir`. */
+  readonly folder: string;
+}
+
+export const rescueReasons = ['removal', 'reset', 'retry', 'handover', 'escape', 'asked'] as const;
+export type RescueReason = (typeof rescueReasons)[number];
+
+/** A snapshot of a worktree: everything in it that no ref keeps. */
+export interface Rescue {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly why: RescueReason;
+  readonly at: Timestamp;
+  readonly branch: BranchName | null;
+  readonly head: CommitId | null;
+  /** Paths that differ from HEAD. */
+  readonly changed: number;
+}
+
+export interface SnapshotRequest {
+  readonly task: TaskId;
+  readonly worktree: string;
+  readonly why: RescueReason;
+  readonly at: Timestamp;
+}
+
+export type SnapshotOutcome =
+  | { readonly saved: true; readonly rescue: Rescue }
+  /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
+  | { readonly saved: false };
+
+export interface Rescues {
+  /** Changes no byte of index, HEAD, branch or files. Throws when anything could not be saved. */
+  snapshot(request: SnapshotRequest): Promise<SnapshotOutcome>;
+  list(task?: TaskId): Promise<readonly Rescue[]>;
+  find(ref: string): Promise<Rescue | undefined>;
+  changes(rescue: Rescue): Promise<readonly { readonly path: string; readonly change: string }[]>;
+  /** Puts files, modes, links, the index and what was in progress back into a worktree; never over a newer file. */
+  restore(rescue: Rescue, worktree: string): Promise<Restored>;
+}
+
+export type Restored =
+  | { readonly restored: true; readonly files: number }
+  /** The worktree has changes of its own at these paths; nothing was written. */
+  | { readonly restored: false; readonly inTheWay: readonly string[] };
