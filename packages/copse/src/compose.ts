@@ -1,6 +1,6 @@
 /** The one file that names concrete adapters: from a folder and an environment to a board that can be used. */
 
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from './adapters/board/open.ts';
@@ -8,13 +8,29 @@ import { excludeFromGit } from './adapters/git/exclude.ts';
 import { type Repository, findRepository } from './adapters/git/locate.ts';
 import type { GitVersion } from './adapters/git/version.ts';
 import type { Context } from './app/context.ts';
+import type { WorkspaceContext } from './app/workspace-context.ts';
 import type { Author } from './domain/event.ts';
-import { drawId, timestamp } from './domain/ids.ts';
+import { type NodeId, type TaskId, brand, drawId, timestamp } from './domain/ids.ts';
 import { type Policy, defaultPolicy } from './domain/policy.ts';
 import { BoardUnavailable } from './ports/board.ts';
 import type { Clock, Random } from './ports/clock.ts';
+import type { Config } from './protocol/config/schema.ts';
 
 export { findRepository, type Repository } from './adapters/git/locate.ts';
+
+/** The addresses of remotes as they are now, to be used from now on. */
+export async function acceptRemotes(surroundings: Surroundings): Promise<ReadonlyMap<string, string>> {
+  const { openTrustedDir } = await import('./adapters/git/trusted-dir.ts');
+  const remote = await import('./adapters/git/remote.ts');
+  const repository = requireRepository(surroundings);
+  prepareFolder(repository);
+  return remote.acceptRemotes(openTrustedDir(repository));
+}
+
+export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
+  const background = await import('./adapters/processes/background.ts');
+  background.startBackground(argv, surroundings);
+}
 
 export async function gitVersion(): Promise<GitVersion> {
   const git = await import('./adapters/git/version.ts');
@@ -50,6 +66,87 @@ export async function openContext(surroundings: Surroundings): Promise<Context> 
   return { board, clock: systemClock, random: systemRandom, policy, by: authorOf(surroundings) };
 }
 
+/** The same, with everything that worktrees need. Loaded only for commands that touch them. */
+export async function openWorkspaceContext(surroundings: Surroundings): Promise<WorkspaceContext> {
+  const { openTrustedDir } = await import('./adapters/git/trusted-dir.ts');
+  const { openGit } = await import('./adapters/git/repository.ts');
+  const { openRescues } = await import('./adapters/git/rescues.ts');
+  const { openPool } = await import('./adapters/git/pool.ts');
+  const { openSync } = await import('./adapters/git/sync.ts');
+  const { openCheckout } = await import('./adapters/git/checkout.ts');
+  const { openDiffs } = await import('./adapters/git/diff.ts');
+  const { furnishingGit } = await import('./adapters/git/furnish-git.ts');
+  const { workspaceFurnishing } = await import('./adapters/workspace/furnish.ts');
+  const { portProbe } = await import('./adapters/workspace/port-probe.ts');
+  const { disk } = await import('./adapters/workspace/disk.ts');
+  const { openOccupancy } = await import('./adapters/processes/occupancy.ts');
+  const { openTrash } = await import('./adapters/trash/open.ts');
+  const repository = requireRepository(surroundings);
+  const context = await openContext(surroundings);
+  const { commonDir, home, configFolder } = repository;
+  prepareFolder(repository);
+  const { workspace, landing } = await configOf(repository);
+  const isBare = !existsSync(path.join(configFolder, '.git')) || !existsSync(path.join(commonDir, 'index'));
+  const dir = openTrustedDir(repository);
+  const git = openGit(dir, context.policy);
+  const trash = openTrash(home, dir.objectFormat);
+  const occupancy = openOccupancy();
+  const worktreeFolder = path.resolve(configFolder, workspace.worktree_dir);
+  const pool = openPool(dir, {
+    folder: path.join(worktreeFolder, '.pool'),
+    withLock: git.withLock,
+    tryLock: git.tryLock,
+    discard: async ({ path: entry, gitDir, isProven }) => {
+      // Somebody is in there: it stays, and is looked at again the next time.
+      const inside = entry && (await occupancy.inside(entry, { roots: [], sessions: [] }));
+      if (inside && (!inside.known || inside.processes.length > 0)) return;
+      const at = systemClock.now();
+      const nothing = { branch: null, branchTip: null, head: null, base: null, rescue: null };
+      const task = brand<TaskId>('pool');
+      const record = {
+        ...nothing,
+        task,
+        path: entry ?? '',
+        at,
+        why: isProven ? 'leftover' : 'broken',
+      } as const;
+      await trash.put({ path: entry ?? path.join(home, '.copse', 'nowhere'), gitDir, record });
+    },
+  });
+  return {
+    ...context,
+    git,
+    rescues: openRescues(dir),
+    pool,
+    sync: openSync(dir),
+    diffs: openDiffs(dir),
+    checkout: openCheckout(dir, configFolder),
+    trash,
+    furnishing: workspaceFurnishing(furnishingGit(dir)),
+    occupancy,
+    portProbe,
+    disk,
+    node: nodeOf(home),
+    root: configFolder,
+    worktreeFolder,
+    mainGitDir: isBare ? null : commonDir,
+    home,
+    settings: workspace,
+    target: landing.target,
+  };
+}
+
+/** Which machine, and which clone on it: worktrees belong to one. */
+function nodeOf(home: string): NodeId {
+  const file = path.join(home, '.copse', 'node');
+  try {
+    writeFileSync(file, drawId('n-', systemRandom), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+  return brand(readFileSync(file, 'utf8').trim());
+}
+
 interface Settings {
   readonly address: BoardAddress;
   readonly policy: Policy;
@@ -61,11 +158,18 @@ async function settingsOf(repository: Repository, surroundings: Surroundings): P
   const named = surroundings.env['COPSE_BOARD'];
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
   if (!existsSync(file)) return { address: fromEnvironment ?? sqlite, policy: defaultPolicy };
-  // Loaded only when there is something to read: the schema costs as much start-up as everything else together.
-  const { parseConfig } = await import('./protocol/config/parse.ts');
   const { policyFrom } = await import('./protocol/config/effective.ts');
+  const config = await configOf(repository);
+  const { board } = config;
+  const fromFile: BoardAddress | undefined = board ? { engine: 'postgres', url: board } : undefined;
+  return { address: fromEnvironment ?? fromFile ?? sqlite, policy: policyFrom(config) };
+}
+
+/** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
+async function configOf(repository: Repository): Promise<Config> {
+  const { parseConfig } = await import('./protocol/config/parse.ts');
   const { renderProblem } = await import('./protocol/config/problems.ts');
-  const text = readConfig(file);
+  const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(
       'copse.yml is there but cannot be read.',
@@ -78,9 +182,7 @@ async function settingsOf(repository: Repository, surroundings: Surroundings): P
       'Correct it, then: copse config check',
     );
   }
-  const { board } = parsed.config;
-  const fromFile: BoardAddress | undefined = board ? { engine: 'postgres', url: board } : undefined;
-  return { address: fromEnvironment ?? fromFile ?? sqlite, policy: policyFrom(parsed.config) };
+  return parsed.config;
 }
 
 /** Undefined when it is there and cannot be read. */

@@ -31,6 +31,13 @@ export async function answerCompletions(program: Command, cli: Cli): Promise<voi
     ['show', 'id'],
     ['edit', 'id'],
     ['delete', 'ids'],
+    ['work', 'id'],
+    ['cleanup', 'id'],
+    ['sync', 'id'],
+    ['diff', 'id'],
+    ['undo', 'id'],
+    ['rescue list', 'id'],
+    ['rescue move', 'id'],
   ] as const) {
     completion.commands.get(command)?.argument(
       argument,

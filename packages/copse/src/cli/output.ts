@@ -11,7 +11,7 @@ export interface Output {
   /** One line of what was asked for. */
   line(text?: string): void;
   /** Bytes as they are: exports, scripts, documents. Resolves when the reader is ready for more. */
-  raw(text: string): Promise<void>;
+  raw(text: string | Uint8Array): Promise<void>;
   /** The one document of a `--json` command. */
   json(document: unknown): void;
   /** About the work, not its result. */

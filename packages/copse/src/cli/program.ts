@@ -37,6 +37,7 @@ export function createProgram(cli: Cli, first?: string): Command {
         ['copse add "Rename the config loader"', 'hand out work'],
         ['copse list', 'see everything on the board'],
         ['copse show cp-a1b2', 'any unique beginning of an id will do'],
+        ['copse work a1b2', 'get a worktree for it'],
       ]),
     );
 
@@ -56,6 +57,8 @@ const groups: readonly { readonly names: readonly string[]; readonly add: typeof
   { names: ['plan', 'prd'], add: addPlanCommands },
   { names: ['ledger'], add: addLedgerCommands },
   { names: ['events', 'export', 'import'], add: addBoardCommands },
+  { names: ['work', 'worktrees', 'cleanup', 'tend', 'sync', 'diff'], add: addWorktreeCommands },
+  { names: ['rescue', 'undo'], add: addRescueCommands },
   { names: ['config', 'doctor'], add: addSetUpCommands },
 ];
 
@@ -225,11 +228,108 @@ function addBoardCommands(program: Command, on: On): void {
     .action(on(() => import('./commands/import.ts')));
 }
 
+function addWorktreeCommands(program: Command, on: On): void {
+  program
+    .command('work')
+    .argument('[id]', 'a task; without one you choose among those that are ready')
+    .description('Take a task and get a worktree of its own for it.')
+    .option('--resume', 'go on with the worktree that is there')
+    .option('--reset', 'start over from the base; what is in the worktree is rescued first')
+    .option('--json', 'print { "task", "worktree", "branch", "base", "reused", … }')
+    .addHelpText(
+      'after',
+      examples([
+        ['copse work', 'choose a task that is ready'],
+        ['copse work a1b2 --resume', 'go on where somebody stopped'],
+      ]),
+    )
+    .action(on(() => import('./commands/work.ts')));
+  program
+    .command('tend')
+    .description('Make removed worktrees smaller, empty old trash, keep worktrees ready. Runs by itself.')
+    .option('--json', 'print { "thinned", "deleted", "pool" }')
+    .action(on(() => import('./commands/tend.ts')));
+  program
+    .command('worktrees')
+    .description('List the worktrees of tasks on this machine.')
+    .option('--all', 'also those that wait in the pool and those that Copse did not make')
+    .option('--json', 'print { "worktrees": [...] }')
+    .action(on(() => import('./commands/worktrees.ts')));
+  program
+    .command('cleanup')
+    .argument('[id]', 'a task; without one, all that are done or cancelled')
+    .description('Remove worktrees. What is not committed is rescued first; copse undo takes it back.')
+    .option('--force', 'do not ask, and end the agent; the rescue is taken all the same')
+    .option('--delete-branch', 'delete its branch too, although it is not merged')
+    .option('--json', 'print { "removed": [...], "kept": [...] }')
+    .addHelpText('after', examples([['copse cleanup a1b2 --force', '']]))
+    .action(on(() => import('./commands/cleanup.ts')));
+  program
+    .command('sync')
+    .argument('[id]', 'a task (default: the one whose worktree you are in)')
+    .description('Bring the newest base into the branch of a task.')
+    .option('--conflict', 'leave a conflict in the worktree, to be resolved there')
+    .option('--json', 'print what happened as JSON')
+    .action(on(() => import('./commands/sync.ts')));
+  program
+    .command('diff')
+    .argument('[id]', 'a task (default: the one whose worktree you are in)')
+    .description('Show what the branch of a task changes.')
+    .option('--stat', 'only which files, and how many lines')
+    .option('--uncommitted', 'with what is not committed yet')
+    .option('--json', 'print the files and the patch as JSON')
+    .addHelpText('after', examples([['copse diff a1b2 > a1b2.patch', 'as git apply reads it']]))
+    .action(on(() => import('./commands/diff.ts')));
+}
+
+function addRescueCommands(program: Command, on: On): void {
+  const rescue = program
+    .command('rescue')
+    .description('What was saved before a worktree was removed or reset.');
+  rescue
+    .command('list')
+    .argument('[id]', 'only those of this task')
+    .description('List the rescues, the latest first.')
+    .option('--json', 'print { "rescues": [...] }')
+    .action(on(() => import('./commands/rescue-list.ts')));
+  rescue
+    .command('show')
+    .argument('<ref>', 'a rescue, by any part of its ref that no other has')
+    .description('Show what a rescue holds.')
+    .option('--json', 'print the rescue and its changes as JSON')
+    .action(on(() => import('./commands/rescue-show.ts')));
+  rescue
+    .command('restore')
+    .argument('<ref>', 'a rescue, by any part of its ref that no other has')
+    .description('Put a rescue back, never over anything newer.')
+    .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
+    .option('--json', 'print where and how much as JSON')
+    .action(on(() => import('./commands/rescue-restore.ts')));
+  rescue
+    .command('move')
+    .argument('<id>', 'the task whose worktree they belong in')
+    .argument(
+      '[paths...]',
+      'files of the main checkout (default: those that its session is known to have changed)',
+    )
+    .description('Move changes that were made in the main checkout into the worktree of a task.')
+    .option('--json', 'print what was moved and what was left as JSON')
+    .action(on(() => import('./commands/rescue-move.ts')));
+  program
+    .command('undo')
+    .argument('[id]', 'a task (default: whatever was last)')
+    .description('Take back the last removal or reset of a worktree, every file of it.')
+    .option('--json', 'print what is back as JSON')
+    .action(on(() => import('./commands/undo.ts')));
+}
+
 function addSetUpCommands(program: Command, on: On): void {
   program
     .command('config')
-    .argument('[what]', 'show, check or schema', 'show')
-    .description('Show the configuration in force, check copse.yml, or print its JSON Schema.')
+    .argument('[what]', 'show, check, schema or accept-remotes', 'show')
+    .description(
+      'Show the configuration in force, check copse.yml, print its JSON Schema, or accept new remotes.',
+    )
     .option('--json', 'print it as JSON')
     .action(on(() => import('./commands/config.ts')));
   program

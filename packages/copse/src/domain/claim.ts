@@ -31,7 +31,7 @@ export interface Lease {
   readonly expiresAt: Timestamp;
 }
 
-type LeasePolicy = Policy['lease'];
+type LeasePolicy = Pick<Policy['lease'], 'durationMs'>;
 
 export function decideClaim(
   task: Pick<Task, 'id' | 'state' | 'token'>,

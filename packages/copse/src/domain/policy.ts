@@ -17,6 +17,8 @@ export const defaultPolicy = {
   lease: {
     durationMs: 30 * SECOND,
     renewEveryMs: 5 * SECOND,
+    /** A person who works by hand renews nothing. */
+    byHandMs: 7 * DAY,
   },
 
   orchestration: {
@@ -99,8 +101,42 @@ export const defaultPolicy = {
     cleanupOnFailure: false,
     /** Setup and teardown commands, each. */
     commandTimeoutMs: 10 * MINUTE,
+    /** Asking a remote for branches, or to delete one. */
+    fetchTimeoutMs: 60 * SECOND,
     /** `auto` sizes the warm pool by use and leaves it off in small repositories. */
     pool: 'auto',
+  },
+
+  /** Checked-out worktrees that wait for a task. */
+  pool: {
+    /** A checkout of fewer files takes less than starting an agent does. */
+    minTrackedFiles: 2_000,
+    /** With `auto`, enough for what is needed in this time. */
+    coverMs: 15 * MINUTE,
+    maxAutoSize: 8,
+    /** Of the disk above the floor of `orchestration.minFreeDiskBytes`. */
+    maxDiskShare: 0.2,
+    /** What a file costs besides its bytes: half a block and its name. */
+    fileOverheadBytes: 2_560,
+  },
+
+  removal: {
+    /** How long processes of an agent have to end by themselves before they are killed. */
+    endGraceMs: 5 * SECOND,
+    /** A younger lock file of git may belong to a command that is still running. */
+    staleLockAgeMs: MINUTE,
+  },
+
+  /** TCP ports that sessions get for servers of their own. */
+  ports: {
+    from: 4100,
+    to: 4999,
+    perSession: 1,
+  },
+
+  escape: {
+    /** Files of the main checkout that an event names. */
+    listedPaths: 200,
   },
 
   landing: {
@@ -124,6 +160,8 @@ export const defaultPolicy = {
     sweepEveryMs: 6 * HOUR,
     finishedWorktreeAgeMs: 7 * DAY,
     abandonedWorktreeAgeMs: HOUR,
+    /** How long a removed worktree can be brought back with its ignored files. */
+    trashAgeMs: 7 * DAY,
     sessionCleanupEveryMs: HOUR,
     worktreeCleanup: true,
     sessionCleanup: true,

@@ -114,7 +114,7 @@ export function decideRestart(
   task: Task,
   claimant: Claimant,
   at: Timestamp,
-  policy: Policy['lease'],
+  policy: Pick<Policy['lease'], 'durationMs'>,
 ): Decision<TaskEvent> {
   const refusal = refuseUnlessAllowed(task, 'restart');
   if (refusal) return refusal;
@@ -134,7 +134,7 @@ export function decideResume(
   task: Task,
   claimant: Claimant,
   at: Timestamp,
-  policy: Policy['lease'],
+  policy: Pick<Policy['lease'], 'durationMs'>,
 ): Decision<TaskEvent> {
   const refusal = refuseUnlessAllowed(task, 'resume');
   if (refusal) return refusal;

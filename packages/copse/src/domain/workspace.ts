@@ -8,6 +8,7 @@
  */
 
 import { type Decision, decided, refused, unreachable } from './decision.ts';
+import type { Escape } from './escape.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from './ids.ts';
 
@@ -39,6 +40,8 @@ export interface Workspace {
   readonly worktree: Worktree | null;
   readonly preparedAt: Timestamp;
   readonly disposition: Disposition;
+  /** The main checkout changed while its session ran: the latest time, without what was moved into the worktree since. */
+  readonly escape?: Escape & { readonly at: Timestamp };
 }
 
 /** What git and the board say about a workspace right now. */
@@ -78,6 +81,8 @@ export type WorkspaceEvent =
   | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)
   | (Of<'workspace.kept'> & { readonly why: KeepReason; readonly detail: string })
   | Of<'workspace.used_again'>
+  | (Of<'workspace.escaped'> & Escape)
+  | (Of<'workspace.escape_moved'> & { readonly paths: readonly string[]; readonly rescue: string })
   | (Of<'workspace.released'> & { readonly rescue: string | null });
 
 export type WorkspaceRequest =
@@ -118,10 +123,28 @@ export function evolveWorkspace(workspace: Workspace | undefined, event: Workspa
     const { id, task, node, strategy, worktree, at } = event;
     return { id, task, node, strategy, worktree, preparedAt: at, disposition: { is: 'in_use' } };
   }
-  return { ...existing(workspace, event), disposition: nextDisposition(event) };
+  const before = existing(workspace, event);
+  if (event.type === 'workspace.escaped') {
+    const { type: _, id: __, ...escape } = event;
+    return { ...before, escape };
+  }
+  if (event.type === 'workspace.escape_moved') return withoutMoved(before, event.paths);
+  return { ...before, disposition: nextDisposition(event) };
 }
 
-function nextDisposition(event: Exclude<WorkspaceEvent, { type: 'workspace.prepared' }>): Disposition {
+function withoutMoved({ escape, ...workspace }: Workspace, moved: readonly string[]): Workspace {
+  if (escape === undefined) return workspace;
+  const paths = escape.paths.filter((path) => !moved.includes(path));
+  const isOver = paths.length === 0 && escape.more === 0 && escape.head === null;
+  return isOver ? workspace : { ...workspace, escape: { ...escape, paths } };
+}
+
+type DispositionEvent = Extract<
+  WorkspaceEvent,
+  { type: 'workspace.kept' | 'workspace.used_again' | 'workspace.released' }
+>;
+
+function nextDisposition(event: DispositionEvent): Disposition {
   switch (event.type) {
     case 'workspace.kept':
       return { is: 'kept', why: event.why, detail: event.detail, since: event.at };

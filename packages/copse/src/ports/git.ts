@@ -9,7 +9,8 @@ import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
 export type WorktreeFacts =
   /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
   | { readonly state: 'absent'; readonly isRegistered: boolean }
-  | { readonly state: 'broken'; readonly why: string }
+  /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
+  | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
   | {
       readonly state: 'healthy';
       /** Null when HEAD is detached. */
@@ -33,33 +34,60 @@ export type Fetched =
       readonly reason: string;
     };
 
-export type Added = { readonly added: true } | { readonly added: false; readonly takenBy: string };
-
 export interface NewWorktree {
   readonly path: string;
   /** The name git knows it by; Copse uses the task's id. */
   readonly name: string;
   readonly branch: BranchName;
-  readonly sparse?: readonly string[];
 }
+
+/** A worktree that git knows, with a branch and perhaps no files yet. */
+export interface Place {
+  readonly path: string;
+  readonly gitDir: string;
+  readonly tip: CommitId;
+}
+
+export type Registered =
+  | { readonly registered: true; readonly place: Place }
+  | { readonly registered: false; readonly takenBy: string };
 
 export type RefMove =
   | { readonly moved: true }
   | { readonly moved: false; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
 
+export interface TrackedFile {
+  /** As git has it: bytes, relative, with slashes. */
+  readonly path: Buffer;
+  readonly mode: string;
+  readonly id: string;
+  readonly bytes: number;
+}
+
+export type RemoteDeletion =
+  | { readonly deletion: 'deleted' | 'absent' }
+  /** Somebody pushed to it; it was kept. */
+  | { readonly deletion: 'changed'; readonly reason: string }
+  | { readonly deletion: 'refused'; readonly reason: string };
+
 export interface Git {
   /** Held by one process at a time; given back by the system when its holder dies. */
-  withLock<T>(work: () => Promise<T>): Promise<T>;
+  withLock<T>(this: void, work: () => Promise<T>): Promise<T>;
   /** Undefined when another process has it. */
-  tryLock<T>(name: string, work: () => Promise<T>): Promise<{ readonly value: T } | undefined>;
+  tryLock<T>(this: void, name: string, work: () => Promise<T>): Promise<{ readonly value: T } | undefined>;
 
   look(path: string): Promise<WorktreeFacts>;
   uncommitted(path: string): Promise<Uncommitted>;
   /** The commit at a full ref name, or undefined. */
   tip(ref: string): Promise<CommitId | undefined>;
   isAncestor(ancestor: CommitId, of: CommitId): Promise<boolean>;
+  mergeBase(one: CommitId, other: CommitId): Promise<CommitId | undefined>;
   /** Commits reachable from the second and not from the first. */
   countCommits(notFrom: CommitId, from: CommitId): Promise<number>;
+  /** How many files the index of a worktree has. */
+  countFiles(path: string): number;
+  /** Every file of a commit. */
+  files(commit: CommitId): Promise<readonly TrackedFile[]>;
   /** The folder of the checkout that has this branch, or is in the middle of rebasing it. */
   holderOf(branch: BranchName): Promise<string | undefined>;
   detectBase(): Promise<BranchName | undefined>;
@@ -68,15 +96,20 @@ export interface Git {
 
   /** Moves a ref from the tip that is expected (null: it must not exist) to another (null: it goes). */
   moveRef(ref: string, from: CommitId | null, to: CommitId | null, reason: string): Promise<RefMove>;
-  /** Registers a locked worktree and checks its branch out. */
-  addWorktree(worktree: NewWorktree): Promise<Added>;
-  /** Whatever is at the path goes to a folder of its own under `.copse/trash`, whole; git forgets the worktree. */
-  moveAside(path: string, at: Timestamp): Promise<Aside>;
-}
-
-export interface Aside {
-  /** The folder in the trash, with `files` and, if git knew the worktree, `gitdir`. */
-  readonly folder: string;
+  /** Makes a locked worktree on a branch that exists. Only one process does so at a time. */
+  register(worktree: NewWorktree): Promise<Registered>;
+  /** Writes its files. Takes long; any number may do it at once. */
+  checkOut(place: Place, sparse: readonly string[]): Promise<void>;
+  /** Puts a worktree right whose repository was moved. */
+  repair(path: string): Promise<void>;
+  /** Lock files in what git keeps about the worktree, with the time since when. */
+  locks(path: string): Promise<readonly { readonly file: string; readonly since: Timestamp }[]>;
+  /** Deletes a branch on the remote if it is still where it is expected. */
+  deleteRemoteBranch(branch: BranchName, tip: CommitId): Promise<RemoteDeletion>;
+  /** Every linked worktree that git knows, whoever made it, by the name git has for it. */
+  worktrees(): readonly { readonly name: string; readonly path: string }[];
+  /** Where git keeps what belongs to this worktree, if it is one or was one. */
+  gitDirOf(path: string): string | undefined;
 }
 
 export const rescueReasons = ['removal', 'reset', 'retry', 'handover', 'escape', 'asked'] as const;
@@ -100,6 +133,8 @@ export interface SnapshotRequest {
   readonly worktree: string;
   readonly why: RescueReason;
   readonly at: Timestamp;
+  /** Also for a folder that is no worktree any more: its files are saved as changes to this branch. */
+  readonly asBranch?: BranchName;
 }
 
 export type SnapshotOutcome =

@@ -71,7 +71,7 @@ function gitDirOf(entry: string): string | undefined {
   const found = statSync(entry, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
   if (found.isDirectory()) return isGitDir(entry) ? realpathSync(entry) : undefined;
-  const named = /^gitdir: (.+?)[\r\n]*$/.exec(readFileSync(entry, 'utf8'))?.[1];
+  const named = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8'))?.[1];
   const gitDir = named === undefined ? undefined : path.resolve(path.dirname(entry), named);
   if (gitDir !== undefined && (isGitDir(gitDir) || isWorktreeGitDir(gitDir))) return realpathSync(gitDir);
   // Going further up, as for a folder that is no repository, would use the board of another one.

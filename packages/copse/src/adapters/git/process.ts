@@ -6,8 +6,9 @@
  * opens no editor, no pager and no prompt, and nothing is ever given to a shell.
  */
 
-import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
+import { absolutePath } from './trusted-config.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 export interface GitOptions {
@@ -46,40 +47,86 @@ export class GitFailed extends Error {
   }
 }
 
-const MAX_OUTPUT_BYTES = 1024 ** 3;
-
 /** For questions whose answer may be no: the exit code is part of the result. */
 export function tryGit(
   dir: TrustedDir,
   argv: readonly string[],
   options: GitOptions = {},
 ): Promise<GitResult> {
+  // A group of its own when it may have to be ended: what git itself started has to end with it. It also has no terminal
+  // then on which ssh could ask a question.
+  const isGroup = options.isNetwork === true || options.timeoutMs !== undefined;
   return new Promise((resolve, reject) => {
-    const child = execFile(
-      'git',
-      argv,
-      {
-        cwd: options.workTree ?? dir.home,
-        env: environment(dir, options),
-        encoding: 'buffer',
-        maxBuffer: MAX_OUTPUT_BYTES,
-        timeout: options.timeoutMs ?? 0,
-        killSignal: 'SIGKILL',
-        ...(options.signal && { signal: options.signal }),
-      },
-      (error, stdout, stderr) => {
-        const said = stderr.toString();
-        if (error === null) return resolve({ code: 0, stdout, stderr: said });
-        if (typeof error.code === 'number') return resolve({ code: error.code, stdout, stderr: said });
-        // Not started at all, or ended by a signal or the time limit.
-        const cause = 'code' in error && error.code === 'ENOENT' ? `${error.message}. ${said}` : said;
-        reject(new GitFailed(argv, null, cause === '' ? error.message : cause));
-      },
-    );
+    const child = spawn('git', hardened(argv), {
+      cwd: options.workTree ?? dir.home,
+      env: environment(dir, options),
+      stdio: 'pipe',
+      detached: isGroup,
+    });
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    let ended: string | undefined;
+    const end = (why: string) => {
+      ended ??= why;
+      endChild(child.pid, isGroup);
+    };
+    const abort = () => end('it was called off');
+    const limit =
+      options.timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => end(`it took longer than ${options.timeoutMs} ms`), options.timeoutMs);
+    const forget = () => {
+      clearTimeout(limit);
+      options.signal?.removeEventListener('abort', abort);
+    };
+    if (options.signal?.aborted) abort();
+    options.signal?.addEventListener('abort', abort);
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', (error) => {
+      forget();
+      reject(new GitFailed(argv, null, error.message));
+    });
+    child.on('close', (code, signal) => {
+      forget();
+      const said = Buffer.concat(stderr).toString();
+      if (code !== null) return resolve({ code, stdout: Buffer.concat(stdout), stderr: said });
+      const why = ended ?? `it was ended by ${String(signal)}`;
+      reject(new GitFailed(argv, null, said.trim() === '' ? why : `${said.trim()} (${why})`));
+    });
     // Git may end before it has read everything.
-    child.stdin?.on('error', () => {}).end(options.input ?? '');
+    child.stdin.on('error', () => {}).end(options.input ?? '');
   });
 }
+
+function endChild(pid: number | undefined, isGroup: boolean): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(isGroup ? -pid : pid, 'SIGKILL');
+  } catch {
+    // Over already.
+  }
+}
+
+/**
+ * What no command may be without, whoever asks for it. A branch can be an alias of another: a ref is moved itself, not
+ * what it points to. And a folder can be a repository of its own, whose state git would ask in that repository, with
+ * the configuration there.
+ */
+function hardened(argv: readonly string[]): readonly string[] {
+  let at = 0;
+  while (argv[at] === '-c') at += 2;
+  const added = HARDENED[argv[at] ?? ''];
+  return added === undefined ? argv : argv.toSpliced(at + 1, 0, added);
+}
+
+const HARDENED: Readonly<Record<string, string>> = {
+  'update-ref': '--no-deref',
+  'diff-index': '--ignore-submodules=dirty',
+  'diff-files': '--ignore-submodules=dirty',
+  diff: '--ignore-submodules=dirty',
+  status: '--ignore-submodules=dirty',
+};
 
 /** For what has to work: anything else is an exception with the command and what git said. */
 export async function git(
@@ -101,22 +148,27 @@ export async function gitLine(
   return (await git(dir, argv, options)).toString().trimEnd();
 }
 
-/** A git that stays, for questions that come by the hundred. */
+/** A git that stays, for questions that come by the hundred. Unbuffered, it needs `stdbuf`. */
 export function startGit(
   dir: TrustedDir,
   argv: readonly string[],
-  options: Pick<GitOptions, 'env' | 'isRaw'> = {},
+  options: Pick<GitOptions, 'env' | 'isRaw'> & { readonly isUnbuffered?: boolean } = {},
 ): ChildProcessWithoutNullStreams {
-  return spawn('git', argv, { cwd: dir.home, env: environment(dir, options), stdio: 'pipe' });
+  const [program = '', ...prefix] = options.isUnbuffered ? ['stdbuf', '-o0', 'git'] : ['git'];
+  return spawn(program, [...prefix, ...hardened(argv)], {
+    cwd: dir.home,
+    env: environment(dir, options),
+    stdio: 'pipe',
+  });
 }
 
 function environment(dir: TrustedDir, options: GitOptions): Record<string, string> {
   return {
     ...inherited(options),
+    PATH: absolutePath(process.env['PATH']),
     GIT_DIR: options.isRaw ? dir.raw : dir.plain,
     ...(options.workTree === undefined ? {} : { GIT_WORK_TREE: options.workTree }),
     ...(options.index === undefined ? {} : { GIT_INDEX_FILE: options.index }),
-    GIT_CONFIG_NOSYSTEM: '1',
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_GRAFT_FILE: '/dev/null',
@@ -129,27 +181,46 @@ function environment(dir: TrustedDir, options: GitOptions): Record<string, strin
     GIT_PAGER: 'cat',
     GIT_ASKPASS: '',
     SSH_ASKPASS: '',
+    ...NO_FILES_INSIDE_REPOSITORIES,
     // A language of its own would change what git says, and with it what is recognised.
     LC_ALL: 'C',
     ...options.env,
   };
 }
 
-/** Everything but git's own variables. A person's global configuration is for reaching remotes only. */
+/**
+ * Git hands configuration from the environment on to the git it starts in a repository inside the work tree. There it
+ * says that there are no files, so that this git fails before it runs anything. Here, the work tree is named, which counts more.
+ */
+const NO_FILES_INSIDE_REPOSITORIES = {
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'core.bare',
+  GIT_CONFIG_VALUE_0: 'true',
+};
+
+/** Everything but git's own variables. A person's own configuration is for reaching remotes only. */
 function inherited({ isNetwork }: GitOptions): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && (!name.startsWith('GIT_') || (isNetwork && NETWORK.has(name))),
   );
   const env = Object.fromEntries(kept) as Record<string, string>;
-  return isNetwork
-    ? { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', ...env, GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' }
-    : { ...env, GIT_CONFIG_GLOBAL: '/dev/null' };
+  if (!isNetwork) return { ...env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  // The configuration would come before this variable, though not before the other.
+  const ssh = env['GIT_SSH'];
+  return {
+    ...(ssh === undefined ? {} : { GIT_SSH_COMMAND: `'${ssh.replaceAll("'", `'\\''`)}'` }),
+    ...env,
+    GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
+  };
 }
 
 const NETWORK = new Set([
   'GIT_SSH',
   'GIT_SSH_COMMAND',
+  'GIT_SSH_VARIANT',
   'GIT_CONFIG_GLOBAL',
+  'GIT_CONFIG_SYSTEM',
+  'GIT_CONFIG_NOSYSTEM',
   'GIT_SSL_CAINFO',
   'GIT_PROXY_SSL_CAINFO',
 ]);

@@ -11,11 +11,14 @@
  *
  * What is taken over from the repository's configuration is a list of names with values that can do no harm. The
  * addresses of remotes are taken over once, when the directory is made: whoever changes them later may be an agent, so
- * they have to be accepted (remote.ts).
+ * they have to be accepted (remote.ts). Where the history of a shallow clone ends is taken over only where the commits
+ * before are really missing, because anybody can write that history ends somewhere.
  */
 
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -27,11 +30,18 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism, homedir } from 'node:os';
 import path from 'node:path';
 
 import { BoardUnavailable } from '../../ports/board.ts';
 import type { Repository } from './locate.ts';
+import {
+  type DiskTraits,
+  type Settings,
+  absolutePath,
+  configText,
+  personalFiles,
+  readSettings,
+} from './trusted-config.ts';
 
 export interface TrustedDir {
   readonly plain: string;
@@ -43,43 +53,92 @@ export interface TrustedDir {
   readonly objectFormat: 'sha1' | 'sha256';
 }
 
-type Settings = ReadonlyMap<string, readonly string[]>;
+const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'lfs', 'modules'] as const;
 
-const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'shallow', 'lfs', 'modules'] as const;
+/** Files by which a git directory could be told to look elsewhere. A repository may contain a `.copse` of its own. */
+const FOREIGN = [
+  'commondir',
+  'gitdir',
+  'config.worktree',
+  'hooks',
+  'worktrees',
+  'remotes',
+  'branches',
+  'info/grafts',
+  'info/sparse-checkout',
+];
 
 export function openTrustedDir(repository: Pick<Repository, 'commonDir' | 'home'>): TrustedDir {
-  const { commonDir, home } = repository;
-  const folder = path.join(home, '.copse', 'git');
-  const dir = (objectFormat: TrustedDir['objectFormat']): TrustedDir => ({
-    plain: path.join(folder, 'plain'),
-    raw: path.join(folder, 'raw'),
-    commonDir,
-    home,
-    objectFormat,
-  });
-  const stampFile = path.join(folder, 'stamp');
-  const stamp = stampOf(commonDir);
-  const [format, madeFrom] = readIfThere(stampFile)?.split('\n') ?? [];
-  if (madeFrom === stamp && (format === 'sha1' || format === 'sha256')) {
-    const known = dir(format);
+  refuseLinks(repository.home);
+  const [format, madeFrom] = readIfThere(stampFile(repository))?.split('\n') ?? [];
+  if (madeFrom === stampOf(repository.commonDir) && (format === 'sha1' || format === 'sha256')) {
+    const known = describe(repository, format);
     if (isIntact(known)) return known;
   }
-  const settings = settingsOf(commonDir);
+  return makeTrustedDir(repository, { isAccepting: false });
+}
+
+/** With `isAccepting`, the addresses that the repository's remotes have now are the ones to use. */
+export function makeTrustedDir(
+  repository: Pick<Repository, 'commonDir' | 'home'>,
+  { isAccepting }: { readonly isAccepting: boolean },
+): TrustedDir {
+  const { commonDir } = repository;
+  // Before anything is read: what changes meanwhile is seen by whoever opens it next.
+  const stamp = stampOf(commonDir);
+  const settings = readSettings(path.join(commonDir, 'config'));
   refuseWhatIsUnknown(settings, commonDir);
   const objectFormat = settings.get('extensions.objectformat')?.at(-1) === 'sha256' ? 'sha256' : 'sha1';
-  const made = dir(objectFormat);
-  const text = configText(settings, readConfig(path.join(made.plain, 'config')));
-  for (const gitDir of [made.plain, made.raw]) lay(gitDir, commonDir, text);
-  replace(path.join(made.raw, 'info', 'attributes'), RAW_ATTRIBUTES);
-  replace(stampFile, `${objectFormat}\n${stamp}\n`);
+  const made = describe(repository, objectFormat);
+  mkdirSync(folderOf(repository), { recursive: true, mode: 0o700 });
+  const before = isAccepting ? new Map() : readSettings(path.join(made.plain, 'config'));
+  const remotes = before.size > 0 ? before : settings;
+  const disk = traitsOf(folderOf(repository));
+  for (const gitDir of [made.plain, made.raw]) {
+    const isRaw = gitDir === made.raw;
+    lay(gitDir, commonDir, configText({ repository: settings, remotes, disk, isRaw }));
+    replace(path.join(gitDir, 'info', 'attributes'), isRaw ? RAW_ATTRIBUTES : '');
+    keepShallow(gitDir, commonDir);
+  }
+  replace(stampFile(repository), `${objectFormat}\n${stamp}\n`);
   return made;
 }
 
 /** Above every `.gitattributes`: nothing converts anything, whatever it is set to. */
 const RAW_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding -merge -diff\n';
 
+function describe(
+  repository: Pick<Repository, 'commonDir' | 'home'>,
+  objectFormat: TrustedDir['objectFormat'],
+): TrustedDir {
+  const { commonDir, home } = repository;
+  const folder = folderOf(repository);
+  return { plain: path.join(folder, 'plain'), raw: path.join(folder, 'raw'), commonDir, home, objectFormat };
+}
+
+function folderOf({ home }: Pick<Repository, 'home'>): string {
+  return path.join(home, '.copse', 'git');
+}
+
+function stampFile(repository: Pick<Repository, 'home'>): string {
+  return path.join(folderOf(repository), 'stamp');
+}
+
+/** Through a link, the directory would be wherever somebody else wants it. */
+function refuseLinks(home: string): void {
+  for (const inside of ['.copse', '.copse/git', '.copse/git/plain', '.copse/git/raw']) {
+    const folder = path.join(home, inside);
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
+    throw new BoardUnavailable(
+      `${folder} is a link, and Copse keeps what git must trust only in a folder of its own.`,
+      `Put the folder itself there, or remove the link: rm ${folder}`,
+    );
+  }
+}
+
 function lay(gitDir: string, commonDir: string, config: string): void {
   mkdirSync(path.join(gitDir, 'info'), { recursive: true, mode: 0o700 });
+  for (const name of FOREIGN) rmSync(path.join(gitDir, name), { recursive: true, force: true });
   mkdirSync(path.join(commonDir, 'logs'), { recursive: true });
   for (const name of SHARED) link(path.join(commonDir, name), path.join(gitDir, name));
   link(path.join(commonDir, 'info', 'exclude'), path.join(gitDir, 'info', 'exclude'));
@@ -91,15 +150,87 @@ function isIntact({ plain, raw, commonDir }: TrustedDir): boolean {
   return [plain, raw].every(
     (gitDir) =>
       existsSync(path.join(gitDir, 'config')) &&
-      !existsSync(path.join(gitDir, 'hooks')) &&
+      readIfThere(path.join(gitDir, 'info', 'attributes')) === (gitDir === raw ? RAW_ATTRIBUTES : '') &&
+      !FOREIGN.some((name) => existsSync(path.join(gitDir, name))) &&
       SHARED.every((name) => leadsTo(path.join(gitDir, name), path.join(commonDir, name))),
   );
 }
 
+/**
+ * The lines of the repository's `shallow` file whose commits really lack a parent. It is the directory's own file: git
+ * has nothing to write to it when it fetches without a depth.
+ */
+function keepShallow(gitDir: string, commonDir: string): void {
+  const file = path.join(gitDir, 'shallow');
+  const named = readIfThere(path.join(commonDir, 'shallow'))?.split('\n') ?? [];
+  const commits = named.filter((id) => /^[0-9a-f]{40,64}$/.test(id));
+  const kept = commits.length === 0 ? [] : commits.filter(lacksParent(gitDir, commits));
+  if (kept.length === 0) rmSync(file, { force: true });
+  else replace(file, kept.map((id) => `${id}\n`).join(''));
+}
+
+function lacksParent(gitDir: string, commits: readonly string[]): (commit: string) => boolean {
+  const ask = (argv: readonly string[], ids: Iterable<string>) =>
+    execFileSync('git', ['cat-file', ...argv], {
+      input: [...ids, ''].join('\n'),
+      encoding: 'latin1',
+      maxBuffer: 1024 ** 3,
+      stdio: ['pipe', 'pipe', 'ignore'],
+      cwd: gitDir,
+      env: {
+        PATH: absolutePath(process.env['PATH']),
+        GIT_DIR: gitDir,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_NO_REPLACE_OBJECTS: '1',
+        GIT_NO_LAZY_FETCH: '1',
+      },
+    });
+  const parents = new Map<string, readonly string[]>();
+  const text = ask(['--batch'], commits);
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\n', at);
+    const [id = '', type, size] = text.slice(at, end).split(' ');
+    at = end + 1;
+    if (size === undefined) continue;
+    const [header = ''] = text.slice(at, at + Number(size)).split('\n\n', 1);
+    if (type === 'commit')
+      parents.set(
+        id,
+        Array.from(header.matchAll(/^parent (\w+)$/gm), ([, of]) => of ?? ''),
+      );
+    at += Number(size) + 1;
+  }
+  const missing = new Set(
+    ask(['--batch-check'], [...parents.values()].flat())
+      .split('\n')
+      .flatMap((answer) => (answer.endsWith(' missing') ? [answer.slice(0, -' missing'.length)] : [])),
+  );
+  return (commit) => parents.get(commit)?.some((parent) => missing.has(parent)) === true;
+}
+
+function traitsOf(folder: string): DiskTraits {
+  const probe = unused(path.join(folder, 'probe'));
+  try {
+    writeFileSync(probe, '', { mode: 0o600, flag: 'wx' });
+    chmodSync(probe, 0o700);
+    const keepsWhenSet = (statSync(probe).mode & 0o100) !== 0;
+    chmodSync(probe, 0o600);
+    const keepsWhenNot = (statSync(probe).mode & 0o100) === 0;
+    return {
+      keepsExecutableBit: keepsWhenSet && keepsWhenNot,
+      ignoresCase: existsSync(path.join(folder, path.basename(probe).toUpperCase())),
+    };
+  } finally {
+    rmSync(probe, { force: true });
+  }
+}
+
 function link(target: string, at: string): void {
   if (leadsTo(at, target)) return;
-  const fresh = `${at}.${process.pid}`;
-  rmSync(fresh, { force: true });
+  const found = lstatSync(at, { throwIfNoEntry: false });
+  if (found?.isDirectory()) rmSync(at, { recursive: true });
+  const fresh = unused(at);
   symlinkSync(target, fresh);
   renameSync(fresh, at);
 }
@@ -111,117 +242,14 @@ function leadsTo(at: string, target: string): boolean {
 
 /** Whole or not at all, however many do it at once. */
 function replace(file: string, text: string): void {
-  const fresh = `${file}.${process.pid}`;
-  writeFileSync(fresh, text, { mode: 0o600 });
+  const fresh = unused(file);
+  writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
   renameSync(fresh, file);
 }
 
-/** Said by Copse, whatever anybody else says. */
-const own: readonly (readonly [string, string])[] = [
-  ['core.bare', 'false'],
-  ['core.hookspath', '/dev/null'],
-  ['core.fsmonitor', 'false'],
-  ['core.commitgraph', 'false'],
-  ['core.logallrefupdates', 'true'],
-  ['core.fsync', 'committed,reference'],
-  ['core.fsyncmethod', 'batch'],
-  ['gc.auto', '0'],
-  ['maintenance.auto', 'false'],
-  ['commit.gpgsign', 'false'],
-  ['submodule.recurse', 'false'],
-  ['protocol.ext.allow', 'never'],
-  ['checkout.workers', String(Math.min(4, Math.max(2, availableParallelism())))],
-];
-
-/** How files are written on this system: words that can only be one of a few. */
-const HARMLESS = /^core\.(autocrlf|eol|symlinks|filemode|ignorecase|precomposeunicode|longpaths|safecrlf)$/;
-const HARMLESS_VALUE = /^(true|false|input|lf|crlf|native|warn|yes|no|on|off|0|1)$/i;
-
-function configText(settings: Settings, before: Settings): string {
-  const lines = own.map(([name, value]) => `${name}=${value}`);
-  for (const [name, values] of settings) {
-    const value = values.at(-1) ?? '';
-    if (HARMLESS.test(name) && HARMLESS_VALUE.test(value)) lines.push(`${name}=${value}`);
-  }
-  const isNew = settings.get('extensions.objectformat')?.at(-1) === 'sha256';
-  lines.push(`core.repositoryformatversion=${isNew ? 1 : 0}`);
-  if (isNew) lines.push('extensions.objectformat=sha256');
-  const ignore = personal('core.excludesfile').at(-1) ?? path.join(configHome(), 'git', 'ignore');
-  lines.push(`core.excludesfile=${ignore.replace(/^~(?=\/)/, homedir())}`);
-  for (const [name, values] of personalFilters()) lines.push(...values.map((value) => `${name}=${value}`));
-  lines.push(...remoteLines(before.size > 0 ? before : settings));
-  return asConfig(lines);
-}
-
-/** An address and nothing else: `uploadpack`, `receivepack`, `vcs`, `proxy` and the like name programs. */
-function remoteLines(settings: Settings): readonly string[] {
-  return [...settings].flatMap(([name, values]) => {
-    const [, remote] = /^remote\.(.+)\.url$/.exec(name) ?? [];
-    const url = values.at(-1);
-    if (remote === undefined || url === undefined) return [];
-    return [`remote.${remote}.url=${url}`, `remote.${remote}.fetch=+refs/heads/*:refs/remotes/${remote}/*`];
-  });
-}
-
-/** `section.sub.key=value` lines as a file. Everything is quoted, so nothing in a value means anything to git. */
-function asConfig(lines: readonly string[]): string {
-  return lines
-    .map((line) => {
-      const [, section = '', sub, key = '', value = ''] =
-        /^([^.=]+)\.(?:(.+)\.)?([^.=]+)=(.*)$/s.exec(line) ?? [];
-      const head = sub === undefined ? `[${section}]` : `[${section} ${quoted(sub)}]`;
-      return `${head}\n\t${key} = ${quoted(value)}\n`;
-    })
-    .join('');
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
-}
-
-function settingsOf(commonDir: string): Settings {
-  return readConfig(path.join(commonDir, 'config'));
-}
-
-/** With `--file`, git follows no include and asks no other file. */
-function readConfig(file: string): Settings {
-  return existsSync(file) ? listed(['--file', file]) : new Map();
-}
-
-/** The filters a person set up for all repositories, Git LFS above all. */
-function personalFilters(): Settings {
-  const all = [...listed(['--system']), ...listed(['--global'])];
-  return new Map(all.filter(([name]) => /^filter\..+\.(clean|smudge|process|required)$/.test(name)));
-}
-
-function personal(name: string): readonly string[] {
-  return listed(['--global']).get(name) ?? listed(['--system']).get(name) ?? [];
-}
-
-function listed(from: readonly string[]): Settings {
-  const settings = new Map<string, string[]>();
-  let output = '';
-  try {
-    output = execFileSync('git', ['config', ...from, '--null', '--list'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, GIT_DIR: '/nowhere' },
-    });
-  } catch (error) {
-    // No such file is no setting; a file that git cannot read must not pass for an empty one.
-    if (from[0] === '--file') throw unreadable(String(from[1]), error);
-  }
-  for (const entry of output.split('\0')) {
-    const [name = '', ...rest] = entry.split('\n');
-    if (name !== '') settings.set(name, [...(settings.get(name) ?? []), rest.join('\n')]);
-  }
-  return settings;
-}
-
-function unreadable(file: string, cause: unknown): BoardUnavailable {
-  return new BoardUnavailable(`git cannot read ${file}.`, `Correct it: git config --file ${file} --list`, {
-    cause,
-  });
+/** Process ids are not enough: threads share one, and containers on one disk have the same ones. */
+function unused(file: string): string {
+  return `${file}.${randomBytes(9).toString('hex')}`;
 }
 
 function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
@@ -235,20 +263,16 @@ function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
 
 /** What the directory was made from; when one of these changes, it is made again. */
 function stampOf(commonDir: string): string {
-  const personalFiles = [path.join(homedir(), '.gitconfig'), path.join(configHome(), 'git', 'config')];
-  const times = [path.join(commonDir, 'config'), ...personalFiles].map((file) => {
+  const files = [path.join(commonDir, 'config'), path.join(commonDir, 'shallow'), ...personalFiles()];
+  const times = files.map((file) => {
     const found = statSync(file, { throwIfNoEntry: false });
-    return found === undefined ? '-' : `${found.mtimeMs}/${found.size}`;
+    return found === undefined ? '-' : `${found.mtimeMs}/${found.size}/${found.ino}`;
   });
   return [VERSION, ...times].join(' ');
 }
 
-/** Goes up when the configuration above changes. */
-const VERSION = 1;
-
-function configHome(): string {
-  return process.env['XDG_CONFIG_HOME'] ?? path.join(homedir(), '.config');
-}
+/** Goes up when what is made above changes. */
+const VERSION = 2;
 
 function readIfThere(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;

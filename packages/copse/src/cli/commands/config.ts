@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import { readConfig, requireRepository } from '../../compose.ts';
+import { acceptRemotes, readConfig, requireRepository } from '../../compose.ts';
 import { configJsonSchema } from '../../protocol/config/describe.ts';
 import { flattenConfig } from '../../protocol/config/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../protocol/config/parse.ts';
@@ -24,16 +24,30 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       if (options.json) cli.output.json({ ok: true });
       else cli.output.line('copse.yml is fine.');
       return;
+    case 'accept-remotes':
+      await accept(cli, options);
+      return;
     case 'show':
       show(cli, options);
       return;
     default:
       fail(
         'invalid',
-        `"${what}" is not something config can do: show, check or schema.`,
+        `"${what}" is not something config can do: show, check, schema or accept-remotes.`,
         'copse config --help',
       );
   }
+}
+
+async function accept(cli: Cli, options: Options): Promise<void> {
+  const remotes = [...(await acceptRemotes(cli))].map(([name, url]) => ({ name, url: withoutPassword(url) }));
+  if (options.json) cli.output.json({ remotes });
+  else if (remotes.length === 0) cli.output.line('There is no remote.');
+  else for (const { name, url } of remotes) cli.output.line(`${shown(name)} is ${shown(url)}`);
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1');
 }
 
 function show(cli: Cli, options: Options): void {

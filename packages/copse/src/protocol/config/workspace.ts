@@ -39,7 +39,9 @@ const keys = {
     .array(text)
     .describe('Ignored files and folders to link instead of copying, such as `node_modules`.'),
   sparse: z.array(text).describe('Folders to check out; without it a worktree has every file.'),
-  setup: commandLines.describe('Commands that make a new worktree ready to use; their output is kept.'),
+  setup: commandLines.describe(
+    'Commands that make a new worktree ready to use; their output is kept. Without it, what Cursor or Conductor would run here; [] runs nothing.',
+  ),
   teardown: commandLines.describe('Commands that run in a worktree before it is removed.'),
   command_timeout: duration.describe('Time limit of each setup and teardown command.'),
   pool: z
@@ -65,10 +67,10 @@ export const workspaceSection = section(keys, {
   on_push_failure: landing.onPushFailure,
   copy: [],
   link: [],
-  setup: [],
-  teardown: [],
   command_timeout: formatDuration(workspace.commandTimeoutMs),
   pool: workspace.pool,
 });
 
 export const workspaceOverrides = overrides(keys);
+
+export type WorkspaceSettings = z.output<typeof workspaceSection>;

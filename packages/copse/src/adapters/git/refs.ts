@@ -1,0 +1,148 @@
+/** Refs: reading them, and moving them only from where they are expected to be. */
+
+import { lstatSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+
+import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import type { RefMove, TrackedFile } from '../../ports/git.ts';
+import { GitFailed, type GitResult, git, gitLine, tryGit } from './process.ts';
+import type { TrustedDir } from './trusted-dir.ts';
+
+export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
+  const { code, stdout } = await tryGit(dir, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
+  return code === 0 ? brand(stdout.toString().trimEnd()) : undefined;
+}
+
+export async function isAncestor(dir: TrustedDir, ancestor: CommitId, of: CommitId): Promise<boolean> {
+  const argv = ['merge-base', '--is-ancestor', ancestor, of];
+  const { code, stderr } = await tryGit(dir, argv);
+  if (code > 1) throw new GitFailed(argv, code, stderr);
+  return code === 0;
+}
+
+export async function mergeBase(
+  dir: TrustedDir,
+  one: CommitId,
+  other: CommitId,
+): Promise<CommitId | undefined> {
+  const { code, stdout } = await tryGit(dir, ['merge-base', one, other]);
+  return code === 0 ? brand(stdout.toString().trimEnd()) : undefined;
+}
+
+export async function countCommits(dir: TrustedDir, notFrom: CommitId, from: CommitId): Promise<number> {
+  return Number(await gitLine(dir, ['rev-list', '--count', from, `^${notFrom}`]));
+}
+
+/** Never through a symbolic ref: an agent could make one branch an alias of another. */
+export async function moveRef(
+  dir: TrustedDir,
+  move: {
+    readonly ref: string;
+    readonly from: CommitId | null;
+    readonly to: CommitId | null;
+    readonly reason: string;
+  },
+): Promise<RefMove> {
+  const { ref, from, to, reason } = move;
+  const nothing = '0'.repeat(dir.objectFormat === 'sha256' ? 64 : 40);
+  const argv =
+    to === null
+      ? ['update-ref', '--no-deref', '-m', reason, '-d', ref, from ?? nothing]
+      : ['update-ref', '--no-deref', '-m', reason, ref, to, from ?? nothing];
+  const { code, stderr } = await updateRef(dir, argv);
+  if (code === 0) return { moved: true };
+  const tip = (await findTip(dir, ref)) ?? null;
+  if (/\.lock': File exists/.test(stderr)) return { moved: false, because: 'locked', tip };
+  if (tip !== from || /reference already exists|but expected|is at/.test(stderr)) {
+    return { moved: false, because: 'changed', tip };
+  }
+  throw new GitFailed(argv, code, stderr);
+}
+
+/**
+ * A git that was killed leaves the lock of its ref behind, and nothing but this takes it away. A living git has one for
+ * moments; one that has not changed for as long as this belongs to nobody.
+ */
+const DEAD_LOCK_MS = 10_000;
+const LOOK_AGAIN_MS = 100;
+
+export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promise<GitResult> {
+  for (;;) {
+    const result = await tryGit(dir, argv);
+    const [, lock] = /Unable to create '([^']+\.lock)': File exists/s.exec(result.stderr) ?? [];
+    if (result.code === 0 || lock === undefined || !isOfOneRef(dir, lock)) return result;
+    await outlive(lock);
+  }
+}
+
+/** Not that of all packed refs: packing takes as long as it takes. */
+function isOfOneRef(dir: TrustedDir, lock: string): boolean {
+  return [dir.plain, dir.raw, dir.commonDir].some((gitDir) =>
+    lock.startsWith(path.join(gitDir, 'refs') + path.sep),
+  );
+}
+
+/** Until the lock is gone, another one, or dead and taken away. */
+async function outlive(lock: string): Promise<void> {
+  const first = lstatSync(lock, { throwIfNoEntry: false });
+  if (first === undefined) return;
+  for (
+    let now: typeof first | undefined = first;
+    now !== undefined;
+    now = lstatSync(lock, { throwIfNoEntry: false })
+  ) {
+    if (now.ino !== first.ino || now.mtimeMs !== first.mtimeMs) return;
+    if (Date.now() - now.mtimeMs >= DEAD_LOCK_MS) return rmSync(lock, { force: true });
+    await setTimeout(LOOK_AGAIN_MS);
+  }
+}
+
+/** `origin/HEAD`, then what the person calls new branches, then the usual names, then what is checked out. */
+export async function detectBase(
+  dir: TrustedDir,
+  remote: string | undefined,
+  checkedOut: BranchName | null,
+): Promise<BranchName | undefined> {
+  const exists = async (branch: string): Promise<boolean> =>
+    (await findTip(dir, `refs/heads/${branch}`)) !== undefined ||
+    (remote !== undefined && (await findTip(dir, `refs/remotes/${remote}/${branch}`)) !== undefined);
+  for (const candidate of [
+    remote && (await remoteHead(dir, remote)),
+    await personalDefault(dir),
+    'main',
+    'master',
+    checkedOut,
+  ]) {
+    if (candidate && (await exists(candidate))) return brand(candidate);
+  }
+  return undefined;
+}
+
+async function remoteHead(dir: TrustedDir, remote: string): Promise<string | undefined> {
+  const prefix = `refs/remotes/${remote}/`;
+  const { code, stdout } = await tryGit(dir, ['symbolic-ref', '--quiet', `${prefix}HEAD`]);
+  const target = stdout.toString().trimEnd();
+  return code === 0 && target.startsWith(prefix) ? target.slice(prefix.length) : undefined;
+}
+
+async function personalDefault(dir: TrustedDir): Promise<string | undefined> {
+  const { code, stdout } = await tryGit(dir, ['config', '--global', 'init.defaultBranch'], {
+    isNetwork: true,
+  });
+  return code === 0 ? stdout.toString().trimEnd() : undefined;
+}
+
+export async function filesOf(dir: TrustedDir, commit: CommitId): Promise<readonly TrackedFile[]> {
+  const output = await git(dir, ['ls-tree', '-r', '-z', '-l', '--full-tree', commit]);
+  const files: TrackedFile[] = [];
+  for (let from = 0; from < output.length;) {
+    const tab = output.indexOf('\t', from);
+    const end = output.indexOf(0, tab);
+    const [mode = '', type, id = '', bytes] = output.toString('latin1', from, tab).split(/ +/);
+    // Of a submodule git holds no files.
+    if (type === 'blob') files.push({ path: output.subarray(tab + 1, end), mode, id, bytes: Number(bytes) });
+    from = end + 1;
+  }
+  return files;
+}

@@ -1,0 +1,101 @@
+/** A repository as the rest of Copse sees it. */
+
+import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+import { brand, timestamp } from '../../domain/ids.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { Git } from '../../ports/git.ts';
+import { ObjectReader } from './long-lived.ts';
+import { tryFileLock, withFileLock } from './lock.ts';
+import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs.ts';
+import { registrationAt, registrationOf, registrations, repairMoved } from './registrations.ts';
+import { fetchBranches, pushDelete, remoteName } from './remote.ts';
+import type { TrustedDir } from './trusted-dir.ts';
+import { checkOut, headOf, holderOf, lookAtWorktree, registerWorktree, uncommittedIn } from './worktrees.ts';
+
+export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
+  const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);
+  const withLock: Git['withLock'] = (work) =>
+    withFileLock(lockFile('worktrees'), policy.board.writePatienceMs, work);
+  const remote = rememberedUntilChanged(path.join(dir.commonDir, 'config'), () => remoteName(dir));
+  // Most of what is asked are tips, and starting git for each costs more than everything else.
+  const objects = new ObjectReader(dir);
+  const tip: Git['tip'] = async (ref) => {
+    const [found] = await objects.check([`${ref}^{commit}`]);
+    return found && brand(found.id);
+  };
+  return {
+    withLock,
+    tryLock: (name, work) => tryFileLock(lockFile(name), work),
+    look: (worktree) => lookAtWorktree(dir, worktree, tip),
+    uncommitted: (worktree) => uncommittedIn(dir, worktree),
+    tip,
+    isAncestor: (ancestor, of) => isAncestor(dir, ancestor, of),
+    mergeBase: (one, other) => mergeBase(dir, one, other),
+    countCommits: (notFrom, from) => countCommits(dir, notFrom, from),
+    countFiles: (worktree) => countEntries(gitDirOf(dir, worktree)),
+    files: (commit) => filesOf(dir, commit),
+    holderOf: (branch) => Promise.resolve(holderOf(dir, branch)),
+    detectBase: async () => detectBase(dir, remote(), headOf(dir.commonDir).branch),
+    remoteName: () => Promise.resolve(remote()),
+    async fetch(branches) {
+      const name = remote();
+      if (name === undefined) return { fetched: false, because: 'no_remote', reason: 'There is no remote.' };
+      return fetchBranches(dir, name, branches);
+    },
+    moveRef: (ref, from, to, reason) => moveRef(dir, { ref, from, to, reason }),
+    register: (worktree) => withLock(() => registerWorktree(dir, worktree)),
+    checkOut: (place, sparse) => checkOut(dir, place, sparse),
+    async repair(worktree) {
+      await withLock(() => repairMoved(dir.commonDir, worktree));
+    },
+    worktrees: () => registrations(dir.commonDir).map(({ name, path: at }) => ({ name, path: at })),
+    gitDirOf: (worktree) => gitDirOf(dir, worktree),
+    locks: async (worktree) => locksIn(gitDirOf(dir, worktree)),
+    async deleteRemoteBranch(branch, tip) {
+      const name = remote();
+      if (name === undefined) return { deletion: 'absent' };
+      return pushDelete(dir, name, branch, tip);
+    },
+  };
+}
+
+function gitDirOf(dir: TrustedDir, worktree: string): string | undefined {
+  const registration = registrationOf(dir.commonDir, worktree);
+  if ('found' in registration) return registration.found.gitDir;
+  return registrationAt(dir.commonDir, worktree)?.gitDir;
+}
+
+/** Reading a configuration means starting git. */
+function rememberedUntilChanged<T>(file: string, read: () => T): () => T {
+  let known: { readonly stamp: string; readonly value: T } | undefined;
+  return () => {
+    const found = statSync(file, { throwIfNoEntry: false });
+    const stamp = found ? `${found.mtimeMs}/${found.size}` : '';
+    if (known?.stamp !== stamp) known = { stamp, value: read() };
+    return known.value;
+  };
+}
+
+/** An index begins with a signature, a version and the number of its entries. */
+function countEntries(gitDir: string | undefined): number {
+  if (gitDir === undefined) return 0;
+  const index = openSync(path.join(gitDir, 'index'), 'r');
+  try {
+    const head = Buffer.alloc(12);
+    return readSync(index, head, 0, head.length, 0) === head.length ? head.readUInt32BE(8) : 0;
+  } finally {
+    closeSync(index);
+  }
+}
+
+function locksIn(gitDir: string | undefined): Awaited<ReturnType<Git['locks']>> {
+  if (gitDir === undefined || !existsSync(gitDir)) return [];
+  return readdirSync(gitDir)
+    .filter((name) => name.endsWith('.lock'))
+    .flatMap((name) => {
+      const found = statSync(path.join(gitDir, name), { throwIfNoEntry: false });
+      return found ? [{ file: path.join(gitDir, name), since: timestamp(Math.round(found.mtimeMs)) }] : [];
+    });
+}

@@ -1,0 +1,377 @@
+/** The part of a sync that writes into the worktree; its order is explained in sync.ts. */
+
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import type { BranchName, CommitId } from '../../domain/ids.ts';
+import type { SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import { type RawChange, copyIndex, copyWithTime, parseRaw } from './private-index.ts';
+import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
+import { findTip, moveRef } from './refs.ts';
+import { readIfThere } from './registrations.ts';
+import { nul, utf8 } from './snapshot-files.ts';
+import { type Place, withScratch } from './snapshot-place.ts';
+import type { TrustedDir } from './trusted-dir.ts';
+
+/** One side of a path in conflict. */
+export interface Stage {
+  readonly mode: string;
+  readonly id: string;
+  readonly stage: string;
+  /** One character per byte. */
+  readonly file: string;
+}
+
+export interface Move {
+  readonly branch: BranchName;
+  readonly from: CommitId;
+  readonly to: CommitId;
+  /** What the files become: that of the commit, or the merge with its conflict markers. */
+  readonly tree: string;
+  readonly conflict: {
+    readonly base: CommitId;
+    readonly message: string;
+    readonly stages: readonly Stage[];
+  } | null;
+}
+
+export type Applied =
+  | { readonly applied: true; readonly files: number }
+  | { readonly applied: false; readonly because: SyncRefusal; readonly paths: readonly string[] };
+
+const LOCK = 'index.lock';
+/** Tells a lock that a killed sync left behind from any other. */
+const OURS = 'copse-sync\n';
+
+interface Note extends Move {
+  /** All files are as they shall be; what is left are the index and what git notes about a merge. */
+  readonly isWritten: boolean;
+}
+
+export async function applyMove(
+  dir: TrustedDir,
+  place: Place,
+  move: Move,
+  { onStep = () => {} }: Pick<SyncRequest, 'onStep'>,
+): Promise<Applied> {
+  if (!takeLock(place)) return { applied: false, because: 'locked', paths: [] };
+  onStep('locked');
+  return withScratch(dir, async (scratch) => {
+    const index = path.join(scratch, 'index');
+    const refuse = (because: SyncRefusal, paths: readonly string[]): Applied => {
+      giveUp(dir, place);
+      return { applied: false, because, paths };
+    };
+    const changes = await changesOf(dir, move);
+    const inTheWay = await prepareIndex(dir, place, move, changes, index).catch((error: unknown) => {
+      giveUp(dir, place);
+      throw error;
+    });
+    if (inTheWay.length > 0) return refuse('in_the_way', inTheWay);
+    writeNote(dir, place, { ...move, isWritten: false });
+    onStep('noted');
+    if (!(await writeFiles(dir, place, move.from, move.tree, index)))
+      return refuse('in_the_way', await prepareIndex(dir, place, move, changes, index));
+    onStep('files_written');
+    if (move.conflict === null && !(await moveBranch(dir, move))) {
+      await takeBack(dir, place, move, index);
+      return refuse('moved', []);
+    }
+    writeNote(dir, place, { ...move, isWritten: true });
+    onStep('branch_moved');
+    await writeIndex(dir, place, move, index);
+    onStep('index_written');
+    giveUp(dir, place);
+    return { applied: true, files: changes.length };
+  });
+}
+
+export type Finished = { readonly finished: boolean | null; readonly paths: readonly string[] };
+
+/** Finishes what a killed call began: `true`; null when there was nothing, false when somebody's edits are in its way. */
+export async function finishMove(dir: TrustedDir, place: Place, branch: BranchName): Promise<Finished> {
+  const text = readIfThere(noteFile(dir, place));
+  const move = text === undefined ? undefined : (JSON.parse(text) as Note);
+  const tip = move && (await findTip(dir, `refs/heads/${branch}`));
+  const isWritten = move !== undefined && (move.conflict === null ? tip === move.to : move.isWritten);
+  const isStill = isWritten || tip === move?.from;
+  // Without our lock, somebody took it away and went on: what they made of it is theirs.
+  if (move === undefined || move.branch !== branch || !isStill || !isOurLock(place)) {
+    giveUp(dir, place);
+    return { finished: null, paths: [] };
+  }
+  if (!isWritten) {
+    const applied = await applyMove(dir, place, move, {});
+    return applied.applied ? { finished: true, paths: [] } : { finished: false, paths: applied.paths };
+  }
+  await withScratch(dir, async (scratch) => {
+    const index = path.join(scratch, 'index');
+    await copyOwnIndex(dir, place, index, move.from);
+    await putEntries(dir, place, index, await changesOf(dir, move));
+    await writeIndex(dir, place, move, index);
+  });
+  giveUp(dir, place);
+  return { finished: true, paths: [] };
+}
+
+async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<readonly RawChange[]> {
+  return parseRaw(
+    await git(dir, [
+      'diff-tree',
+      '-r',
+      '-z',
+      '--raw',
+      '--no-renames',
+      '--ignore-submodules=none',
+      from,
+      tree,
+    ]),
+  );
+}
+
+/**
+ * Makes the private index from which the files can be written, or names what is in the way. What already is as it will
+ * be, in the index or on disk, is not in the way: it was written before a kill, or somebody made the same change.
+ */
+async function prepareIndex(
+  dir: TrustedDir,
+  place: Place,
+  { from, tree }: Move,
+  changes: readonly RawChange[],
+  index: string,
+): Promise<readonly string[]> {
+  await copyOwnIndex(dir, place, index, from);
+  const options: GitOptions = { index, workTree: place.worktree };
+  const raw = ['--raw', '-z', '--no-renames', '--ignore-submodules=all'];
+  const [staged, edited] = await Promise.all([
+    git(dir, ['diff-index', '--cached', ...raw, from], options).then(parseRaw),
+    git(dir, ['diff-files', ...raw], options).then(parseRaw),
+  ]);
+  const stagedAs = new Map(staged.map((change) => [change.file, change]));
+  const isEdited = new Set(edited.map(({ file }) => file));
+  const removed = new Set(changes.filter(({ status }) => status === 'D').map(({ file }) => file));
+  const inTheWay = new Set<string>();
+  const toCompare: RawChange[] = [];
+  for (const change of changes) {
+    const { file } = change;
+    const already = stagedAs.get(file);
+    if (already !== undefined && !isSameVersion(already, change)) inTheWay.add(file);
+    if (change.mode === '160000' || change.oldMode === '160000') continue;
+    const found = obstacle(place.worktree, file, removed);
+    if (found === 'in_the_way') inTheWay.add(file);
+    const isNewHere = change.status === 'A' && already === undefined && found === 'file';
+    if (found !== 'in_the_way' && (isEdited.has(file) || isNewHere)) toCompare.push(change);
+  }
+  const same: RawChange[] = [];
+  const differing = await differingFrom(dir, place, tree, toCompare, index);
+  for (const change of toCompare) {
+    if (differing.has(change.file)) inTheWay.add(change.file);
+    else same.push(change);
+  }
+  if (inTheWay.size === 0 && same.length > 0) await putEntries(dir, place, index, same);
+  return [...inTheWay].map(utf8).toSorted();
+}
+
+function isSameVersion(one: RawChange, other: RawChange): boolean {
+  return one.mode === other.mode && one.id === other.id;
+}
+
+/**
+ * What is on disk where a file goes. Git would pass over ignored files here and overwrite them, and it would follow no
+ * link: neither is left to it.
+ */
+function obstacle(
+  worktree: string,
+  file: string,
+  removed: ReadonlySet<string>,
+): 'nothing' | 'file' | 'in_the_way' {
+  const parts = file.split('/');
+  for (let depth = 1; depth < parts.length; depth += 1) {
+    const folder = parts.slice(0, depth).join('/');
+    const found = lstatSync(onDisk(worktree, folder), { throwIfNoEntry: false });
+    if (found === undefined) return 'nothing';
+    if (!found.isDirectory()) return removed.has(folder) ? 'nothing' : 'in_the_way';
+  }
+  const found = lstatSync(onDisk(worktree, file), { throwIfNoEntry: false });
+  if (found === undefined) return 'nothing';
+  if (found.isFile() || found.isSymbolicLink()) return 'file';
+  // A folder that becomes a file may hold nothing but what goes with it.
+  const isLeaving = found.isDirectory() && filesBelow(worktree, file).every((name) => removed.has(name));
+  return isLeaving ? 'nothing' : 'in_the_way';
+}
+
+function filesBelow(worktree: string, folder: string): readonly string[] {
+  const names = readdirSync(onDisk(worktree, folder), { encoding: 'buffer', withFileTypes: true });
+  return names.flatMap((entry) => {
+    const name = `${folder}/${entry.name.toString('latin1')}`;
+    return entry.isDirectory() ? filesBelow(worktree, name) : [name];
+  });
+}
+
+function onDisk(worktree: string, file: string): Buffer {
+  return Buffer.concat([Buffer.from(`${worktree}/`), Buffer.from(file, 'latin1')]);
+}
+
+/** Of these paths, those whose file on disk would be committed as something else than the tree has. */
+async function differingFrom(
+  dir: TrustedDir,
+  { worktree }: Place,
+  tree: string,
+  changes: readonly RawChange[],
+  index: string,
+): Promise<ReadonlySet<string>> {
+  if (changes.length === 0) return new Set();
+  const trial = `${index}-trial`;
+  copyWithTime(index, trial);
+  const options: GitOptions = { index: trial, workTree: worktree };
+  const argv = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
+  await git(dir, argv, { ...options, input: nul(changes.map(({ file }) => file)) });
+  const output = await git(dir, ['diff-index', '--cached', '--raw', '-z', '--no-renames', tree], options);
+  return new Set(parseRaw(output).map(({ file }) => file));
+}
+
+/** Enters into the index what the files already are. */
+async function putEntries(
+  dir: TrustedDir,
+  { worktree }: Place,
+  index: string,
+  changes: readonly RawChange[],
+): Promise<void> {
+  const options: GitOptions = { index, workTree: worktree };
+  const lines = changes
+    .toSorted((one, other) => Number(other.status === 'D') - Number(one.status === 'D'))
+    .map(({ status, mode, id, file }) => (status === 'D' ? `0 ${id}\t${file}` : `${mode} ${id}\t${file}`));
+  await git(dir, ['update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
+  await git(dir, ['update-index', '-q', '--refresh'], options).catch(() => {});
+}
+
+/** What was staged would be lost with an index that is not a copy. */
+async function copyOwnIndex(dir: TrustedDir, place: Place, index: string, commit: string): Promise<void> {
+  if (await copyIndex(dir, place, index, commit)) return;
+  throw new Error(
+    `The index of ${place.worktree} is missing, damaged or split, so nothing can be merged there. ` +
+      'In that folder: git update-index --no-split-index --force-write-index',
+  );
+}
+
+/** False when git found something in the way, in which case it has written nothing. */
+async function writeFiles(
+  dir: TrustedDir,
+  { worktree }: Place,
+  from: string,
+  to: string,
+  index: string,
+): Promise<boolean> {
+  const argv = ['read-tree', '-u', '-m', from, to];
+  const { code, stderr } = await tryGit(dir, argv, { index, workTree: worktree });
+  if (code === 0) return true;
+  if (/not uptodate|would be (overwritten|removed|lost)|would lose/.test(stderr)) return false;
+  throw new GitFailed(argv, code, stderr);
+}
+
+async function takeBack(dir: TrustedDir, place: Place, move: Move, index: string): Promise<void> {
+  if (await writeFiles(dir, place, move.tree, move.from, index)) return;
+  throw new Error(
+    `The branch ${move.branch} moved while ${move.to} was brought into ${place.worktree}, and files were edited there ` +
+      'at the same moment. They were left as they are; see them with: git status',
+  );
+}
+
+async function moveBranch(dir: TrustedDir, { branch, from, to }: Move): Promise<boolean> {
+  const move = { ref: `refs/heads/${branch}`, from, to, reason: 'copse sync' };
+  return (await moveRef(dir, move)).moved;
+}
+
+/** By one rename, and under the lock that git itself would need for it. */
+async function writeIndex(
+  dir: TrustedDir,
+  { gitDir, worktree }: Place,
+  { conflict }: Move,
+  index: string,
+): Promise<void> {
+  if (conflict !== null) {
+    const files = new Set(conflict.stages.map(({ file }) => file));
+    const none = '0'.repeat(conflict.base.length);
+    const lines = [
+      ...[...files].map((file) => `0 ${none}\t${file}`),
+      ...conflict.stages.map(({ mode, id, stage, file }) => `${mode} ${id} ${stage}\t${file}`),
+    ];
+    const options: GitOptions = { index, workTree: worktree };
+    await git(dir, ['update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
+    // Without the remark about conflicts that git adds: after it, the task would be no trailer any more.
+    writeWhole(path.join(gitDir, 'MERGE_MSG'), conflict.message);
+    writeWhole(path.join(gitDir, 'MERGE_MODE'), '');
+    writeWhole(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`);
+  }
+  const ready = path.join(gitDir, 'copse-sync-index');
+  rmSync(ready, { force: true });
+  const { mtime } = statSync(index);
+  writeFileSync(ready, readFileSync(index), { flag: 'wx', mode: 0o644 });
+  utimesSync(ready, mtime, mtime);
+  renameSync(ready, path.join(gitDir, 'index'));
+}
+
+/** Whoever calls holds the task's lock, so a lock of ours is one that was left behind. */
+function takeLock(place: Place): boolean {
+  if (isOurLock(place)) return true;
+  try {
+    const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY;
+    write(openSync(path.join(place.gitDir, LOCK), flags), OURS);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function isOurLock({ gitDir }: Place): boolean {
+  return existsSync(path.join(gitDir, LOCK)) && readIfThere(path.join(gitDir, LOCK)) === OURS;
+}
+
+function giveUp(dir: TrustedDir, place: Place): void {
+  if (isOurLock(place)) rmSync(path.join(place.gitDir, LOCK), { force: true });
+  rmSync(noteFile(dir, place), { force: true });
+}
+
+function noteFile({ home }: TrustedDir, { gitDir }: Place): string {
+  return path.join(home, '.copse', 'sync', `${path.basename(gitDir)}.json`);
+}
+
+function writeNote(dir: TrustedDir, place: Place, note: Note): void {
+  const file = noteFile(dir, place);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  writeWhole(file, JSON.stringify(note));
+}
+
+/** Never through a link that somebody put there. */
+function writeWhole(file: string, text: string): void {
+  const fresh = `${file}.${process.pid}`;
+  rmSync(fresh, { force: true });
+  write(openSync(fresh, 'wx', 0o600), text);
+  renameSync(fresh, file);
+}
+
+function write(descriptor: number, text: string): void {
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

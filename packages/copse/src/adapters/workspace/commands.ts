@@ -1,0 +1,105 @@
+/**
+ * Runs the setup and teardown commands of a worktree, one after another until one fails. Each is a line for the shell
+ * that a person wrote; its output is kept in a file. What a command leaves running after it ended well is left alone
+ * (a database, say), and what it started before it ran out of time is ended with it.
+ */
+
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { constants, closeSync, openSync, writeSync } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { constants as system } from 'node:os';
+import path from 'node:path';
+
+import type { CommandsOutcome } from '../../ports/furnishing.ts';
+import { endTree } from './process-tree.ts';
+
+export interface CommandsRequest {
+  readonly name: 'setup' | 'teardown';
+  readonly commands: readonly string[];
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly logFolder: string;
+}
+
+const GRACE_MS = 5_000;
+const TAIL_LINES = 40;
+const TAIL_BYTES = 64 * 1024;
+const MARK = 'COPSE_COMMAND';
+
+export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
+  if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
+  for (const [index, command] of request.commands.entries()) {
+    const log = path.join(request.logFolder, `${request.name}-${index + 1}.log`);
+    const ending = await runOne(command, request, log);
+    if (ending.because === 'exit' && ending.code === 0) continue;
+    return { ok: false, command, ...ending, tail: await tailOf(log), log };
+  }
+  return { ok: true, ran: request.commands.length };
+}
+
+interface Ending {
+  readonly because: 'exit' | 'timeout' | 'not_started';
+  readonly code: number | null;
+}
+
+async function runOne(command: string, request: CommandsRequest, log: string): Promise<Ending> {
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const output = openSync(log, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  const id = randomUUID();
+  try {
+    writeSync(output, `$ ${command}\n`);
+    return await new Promise<Ending>((resolve) => {
+      const child = spawn('sh', ['-c', command], {
+        cwd: request.folder,
+        env: { ...inherited(), ...request.env, [MARK]: id },
+        stdio: ['ignore', output, output],
+        detached: true,
+      });
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        const { pid } = child;
+        const ended =
+          pid === undefined ? Promise.resolve() : endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS);
+        void ended.then(() => resolve({ because: 'timeout', code: null }));
+      }, request.timeoutMs);
+      child.once('error', (error) => {
+        clearTimeout(timer);
+        writeSync(output, `${error.message}\n`);
+        resolve({ because: 'not_started', code: null });
+      });
+      child.once('exit', (code, signal) => {
+        if (isLate) return;
+        clearTimeout(timer);
+        resolve({ because: 'exit', code: code ?? (signal === null ? null : 128 + system.signals[signal]) });
+      });
+    });
+  } finally {
+    closeSync(output);
+  }
+}
+
+/** Without the variables that would make git in a command work on another repository. */
+function inherited(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]),
+  );
+  return Object.fromEntries(kept);
+}
+
+const REPOSITORY_VARIABLES =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|CEILING_DIRECTORIES|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|SHALLOW_FILE|GRAFT_FILE|QUARANTINE_PATH)$/;
+
+async function tailOf(log: string): Promise<readonly string[]> {
+  const file = await open(log, 'r');
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n').slice(-TAIL_LINES);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Starts a worktree over: what is in it is rescued and goes to the trash, its commits keep a ref of their own, and its
+ * branch goes, so that the next one begins at the newest base. `undo` brings all of it back. Whoever was killed on the way
+ * asks again: the entry in the trash says how far it got.
+ */
+
+import { refused } from '../domain/decision.ts';
+import type { Task } from '../domain/task.ts';
+import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
+import type { TrashRecord } from '../ports/trash.ts';
+import { type Outcome, change, refusal } from './context.ts';
+import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
+import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
+
+/** Needs the task's lock. Leaves nothing; preparing begins anew. */
+export async function resetWorkspace(context: WorkspaceContext, task: Task): Promise<Outcome<null>> {
+  const workspace = await workspaceOf(context, task.id);
+  const worktree = workspace?.worktree;
+  if (!worktree) return { ok: true, value: null };
+  const facts = await context.git.look(worktree.path);
+  if (facts.state === 'healthy') {
+    const refused = await refuseIfOccupied(context, task, worktree.path);
+    if (refused) return refused;
+    const record = await discard(context, task, worktree, facts);
+    return finish(context, workspace, record);
+  }
+  const begun = facts.state === 'absent' ? await begunReset(context, task) : undefined;
+  return begun ? finish(context, workspace, begun) : { ok: true, value: null };
+}
+
+async function refuseIfOccupied(
+  { occupancy }: WorkspaceContext,
+  task: Task,
+  path: string,
+): Promise<Outcome<never> | undefined> {
+  const inside = await occupancy.inside(path, { roots: [], sessions: [] });
+  const [someone] = inside.known ? inside.processes : [];
+  if (inside.known && !someone) return undefined;
+  const why = someone
+    ? `${someone.name} (pid ${someone.pid}) is in ${someone.at}`
+    : 'it cannot be found out who is inside';
+  const reason = `The worktree of ${task.id} is not reset: ${why}.`;
+  return refusal(refused('wrong_status', reason, 'end it or leave the folder'));
+}
+
+async function discard(
+  context: WorkspaceContext,
+  { id: task }: Task,
+  { path, branch: recorded, baseCommit: base }: NonNullable<Workspace['worktree']>,
+  facts: { readonly branch: TrashRecord['branch']; readonly head: TrashRecord['head'] },
+): Promise<TrashRecord> {
+  const { git, trash, clock } = context;
+  const at = clock.now();
+  const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at });
+  const branch = facts.branch ?? recorded;
+  const branchTip = (await git.tip(branchRef(branch))) ?? null;
+  if (branchTip) await keepTip(context, task, branchTip, at);
+  const record = { task, path, branch, branchTip, head: facts.head, base, rescue, at, why: 'reset' } as const;
+  await trash.put({ path, gitDir: git.gitDirOf(path) ?? null, record });
+  return record;
+}
+
+/** The worktree is in the trash already, and its branch is still where it was. */
+async function begunReset({ trash, git }: WorkspaceContext, { id }: Task): Promise<TrashRecord | undefined> {
+  const latest = (await trash.list()).find(({ record }) => record.task === id)?.record;
+  if (latest?.why !== 'reset' || latest.branch === null) return undefined;
+  const tip = (await git.tip(branchRef(latest.branch))) ?? null;
+  return tip === null || tip === latest.branchTip ? latest : undefined;
+}
+
+async function finish(
+  context: WorkspaceContext,
+  workspace: Workspace,
+  { task, branch, branchTip, rescue }: TrashRecord,
+): Promise<Outcome<null>> {
+  // An agent may have switched to any branch; only the one that was made for the task goes.
+  if (branch !== null && branchTip !== null && branch === workspace.worktree?.branch) {
+    const moved = await context.git.moveRef(branchRef(branch), branchTip, null, `copse: ${task} is reset`);
+    if (!moved.moved && moved.tip !== null) {
+      const reason = `The branch ${branch} moved while it was being reset, so it stays where it is now.`;
+      return refusal(refused('wrong_status', reason, `copse undo ${task}`));
+    }
+  }
+  return change(context, async (change) => {
+    const now = await change.require('workspace', workspace.id);
+    await change.apply(decideWorkspace(now, { action: 'release', rescue }, change.at));
+    return null;
+  });
+}

@@ -1,0 +1,45 @@
+/** Questions to a person. Whoever is no person at a terminal is told what to write instead. */
+
+import { isatty } from 'node:tty';
+
+import { shown } from '../domain/text.ts';
+
+const STDIN = 0;
+const STDOUT = 1;
+
+export function canAsk(options: { readonly json?: boolean }): boolean {
+  return options.json !== true && isatty(STDIN) && isTerminal();
+}
+
+/** Whether what is printed is read by a person right now. */
+export function isTerminal(): boolean {
+  return isatty(STDOUT);
+}
+
+export interface Answer<T> {
+  readonly value: T;
+  readonly label: string;
+}
+
+/** As many answers as are shown at once; the list scrolls. */
+const VISIBLE = 10;
+
+/** Undefined when the person left the question. */
+export async function choose<T extends string>(
+  question: string,
+  answers: readonly Answer<T>[],
+): Promise<T | undefined> {
+  const { select, isCancel } = await import('@clack/prompts');
+  const chosen = await select<string>({
+    message: shown(question),
+    maxItems: VISIBLE,
+    options: answers.map(({ value, label }) => ({ value, label: shown(label) })),
+  });
+  return isCancel(chosen) ? undefined : (chosen as T);
+}
+
+/** No, unless the person says yes. */
+export async function confirm(question: string): Promise<boolean> {
+  const prompts = await import('@clack/prompts');
+  return (await prompts.confirm({ message: shown(question), initialValue: false })) === true;
+}

@@ -1,0 +1,75 @@
+/** Where removed worktrees wait before they are gone for good. */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+
+/** `leftover`: a checkout that was never finished, so there is nothing in it that anybody would want back. */
+type TrashReason = 'removal' | 'reset' | 'broken' | 'leftover' | 'undo';
+
+export interface TrashRecord {
+  readonly task: TaskId;
+  /** Where the worktree was. */
+  readonly path: string;
+  readonly branch: BranchName | null;
+  /** Undoing makes the branch again here if it is gone. */
+  readonly branchTip: CommitId | null;
+  readonly head: CommitId | null;
+  readonly base: CommitId | null;
+  /** The snapshot that was taken first, if there was anything to save. */
+  readonly rescue: string | null;
+  readonly at: Timestamp;
+  readonly why: TrashReason;
+}
+
+/** A file of a commit that a ref keeps. */
+export interface HeldFile {
+  /** As git has it: bytes, relative, with slashes. */
+  readonly path: Buffer;
+  readonly mode: string;
+  readonly id: string;
+}
+
+export interface TrashEntry {
+  readonly folder: string;
+  readonly record: TrashRecord;
+  /** Where the two are, or would be; they need not exist. */
+  readonly files: string;
+  readonly gitDir: string;
+  /** Where the git directory was. */
+  readonly gitDirWas: string | null;
+  /** It was undone and only waits to be deleted. */
+  readonly isRetired: boolean;
+  /** What git holds has been deleted from it. */
+  readonly isThin: boolean;
+  /** An undo of it has begun. */
+  readonly isBegun: boolean;
+}
+
+export interface Trash {
+  /**
+   * Two renames: the worktree's folder and what git keeps about it. Repeating it after a crash finishes it. Throws when
+   * something else is at the path now or the system refuses; what was there still is.
+   */
+  put(removed: {
+    readonly path: string;
+    readonly gitDir: string | null;
+    readonly record: TrashRecord;
+  }): Promise<TrashEntry>;
+  /** What can be brought back, newest first. */
+  list(): Promise<readonly TrashEntry[]>;
+  /** Everything there is, what was undone and what was never finished included. */
+  all(): Promise<readonly TrashEntry[]>;
+  /** Moves what is left back into a worktree, and the repositories of its submodules, never over anything. */
+  bringBack(
+    entry: TrashEntry,
+    worktree: string,
+    gitDir: string | null,
+  ): Promise<{ readonly inTheWay: readonly string[] }>;
+  /** Deletes the files that git holds, byte for byte, and nothing else. */
+  thin(entry: TrashEntry, held: Iterable<HeldFile>): Promise<void>;
+  /** For good. */
+  delete(entry: TrashEntry): Promise<void>;
+  /** Its undo has cleared the way: a worktree that is at its place from now on is the one that the undo made. */
+  begin(entry: TrashEntry): Promise<void>;
+  /** It was undone: no longer listed, deleted with the rest. */
+  retire(entry: TrashEntry): Promise<void>;
+}

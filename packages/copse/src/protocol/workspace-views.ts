@@ -1,0 +1,108 @@
+/** What `--json` prints about worktrees, rescues and diffs. */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { TaskStatus } from '../domain/task.ts';
+
+interface Prepared {
+  readonly workspace: { readonly strategy: string };
+  readonly path: string;
+  readonly branch: BranchName | null;
+  readonly base: BranchName | null;
+  readonly reused: boolean;
+  readonly ports: readonly number[];
+  readonly notes: readonly string[];
+}
+
+export function workView(task: TaskId, prepared: Prepared) {
+  const { workspace, path, branch, base, reused, ports, notes } = prepared;
+  return { task, worktree: workspace.strategy === 'none' ? null : path, branch, base, reused, ports, notes };
+}
+
+interface Listed {
+  readonly workspace: { readonly task: TaskId; readonly preparedAt: Timestamp };
+  readonly path: string;
+  readonly status: string;
+  readonly why: string | null;
+  readonly taskStatus: TaskStatus | null;
+  readonly branch: BranchName | null;
+  readonly ahead: number | null;
+  readonly uncommitted: number | null;
+  readonly operation: string | null;
+}
+
+export function worktreeView({ workspace, path, ...facts }: Listed) {
+  return { task: workspace.task, worktree: path, ...facts, since: time(workspace.preparedAt) };
+}
+
+interface Removed {
+  readonly task: TaskId;
+  readonly path: string | null;
+  readonly branch: BranchName | null;
+  readonly isBranchDeleted: boolean;
+  readonly rescue: string | null;
+  readonly notes: readonly string[];
+  readonly why?: string;
+}
+
+export function removedView({ task, path, branch, isBranchDeleted, rescue, notes, why }: Removed) {
+  return {
+    task,
+    worktree: path,
+    branch,
+    branchDeleted: isBranchDeleted,
+    rescue,
+    reason: why ?? 'asked',
+    notes,
+  };
+}
+
+export function keptView({
+  task,
+  path,
+  reason,
+}: {
+  readonly task: TaskId;
+  readonly path: string;
+  readonly reason: string;
+}) {
+  return { task, worktree: path, reason };
+}
+
+interface Rescue {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly why: string;
+  readonly at: Timestamp;
+  readonly branch: BranchName | null;
+  readonly head: CommitId | null;
+  readonly changed: number;
+}
+
+export function rescueView({ ref, commit, task, why, at, branch, head, changed }: Rescue) {
+  return { ref, commit, task, why, at: time(at), branch, head, changed };
+}
+
+interface Diff {
+  readonly files: readonly unknown[];
+  readonly inserted: number;
+  readonly deleted: number;
+}
+
+interface TaskDiff {
+  readonly diff: Diff;
+  readonly base: BranchName;
+  readonly from: CommitId;
+  readonly head: CommitId;
+  readonly branch: BranchName | null;
+}
+
+/** The patch only where it is text: JSON has no bytes. */
+export function diffView(task: TaskId, { diff, base, from, head, branch }: TaskDiff, patch: string | null) {
+  const { files, inserted, deleted } = diff;
+  return { task, branch, base, from, head, files, inserted, deleted, patch };
+}
+
+function time(at: Timestamp): string {
+  return new Date(at).toISOString();
+}
