@@ -90,6 +90,8 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'workspace.prepared': { task, node, strategy: 'git_worktree', worktree },
     'workspace.kept': { why: 'asked', detail: '' },
     'workspace.used_again': {},
+    'workspace.escaped': { paths: ['src/a.ts'], more: 0, head: null, running: [session], session },
+    'workspace.escape_moved': { paths: ['src/a.ts'], rescue: 'refs/copse/rescue/cp-0001/1' },
     'workspace.released': { rescue: null },
   },
   landing: {

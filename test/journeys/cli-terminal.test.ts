@@ -172,6 +172,18 @@ describe('help', () => {
     ['events', true],
     ['export', false],
     ['import', true],
+    ['work', true],
+    ['worktrees', false],
+    ['cleanup', true],
+    ['tend', false],
+    ['sync', false],
+    ['diff', true],
+    ['rescue', false],
+    ['rescue list', false],
+    ['rescue show', false],
+    ['rescue restore', false],
+    ['rescue move', false],
+    ['undo', false],
     ['config', false],
     ['doctor', false],
     ['completion', true],
@@ -198,7 +210,7 @@ describe('help', () => {
     const listed = (text: string) =>
       [...text.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)?(?: |$)/gm)].map(([, name]) => name);
     const known = commands.map(([command]) => command);
-    for (const above of ['', 'plan', 'ledger']) {
+    for (const above of ['', 'plan', 'ledger', 'rescue']) {
       const text = await printed([...above.split(' ').filter(Boolean), '--help'], { cwd: area });
       const names = listed(text.slice(text.indexOf('Commands:'), text.indexOf('Examples:') >>> 0)).filter(
         (name) => name !== 'help',

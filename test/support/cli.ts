@@ -82,6 +82,8 @@ export function newRepository(area: string): string {
 export const plainEnv: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   HOME: tmpdir(),
+  // What runs by itself afterwards would outlive the folders of a test.
+  COPSE_BACKGROUND: '0',
   USER: 'ada',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',

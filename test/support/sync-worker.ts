@@ -1,0 +1,20 @@
+/** A process that syncs a worktree and ends itself without warning at one step. */
+
+import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
+import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { brand } from '../../packages/copse/src/domain/ids.ts';
+
+const [repository = '', worktree = '', commit = '', killAt = '', leave = ''] = process.argv.slice(2);
+
+const found = findRepository(repository);
+if (!found) throw new Error(`${repository} is no repository`);
+await openSync(openTrustedDir(found)).bring({
+  task: brand('cp-0001'),
+  worktree,
+  base: { branch: brand('main'), commit: brand(commit) },
+  leaveConflict: leave === 'leave',
+  onStep: (step) => {
+    if (step === killAt) process.kill(process.pid, 'SIGKILL');
+  },
+});
