@@ -3,6 +3,8 @@
 /** One question about speed. It may answer with several lines of the table, where they share a costly set-up. */
 export interface Row {
   readonly name: string;
+  /** Where a minute is too short. */
+  readonly timeoutMs?: number;
   measure(bench: Bench): Promise<readonly Result[]>;
 }
 
@@ -18,6 +20,8 @@ export interface Result {
   readonly limit: number | null;
   /** Something the figure rests on that turned out false; the goal then does not hold, whatever the figure. */
   readonly broken?: string | undefined;
+  /** Why a goal may not hold, where that is known; printed when it does not. */
+  readonly why?: string;
 }
 
 export type Goal =
@@ -71,5 +75,5 @@ export async function interleave<Name extends string>(
 }
 
 export function inMs(ms: number): string {
-  return `${ms.toPrecision(3)} ms`;
+  return ms < 1_000 ? `${ms.toPrecision(3)} ms` : `${(ms / 1_000).toPrecision(3)} s`;
 }

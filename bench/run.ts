@@ -16,9 +16,10 @@ import { commandList } from './rows/command-list.ts';
 import { commandStart } from './rows/command-start.ts';
 import { finishedTasks } from './rows/finished-tasks.ts';
 import { wakeUp } from './rows/wake-up.ts';
+import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
 
-const rows: readonly Row[] = [commandStart, commandList, claims, finishedTasks, wakeUp];
+const rows: readonly Row[] = [commandStart, commandList, claims, finishedTasks, wakeUp, worktrees];
 
 const ROW_TIMEOUT_MS = 60_000;
 
@@ -57,7 +58,11 @@ try {
   } else {
     console.log(table(results));
     console.log(`\n${machine.join(' · ')}`);
-    for (const { what, broken } of results) if (broken !== undefined) console.log(`\n${what}: ${broken}`);
+    for (const result of results) {
+      const { what, broken, why } = result;
+      if (broken !== undefined) console.log(`\n${what}: ${broken}`);
+      else if (why !== undefined && !holds(result)) console.log(`\n${what}: ${why}`);
+    }
   }
   process.exitCode = results.every(holds) ? 0 : 1;
 } finally {
@@ -67,8 +72,9 @@ try {
 /** A row that fails or hangs is a line that does not hold; the others are measured all the same. */
 async function measure(row: Row): Promise<readonly Result[]> {
   let timer: NodeJS.Timeout | undefined;
+  const { timeoutMs = ROW_TIMEOUT_MS } = row;
   const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${ROW_TIMEOUT_MS} ms`)), ROW_TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error(`not done after ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([row.measure(scratch), tooLong]);
