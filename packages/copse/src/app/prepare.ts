@@ -94,7 +94,8 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (plan.do === 'nothing_to_begin_from') return noBase(context, task.id);
 
   const base = await baseOf(context, facts, plan);
-  if (plan.do === 'make' && plan.aside !== null) await setAside(context, task.id, path, facts);
+  const rescue =
+    plan.do === 'make' && plan.aside !== null ? await setAside(context, task.id, path, facts) : null;
   if (plan.do === 'make' && plan.aside !== null) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
   onStep('intended');
@@ -121,6 +122,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     reused: plan.do === 'reuse',
     notes: [
       ...(plan.do === 'make' && plan.aside !== null ? [`The worktree was not usable: ${plan.aside}.`] : []),
+      ...(rescue === null ? [] : [`What was in it is kept as ${rescue}: copse undo ${task.id}`]),
       ...notes,
       ...plan.notes,
       ...furnished.notes,
@@ -238,7 +240,7 @@ async function setAside(
   task: TaskId,
   path: string,
   { branch, worktree }: PreparationFacts,
-): Promise<void> {
+): Promise<string | null> {
   const { git, trash, clock } = context;
   const at = clock.now();
   const rescue = await rescueFirst(context, { task, worktree: path, why: 'retry', at, asBranch: branch });
@@ -260,6 +262,7 @@ async function setAside(
       why: hasFiles || rescue !== null ? 'broken' : 'leftover',
     },
   });
+  return rescue;
 }
 
 async function recordIntent(

@@ -18,14 +18,12 @@ export async function resetWorkspace(context: WorkspaceContext, task: Task): Pro
   const worktree = workspace?.worktree;
   if (!worktree) return { ok: true, value: null };
   const facts = await context.git.look(worktree.path);
-  if (facts.state === 'healthy') {
-    const refused = await refuseIfOccupied(context, task, worktree.path);
-    if (refused) return refused;
-    const record = await discard(context, task, worktree, facts);
-    return finish(context, workspace, record);
-  }
   const begun = facts.state === 'absent' ? await begunReset(context, task) : undefined;
-  return begun ? finish(context, workspace, begun) : { ok: true, value: null };
+  if (begun) return finish(context, workspace, begun);
+  const refused = facts.state === 'absent' ? undefined : await refuseIfOccupied(context, task, worktree.path);
+  if (refused) return refused;
+  const at = facts.state === 'healthy' ? facts : { branch: null, head: null };
+  return finish(context, workspace, await discard(context, task, worktree, at));
 }
 
 async function refuseIfOccupied(
@@ -51,7 +49,7 @@ async function discard(
 ): Promise<TrashRecord> {
   const { git, trash, clock } = context;
   const at = clock.now();
-  const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at });
+  const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at, asBranch: recorded });
   const branch = facts.branch ?? recorded;
   const branchTip = (await git.tip(branchRef(branch))) ?? null;
   if (branchTip) await keepTip(context, task, branchTip, at);

@@ -42,6 +42,8 @@ export async function moveRef(
     readonly from: CommitId | null;
     readonly to: CommitId | null;
     readonly reason: string;
+    /** Waits for a lock, and takes it away once it is dead. */
+    readonly isPatient?: boolean;
   },
 ): Promise<RefMove> {
   const { ref, from, to, reason } = move;
@@ -50,7 +52,7 @@ export async function moveRef(
     to === null
       ? ['update-ref', '--no-deref', '-m', reason, '-d', ref, from ?? nothing]
       : ['update-ref', '--no-deref', '-m', reason, ref, to, from ?? nothing];
-  const { code, stderr } = await updateRef(dir, argv);
+  const { code, stderr } = await (move.isPatient ? updateRef : tryGit)(dir, argv);
   if (code === 0) return { moved: true };
   const tip = (await findTip(dir, ref)) ?? null;
   if (/\.lock': File exists/.test(stderr)) return { moved: false, because: 'locked', tip };

@@ -44,7 +44,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
       if (name === undefined) return { fetched: false, because: 'no_remote', reason: 'There is no remote.' };
       return fetchBranches(dir, name, branches);
     },
-    moveRef: (ref, from, to, reason) => moveRef(dir, { ref, from, to, reason }),
+    moveRef: (ref, from, to, reason) => moveRef(dir, { ref, from, to, reason, isPatient: true }),
     register: (worktree) => withLock(() => registerWorktree(dir, worktree)),
     checkOut: (place, sparse) => checkOut(dir, place, sparse),
     async repair(worktree) {
