@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { copse, git, newArea, printed } from '../support/cli.ts';
+import { answer, copse, git, newArea, printed } from '../support/cli.ts';
 import { everyByte, makeAMess, newProject, taken } from '../support/worktrees.ts';
 
 const area = newArea();
@@ -98,4 +98,15 @@ test('what somebody put into the folder of the pool is kept', async () => {
   const kept = everyByte(path.join(at.cwd, '.copse', 'trash'));
   const isStillThere = JSON.stringify(everyByte(at.cwd)).includes('notes');
   expect(isStillThere || JSON.stringify(kept).includes('notes')).toBe(true);
+});
+
+test('a new address of a remote is used once it was accepted, and its password is not shown', async () => {
+  const at = newProject(area);
+  await taken('First', at);
+  git(at.cwd, 'remote', 'add', 'origin', 'https://ada:secret@example.invalid/shop.git');
+  expect(await answer(['config', 'accept-remotes'], at)).toEqual({
+    remotes: [{ name: 'origin', url: 'https://example.invalid/shop.git' }],
+  });
+  const known = readFileSync(path.join(at.cwd, '.copse', 'git', 'plain', 'config'), 'utf8');
+  expect(known).toContain('https://ada:secret@example.invalid/shop.git');
 });

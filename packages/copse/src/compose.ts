@@ -18,13 +18,14 @@ import type { Config } from './protocol/config/schema.ts';
 
 export { findRepository, type Repository } from './adapters/git/locate.ts';
 
-/** The addresses of remotes as they are now, to be used from now on. */
+/** The addresses of remotes as they are now, to be used from now on; without the passwords in them. */
 export async function acceptRemotes(surroundings: Surroundings): Promise<ReadonlyMap<string, string>> {
   const { openTrustedDir } = await import('./adapters/git/trusted-dir.ts');
   const remote = await import('./adapters/git/remote.ts');
   const repository = requireRepository(surroundings);
   prepareFolder(repository);
-  return remote.acceptRemotes(openTrustedDir(repository));
+  const accepted = remote.acceptRemotes(openTrustedDir(repository));
+  return new Map([...accepted].map(([name, url]) => [name, remote.withoutPassword(url)]));
 }
 
 export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {

@@ -137,13 +137,13 @@ function addressOf(dir: TrustedDir, remote: string): Address | Unreached {
   if (then === undefined && now === undefined) {
     return { because: 'no_remote', reason: `There is no remote ${remote}.` };
   }
-  if (then === now && then !== undefined) return { name: remote, shown: shown(then) };
-  const reason = `The address of ${remote} is ${shown(now)} now and was ${shown(then)} when Copse first saw it, so Copse does not use it. If that is right: copse config accept-remotes`;
+  if (then === now && then !== undefined) return { name: remote, shown: withoutPassword(then) };
+  const reason = `The address of ${remote} is ${withoutPassword(now)} now and was ${withoutPassword(then)} when Copse first saw it, so Copse does not use it. If that is right: copse config accept-remotes`;
   return { because: 'remote_changed', reason };
 }
 
 /** Without the password that an address may hold. */
-function shown(url = 'none'): string {
+export function withoutPassword(url = 'none'): string {
   return url.replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1');
 }
 

@@ -40,14 +40,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 }
 
 async function accept(cli: Cli, options: Options): Promise<void> {
-  const remotes = [...(await acceptRemotes(cli))].map(([name, url]) => ({ name, url: withoutPassword(url) }));
+  const remotes = [...(await acceptRemotes(cli))].map(([name, url]) => ({ name, url }));
   if (options.json) cli.output.json({ remotes });
   else if (remotes.length === 0) cli.output.line('There is no remote.');
   else for (const { name, url } of remotes) cli.output.line(`${shown(name)} is ${shown(url)}`);
-}
-
-function withoutPassword(url: string): string {
-  return url.replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1');
 }
 
 function show(cli: Cli, options: Options): void {
