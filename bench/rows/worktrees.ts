@@ -266,13 +266,13 @@ async function measureSixteen(bench: Bench): Promise<Result> {
 }
 
 const whys = {
-  pool: 'before an entry is handed out, git compares the times of all its files with the index, so that nothing another task left there is passed on; that alone costs about a fifth of a checkout',
+  pool: 'one git process compares the times of all files of the entry with its index before it is handed out, so that nothing another task left there is passed on, and behind the tip another one writes the files that differ; the limit was found without that proof',
   command:
-    'the start of the program, the check of the pool entry and the durable writes to the board take longer than the checkout they save in a repository of this size',
+    'the start of the program, then three git processes (the branch, the proof of the pool entry, which of its own files are tracked), a standing one for tips, and three durable writes to the board',
   release:
-    'the gate looks at all processes of the machine before and after the rescue and writes to the board durably, while git worktree remove only deletes',
+    'the goal is the time of two renames; the gate also looks at all processes of the machine and asks tmux, before and after the rescue, writes a ref that keeps the tip, deletes the branch, and syncs the record of the trash and three changes of the board to the disk',
   rescue:
-    'four git processes at least, since a snapshot also looks for untracked files, commits without a ref and an operation in progress, and brings all to disk',
+    'against the one of a stash: two git processes where nothing changed, and six where something did, besides two that stay; most wait for one another (compare, add, tree, commit, ref), and what is saved is synced to the disk, which a stash is not',
 } as const;
 
 function ratio(

@@ -1,39 +1,16 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
 import { openDiffs } from '../../packages/copse/src/adapters/git/diff.ts';
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
-import { openGit } from '../../packages/copse/src/adapters/git/repository.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
 import { type DiffOptions, diffTask } from '../../packages/copse/src/app/diff.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
-import { type CommitId, type NodeId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
-import { contextOf, newPlace } from '../support/boards.ts';
+import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
-import { newTask } from '../support/tasks.ts';
+import { BRANCH, commitAll, newTaskWorktree, write } from '../support/task-worktree.ts';
 
 const area = newArea();
 const lines = (count: number) => Array.from({ length: count }, (_, line) => `line ${line}\n`).join('');
-
-function write(folder: string, files: Readonly<Record<string, string | Buffer>>): void {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
-    writeFileSync(path.join(folder, name), content);
-  }
-}
 
 async function newScene() {
   const main = newRepository(area);
@@ -43,39 +20,11 @@ async function newScene() {
     'gone.txt': 'x\n',
     '.gitignore': 'secret\n',
   });
-  const commit = (folder: string, message: string) => {
-    git(folder, 'add', '--all', '--', ':!.worktrees', ':!.copse');
-    git(folder, 'commit', '--quiet', '--message', message);
-  };
-  commit(main, 'base');
+  commitAll(main, 'base');
   const worktree = path.join(main, '.worktrees', 'a "b" ü');
-  git(main, 'worktree', 'add', '--quiet', '-b', 'cp-0001/work', worktree);
-  const place = await newPlace('sqlite');
-  const board = await place.open();
-  const task = await newTask(board, { title: 'Work' });
-  const dir = openTrustedDir(findRepository(main)!);
-  const node = brand<NodeId>('no-1');
-  const context = {
-    ...contextOf(board),
-    git: openGit(dir, defaultPolicy),
-    diffs: openDiffs(dir),
-    node,
-    target: undefined,
-  };
-  const baseCommit = brand<CommitId>(git(main, 'rev-parse', 'main'));
-  await change(context, (change) =>
-    change.apply(
-      decided({
-        type: 'workspace.prepared',
-        id: brand('ws-1'),
-        at: change.at,
-        task: task.id,
-        node,
-        strategy: 'git_worktree',
-        worktree: { path: worktree, branch: brand('cp-0001/work'), baseBranch: brand('main'), baseCommit },
-      }),
-    ),
-  );
+  git(main, 'worktree', 'add', '--quiet', '-b', BRANCH, worktree);
+  const { context: known, dir, place, task, baseCommit } = await newTaskWorktree(main, worktree);
+  const context = { ...known, diffs: openDiffs(dir) };
   const diff = async (options?: DiffOptions) => {
     const found = await diffTask(context, task.id, options);
     if (!found.found) throw new Error(found.reason);
@@ -84,7 +33,7 @@ async function newScene() {
   return {
     main,
     worktree,
-    commit,
+    commit: commitAll,
     diff,
     context,
     baseCommit,

@@ -21,6 +21,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { MANY_FILES } from '../../packages/copse/src/adapters/git/pool-entries.ts';
 import { repairMoved } from '../../packages/copse/src/adapters/git/registrations.ts';
 import { lookAtWorktree } from '../../packages/copse/src/adapters/git/worktrees.ts';
 import {
@@ -43,8 +44,10 @@ interface Fixture {
   readonly tip: string;
 }
 
+type Size = 'few files' | 'many files';
+
 /** A repository with one of everything, and a tip that changes, adds, removes and renames. */
-function newFixture(): Fixture {
+function newFixture(size: Size = 'few files'): Fixture {
   const repository = newRepository(area);
   const put = (name: string, text: string) => {
     mkdirSync(path.dirname(path.join(repository, name)), { recursive: true });
@@ -59,6 +62,8 @@ function newFixture(): Fixture {
   put('src/it\'s "quoted".ts', 'a\n');
   put('src/old.ts', 'old\n');
   put('same.txt', 'same\n');
+  const more = size === 'many files' ? MANY_FILES : 0;
+  for (let file = 0; file < more; file += 1) put(`many/${file % 10}/${file}.txt`, 'one of many\n');
   symlinkSync('same.txt', path.join(repository, 'a link'));
   git(repository, 'add', '--all');
   git(
@@ -168,6 +173,32 @@ describe('an entry of the pool that a task takes', () => {
     expect(poolOf(fixture).list()).toHaveLength(1);
   });
 
+  it.each(['few files', 'many files'] as const)(
+    'is what git worktree add makes, of %s, and git tells what is changed there afterwards',
+    async (size) => {
+      const fixture = newFixture(size);
+      await refill(fixture, 1, fixture.old);
+      expect(await take(fixture, 'cp-a')).toMatchObject({ taken: true });
+      expectLikePlainGit(fixture, at(fixture, 'cp-a'), fixture.tip);
+      await refill(fixture, 1, fixture.tip);
+      expect(await take(fixture, 'cp-b')).toMatchObject({ taken: true, wasAtTip: true });
+      fake(at(fixture, 'cp-b', 'same.txt'));
+      expect(git(at(fixture, 'cp-b'), 'status', '--porcelain')).toBe(' M same.txt');
+    },
+  );
+
+  it('of many files has an index that is younger by a second, so that git need not read one of them', async () => {
+    const fixture = newFixture('many files');
+    await refill(fixture, 1, fixture.tip);
+    const secondsOf = (timeMs: number) => Math.floor(timeMs / 1_000);
+    const index = lstatSync(path.join(fixture.repository, '.git/worktrees/copse-pool-1/index'));
+    const names = git(at(fixture, '.pool', '1'), 'ls-files', '-z')
+      .split('\0')
+      .filter(Boolean);
+    const newest = Math.max(...names.map((name) => lstatSync(at(fixture, '.pool', '1', name)).ctimeMs));
+    expect(secondsOf(index.mtimeMs)).toBeGreaterThan(secondsOf(newest));
+  });
+
   const spoilers: readonly [string, (entry: string, fixture: Fixture) => void][] = [
     ['a new file', (entry) => writeFileSync(path.join(entry, 'src/deep/note'), 'mine')],
     ['an ignored file', (entry) => writeFileSync(path.join(entry, '.env'), 'SECRET=1')],
@@ -178,6 +209,14 @@ describe('an entry of the pool that a task takes', () => {
     [
       'a file with other bytes, the same size and the same time',
       (entry) => fake(path.join(entry, 'same.txt')),
+    ],
+    ['a file with another mode', (entry) => chmodSync(path.join(entry, 'same.txt'), 0o600)],
+    [
+      'a file that was replaced by an equal one',
+      (entry) => {
+        writeFileSync(path.join(entry, 'same.txt.new'), 'changed\n');
+        renameSync(path.join(entry, 'same.txt.new'), path.join(entry, 'same.txt'));
+      },
     ],
     [
       'a changed file that its index no longer looks at',
@@ -200,6 +239,29 @@ describe('an entry of the pool that a task takes', () => {
     expect(refilled).toMatchObject({ ready: 1, made: 1, left: [{ path: entry }] });
     expect(await refill(fixture, 0, fixture.tip)).toMatchObject({ removed: 1, left: [{ path: entry }] });
     expect(contents(entry)).toEqual(before);
+  });
+
+  it('is never one of many files and any of these', async () => {
+    const fixture = newFixture('many files');
+    for (const [index, [what, spoil]] of spoilers.entries()) {
+      await refill(fixture, 1, fixture.tip);
+      const entry = poolOf(fixture).list().at(-1);
+      spoil(entry!.path, fixture);
+      expect([what, await take(fixture, `cp-${index}`)]).toEqual([
+        what,
+        { taken: false, because: 'spoiled' },
+      ]);
+      expect(existsSync(at(fixture, `cp-${index}`))).toBe(false);
+    }
+  }, 120_000);
+
+  it('is never one whose seal says nothing about files', async () => {
+    const fixture = newFixture();
+    await refill(fixture, 1, fixture.tip);
+    const seal = path.join(fixture.repository, '.copse/pool/1.json');
+    const { files: _, ...rest } = JSON.parse(readFileSync(seal, 'utf8')) as Record<string, unknown>;
+    writeFileSync(seal, JSON.stringify(rest));
+    expect(await take(fixture, 'cp-a')).toEqual({ taken: false, because: 'empty' });
   });
 
   it('brings nothing along that was put into its registration', async () => {
@@ -365,6 +427,19 @@ describe('a recycled worktree', () => {
     const fresh = new Set(contents(at(fixture, 'cp-a')));
     expect(gone.filter((line) => !fresh.has(line))).toEqual([]);
   });
+
+  it.each(['few files', 'many files'] as const)(
+    'of %s is not handed out when somebody wrote to one in the moment in which it was made',
+    async (size) => {
+      const fixture = newFixture(size);
+      const files = path.join(fixture.trash, 'one', 'files');
+      // What was written by a task long ago, and seems to be that old whatever is done to it.
+      removed(fixture, files, (worktree) => utimesSync(path.join(worktree, 'run me.sh'), 1e9, 1e9));
+      await doJob({ ...fixture, do: { recycle: files, base: fixture.old } });
+      fake(at(fixture, '.pool', '1', 'run me.sh'));
+      expect(await take(fixture, 'cp-a', fixture.old)).toEqual({ taken: false, because: 'spoiled' });
+    },
+  );
 
   it('takes no file through a folder that is a link', async () => {
     const fixture = newFixture();

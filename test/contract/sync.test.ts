@@ -14,19 +14,12 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
-import { openGit } from '../../packages/copse/src/adapters/git/repository.ts';
 import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
 import { syncTask } from '../../packages/copse/src/app/sync.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
-import { type NodeId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 import { type SyncOutcome, type SyncRequest, syncSteps } from '../../packages/copse/src/ports/sync.ts';
-import { contextOf, newPlace } from '../support/boards.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
-import { newTask } from '../support/tasks.ts';
+import { BRANCH, commitAll, newTaskWorktree, trustedDirOf, write } from '../support/task-worktree.ts';
 
 const area = newArea();
 const worker = fileURLToPath(new URL('../support/sync-worker.ts', import.meta.url));
@@ -43,15 +36,9 @@ class Scene {
       'gone.txt': 'gone\n',
       'dir/c.txt': 'c\n',
     });
-    this.commit(this.main, 'base');
+    commitAll(this.main, 'base');
     this.worktree = path.join(this.main, '.worktrees', 'it\'s "cp 0001" 林');
-    git(this.main, 'worktree', 'add', '--quiet', '-b', 'cp-0001/work', this.worktree);
-  }
-
-  commit(folder: string, message: string): string {
-    git(folder, 'add', '--all', '--', ':!.worktrees', ':!.copse');
-    git(folder, 'commit', '--quiet', '--message', message);
-    return git(folder, 'rev-parse', 'HEAD');
+    git(this.main, 'worktree', 'add', '--quiet', '-b', BRANCH, this.worktree);
   }
 
   /** Main changes a line, adds a file, deletes one, makes a program and a link. */
@@ -59,17 +46,16 @@ class Scene {
     write(this.main, { 'a.txt': 'one\ntwo\nTHREE\n', 'new/d ü.txt': 'd\n', ...files });
     rmSync(path.join(this.main, 'gone.txt'), { force: true });
     if (!existsSync(path.join(this.main, 'link'))) symlinkSync('a.txt', path.join(this.main, 'link'));
-    return this.commit(this.main, 'main goes on');
+    return commitAll(this.main, 'main goes on');
   }
 
   work(files: Readonly<Record<string, string>> = { 'mine.txt': 'mine\n' }): string {
     write(this.worktree, files);
-    return this.commit(this.worktree, 'work');
+    return commitAll(this.worktree, 'work');
   }
 
   bring(options: Partial<SyncRequest> = {}): Promise<SyncOutcome> {
-    const dir = openTrustedDir(findRepository(this.main)!);
-    return openSync(dir).bring({
+    return openSync(trustedDirOf(this.main)).bring({
       task: brand('cp-0001'),
       worktree: this.worktree,
       base: { branch: brand('main'), commit: brand(git(this.main, 'rev-parse', 'main')) },
@@ -104,13 +90,6 @@ class Scene {
     const child = spawn(process.execPath, argv, { stdio: ['ignore', 'inherit', 'inherit'] });
     const signal = await new Promise((resolve) => child.on('close', (_, by) => resolve(by)));
     if (signal !== 'SIGKILL') throw new Error(`The worker never came to ${step}`);
-  }
-}
-
-function write(folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
-    writeFileSync(path.join(folder, name), text);
   }
 }
 
@@ -389,7 +368,7 @@ describe('a sync that is killed', () => {
     scene.advance();
     await scene.killedAt('files_written');
     rmSync(scene.gitFile('index.lock'));
-    const theirs = scene.commit(scene.worktree, 'went on');
+    const theirs = commitAll(scene.worktree, 'went on');
     expect(await scene.bring()).toMatchObject({ synced: 'merged', from: theirs });
     expect(scene.status()).toBe('');
   });
@@ -411,37 +390,8 @@ describe('a sync that is killed', () => {
 
 describe('syncing a task', () => {
   async function contextFor(scene: Scene) {
-    const place = await newPlace('sqlite');
-    const board = await place.open();
-    const task = await newTask(board, { title: 'Work' });
-    const dir = openTrustedDir(findRepository(scene.main)!);
-    const node = brand<NodeId>('no-1');
-    const context = {
-      ...contextOf(board),
-      git: openGit(dir, defaultPolicy),
-      sync: openSync(dir),
-      node,
-      target: undefined,
-    };
-    const commit = git(scene.main, 'rev-parse', 'main');
-    await change(context, (change) =>
-      change.apply(
-        decided({
-          type: 'workspace.prepared',
-          id: brand('ws-1'),
-          at: change.at,
-          task: task.id,
-          node,
-          strategy: 'git_worktree',
-          worktree: {
-            path: scene.worktree,
-            branch: brand('cp-0001/work'),
-            baseBranch: brand('main'),
-            baseCommit: brand(commit),
-          },
-        }),
-      ),
-    );
+    const { context: known, dir, place, task } = await newTaskWorktree(scene.main, scene.worktree);
+    const context = { ...known, sync: openSync(dir) };
     return { context, place, task };
   }
 

@@ -16,13 +16,13 @@ import {
   newDirty,
   newProject,
   openForTest,
+  placesIn,
   stateOf,
   textsOf,
 } from '../support/workspaces.ts';
 
 const area = newArea();
-let projects = 0;
-const newPlace = () => path.join(area, `project ${(projects += 1)}`);
+const newPlace = placesIn(area);
 const newScene = () => newDirty(newPlace());
 
 interface Place {

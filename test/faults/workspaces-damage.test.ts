@@ -29,14 +29,13 @@ import {
   newDirty,
   newProject,
   openForTest,
+  placesIn,
   stateOf,
   textsOf,
 } from '../support/workspaces.ts';
 
 const area = newArea();
-let projects = 0;
-
-const newPlace = () => path.join(area, `project ${(projects += 1)}`);
+const newPlace = placesIn(area);
 const newScene = () => newDirty(newPlace());
 
 const HOUR_AGO = new Date(Date.now() - 3_600_000);
@@ -85,9 +84,9 @@ describe('stale locks of git', () => {
       const lock = path.join(project.folder, '.git', name.replace('BRANCH', branch));
       writeFileSync(lock, '');
       utimesSync(lock, HOUR_AGO, HOUR_AGO);
-      const { isBranchDeleted } = await project.remove(task, { deleteBranch: true });
+      const { becameOfBranch } = await project.remove(task, { deleteBranch: true });
       const listed = git(project.folder, 'for-each-ref', '--format=%(refname:short)', 'refs/heads');
-      expect(listed.split('\n').includes(branch)).toBe(!isBranchDeleted);
+      expect(listed.split('\n').includes(branch)).toBe(becameOfBranch === 'kept');
       rmSync(lock, { force: true });
       await project.undo(task);
       expect(stateOf(project.worktree(task))).toEqual(before);

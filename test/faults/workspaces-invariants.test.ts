@@ -25,11 +25,18 @@ import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant } from '../support/tasks.ts';
-import { Project, dirty, expectSound, newDirty, newProject, stateOf } from '../support/workspaces.ts';
+import {
+  Project,
+  dirty,
+  expectSound,
+  newDirty,
+  newProject,
+  placesIn,
+  stateOf,
+} from '../support/workspaces.ts';
 
 const area = newArea();
-let projects = 0;
-const newPlace = () => path.join(area, `project ${(projects += 1)}`);
+const newPlace = placesIn(area);
 const newScene = (title?: string) => newDirty(newPlace(), title);
 
 const reachable = ({ folder }: Project) => git(folder, 'rev-list', '--all').split('\n');
@@ -45,8 +52,8 @@ it('INVARIANT 1: commits stay reachable from a ref, whatever happens to worktree
   writeFileSync(path.join(worktree, 'tracked.txt'), 'after the reset\n');
   git(worktree, 'commit', '--quiet', '--all', '--message=after');
   commits.push(git(worktree, 'rev-parse', 'HEAD'));
-  const { isBranchDeleted } = await project.remove(task, { deleteBranch: true });
-  expect(isBranchDeleted).toBe(true);
+  const { becameOfBranch } = await project.remove(task, { deleteBranch: true });
+  expect(becameOfBranch).toBe('deleted');
   expect(reachable(project)).toEqual(expect.arrayContaining(commits));
   await project.undo(task);
   expect(reachable(project)).toEqual(expect.arrayContaining(commits));

@@ -40,6 +40,24 @@ describe('copse rescue', () => {
     });
   });
 
+  test('lists commits that nothing else leads to any more, and how to get them back', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Throw away', at);
+    git(worktree, 'commit', '--quiet', '--allow-empty', '--message=a "good" idea');
+    const commit = git(worktree, 'rev-parse', 'HEAD');
+    const other = await taken('Keep', at);
+    git(other.worktree, 'commit', '--quiet', '--allow-empty', '--message=kept');
+    await answer(['cleanup', task, '--force', '--delete-branch'], at);
+    await answer(['cleanup', other.task, '--force'], at);
+    git(at.cwd, 'update-ref', 'refs/copse/keep/made-up/by-somebody', 'main');
+    const kept = { kept: [{ task, commit, subject: 'a "good" idea' }], rescues: [] };
+    expect(await answer(['rescue', 'list'], at)).toMatchObject(kept);
+    expect(await answer(['rescue', 'list', other.task], at)).toEqual({ kept: [], rescues: [] });
+    expect(await printed(['rescue', 'list'], at)).toContain(`git branch <name> ${commit}`);
+    git(at.cwd, 'branch', 'again', commit);
+    expect(await answer(['rescue', 'list'], at)).toEqual({ kept: [], rescues: [] });
+  });
+
   test('asks for more of a ref that fits several, and says when none fits', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Often', at);

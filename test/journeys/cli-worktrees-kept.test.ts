@@ -46,6 +46,15 @@ test('a teardown that cleans up too much loses nothing', async () => {
   expect(readFileSync(path.join(worktree, 'tracked ü.txt'), 'utf8')).toBe('changed\n');
 });
 
+test('what a teardown writes into a worktree without changes is rescued as well', async () => {
+  const at = newProject(area);
+  writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  teardown: ["echo last words > left"]\n');
+  const { task } = await taken('Say goodbye', at);
+  await printed(['cleanup', task, '--force'], at);
+  const rescues = git(at.cwd, 'for-each-ref', '--format=%(refname)', `refs/copse/rescue/${task}`);
+  expect(git(at.cwd, 'show', `${rescues}:left`)).toBe('last words');
+});
+
 test('undoing brings every byte back after the trash was made smaller and its files were recycled', async () => {
   const at = newProject(area);
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  pool: 2\n');

@@ -92,6 +92,22 @@ describe('findRepository agrees with git', () => {
     expect(findRepository(worktree)?.configFolder).toBe(submodule);
   });
 
+  test.each(['a submodule', 'a bare repository', 'a separate git directory'])(
+    'in a worktree of %s, whatever core.worktree says that an agent wrote',
+    (kind) => {
+      const { main, worktree, configFolder } = newKind(kind);
+      const gitDir = git(main, 'rev-parse', '--absolute-git-dir');
+      const planted = path.join(worktree, 'planted');
+      mkdirSync(planted);
+      writeFileSync(path.join(planted, '.git'), `gitdir: ${gitDir}\n`);
+      writeFileSync(path.join(planted, 'copse.yml'), 'workspace:\n  setup: ["touch planted"]\n');
+      git(main, 'config', 'core.bare', 'false');
+      git(main, 'config', 'core.worktree', planted);
+      expect(git(gitDir, 'rev-parse', '--show-toplevel')).toBe(planted);
+      expect(findRepository(worktree)?.configFolder).toBe(configFolder ?? gitDir);
+    },
+  );
+
   test('with a separate git directory, for its checkout and for its worktrees', () => {
     const checkout = path.join(area, 'checkout apart');
     const gitDir = path.join(area, 'git dir äpart');
@@ -299,6 +315,30 @@ describe('the board of a repository', () => {
     );
   });
 });
+
+/** A repository whose git directory is not called `.git`, and a worktree of it. */
+function newKind(kind: string): {
+  readonly main: string;
+  readonly worktree: string;
+  readonly configFolder?: string;
+} {
+  const source = newRepository(area);
+  const name = path.basename(source);
+  if (kind === 'a submodule') {
+    const top = newRepository(area);
+    git(top, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', source, 'sub/ünder');
+    const main = path.join(top, 'sub', 'ünder');
+    return { main, worktree: addWorktree(main, `agent of ${name}`), configFolder: main };
+  }
+  if (kind === 'a bare repository') {
+    const main = path.join(area, `bare of ${name}.git`);
+    git(area, 'clone', '--quiet', '--bare', source, main);
+    return { main, worktree: addWorktree(main, `agent of ${name}`) };
+  }
+  const main = path.join(area, `apart ${name}`);
+  git(area, 'clone', '--quiet', `--separate-git-dir=${main}.git`, source, main);
+  return { main, worktree: addWorktree(main, `agent of ${name}`) };
+}
 
 function addWorktree(repository: string, name: string): string {
   const folder = path.join(area, 'trees', path.basename(repository), name);

@@ -1,8 +1,18 @@
 /** What Copse does with git, each once, with an answer that can be compared. */
 
-import { cpSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
+import { ignoredIn } from '../../packages/copse/src/adapters/git/ignored.ts';
 import { Merger, ObjectReader, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
 import { git, gitLine, tryGit } from '../../packages/copse/src/adapters/git/process.ts';
 import { fetchBranches, pushDelete } from '../../packages/copse/src/adapters/git/remote.ts';
@@ -17,7 +27,7 @@ import {
   timestamp,
 } from '../../packages/copse/src/domain/ids.ts';
 import { git as plainGit } from './cli.ts';
-import type { Scene } from './git-vectors.ts';
+import type { Scene } from './git-scene.ts';
 
 interface Operation {
   readonly run: (dir: TrustedDir, scene: Scene) => Promise<unknown>;
@@ -62,6 +72,18 @@ export const operations: Readonly<Record<string, Operation>> = {
     },
   },
   'look for uncommitted work': { run: (dir, { worktree }) => uncommittedIn(dir, worktree) },
+  'list what is ignored': {
+    run: (dir, { worktree, gitDir }) => {
+      // Some of what is planted is there.
+      mkdirSync(path.join(worktree, 'ignored'), { recursive: true });
+      writeFileSync(path.join(worktree, 'ignored', 'cache'), '');
+      return ignoredIn(dir, {
+        files: worktree,
+        gitDir: path.join(gitDir, 'worktrees', 'task'),
+        isThin: false,
+      });
+    },
+  },
   'show a difference': {
     run: (dir) => gitLine(dir, ['diff', 'refs/heads/main', 'refs/heads/other']),
   },
@@ -158,7 +180,7 @@ function ownIndex({ top, gitDir }: Scene, name: string): string {
   return index;
 }
 
-function filesIn(folder: string): readonly string[] {
+export function filesIn(folder: string): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
   return names.map((name) => {
     const file = path.join(folder, name);

@@ -23,6 +23,16 @@ export interface Site {
   readonly rescues: Rescues;
 }
 
+/** What most sites begin with. */
+export const FILES = {
+  'a.txt': 'one\n',
+  'b/c.txt': 'two\n',
+  'b/d.txt': 'three\n',
+  'folder/inner.txt': 'four\n',
+  'gone.txt': 'five\n',
+  'run.sh': '#!/bin/sh\n',
+};
+
 /** A repository with these files committed, and a worktree of it. */
 export function newSite(area: string, files: Readonly<Record<string, string | Buffer>> = {}): Site {
   const repository = newRepository(area);

@@ -252,6 +252,12 @@ export function expectSound(folder: string): void {
   expect(readdirSync(commonDir).filter((name) => name.startsWith('copse-new-'))).toEqual([]);
 }
 
+/** A new folder for every project of a test file. */
+export function placesIn(area: string): () => string {
+  let projects = 0;
+  return () => path.join(area, `project ${(projects += 1)}`);
+}
+
 /** Closed with the test. */
 export async function openForTest(folder: string): Promise<Project> {
   const project = await Project.open(folder);

@@ -2,6 +2,7 @@
 
 import type { TaskId } from '../domain/ids.ts';
 import { type TaskStatus, isFinished } from '../domain/task.ts';
+import type { Ignored } from '../ports/git.ts';
 import { type Removed, removeWorkspace } from './remove.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
@@ -11,7 +12,8 @@ interface Kept {
   readonly reason: string;
 }
 
-export type RemovedOne = Extract<Removed, { removed: true }>;
+/** With what git ignores of it and only the trash has; undefined when git could not tell. */
+export type RemovedOne = Extract<Removed, { removed: true }> & { readonly ignored: Ignored | undefined };
 
 export interface CleanedUp {
   readonly removed: readonly (RemovedOne & { readonly why: string })[];
@@ -34,10 +36,20 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
       continue;
     }
     const outcome = await removeOne(context, task, options);
-    if (outcome.removed) removed.push({ ...outcome, why: `${task} is ${status}` });
+    if (outcome.removed)
+      removed.push({ ...(await withIgnored(context, outcome)), why: `${task} is ${status}` });
     else kept.push({ task, path, reason: 'question' in outcome ? notAnswered(outcome) : outcome.reason });
   }
   return { removed, kept };
+}
+
+/** Afterwards and only for people: it reads every folder, and a removal should not have to wait for that. */
+export async function withIgnored(
+  { git }: WorkspaceContext,
+  removed: Extract<Removed, { removed: true }>,
+): Promise<RemovedOne> {
+  const { trashed } = removed;
+  return { ...removed, ignored: trashed === null ? { count: 0, first: [] } : await git.ignored(trashed) };
 }
 
 async function candidates({

@@ -10,6 +10,7 @@
 import {
   type BranchName,
   type CommitId,
+  type FencingToken,
   type TaskId,
   type WorkspaceId,
   brand,
@@ -22,7 +23,7 @@ import {
   type PreparationStep,
   decidePreparation,
 } from '../domain/preparation.ts';
-import { decided } from '../domain/decision.ts';
+import { type Refusal, decided } from '../domain/decision.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../ports/git.ts';
@@ -31,13 +32,16 @@ import { type Worker, furnishingOf } from './furnishing-of.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
-import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
+import { refuseIfAlive } from './removal-gate.ts';
+import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
 import { worktreePath } from './worktree-path.ts';
 
 export interface PrepareRequest extends Worker {
   readonly schedule?: string;
   readonly jobId?: string;
+  /** Of the attempt that asks: its own lease does not keep it from setting a broken worktree aside. */
+  readonly token?: FencingToken;
   readonly onStep?: (step: PreparationStep) => void;
 }
 
@@ -55,7 +59,15 @@ export type Prepared =
     }
   | {
       readonly prepared: false;
-      readonly because: 'taken' | 'busy' | 'no_base' | 'bad_branch' | 'no_ports' | 'setup_failed';
+      /** `occupied`: the worktree cannot be used, and somebody is in it, so that it cannot be set aside either. */
+      readonly because:
+        | 'taken'
+        | 'busy'
+        | 'occupied'
+        | 'no_base'
+        | 'bad_branch'
+        | 'no_ports'
+        | 'setup_failed';
       readonly reason: string;
       readonly next: readonly string[];
     };
@@ -94,9 +106,11 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (plan.do === 'nothing_to_begin_from') return noBase(context, task.id);
 
   const base = await baseOf(context, facts, plan);
-  const rescue =
-    plan.do === 'make' && plan.aside !== null ? await setAside(context, task.id, path, facts) : null;
-  if (plan.do === 'make' && plan.aside !== null) onStep('set_aside');
+  const isInTheWay = plan.do === 'make' && plan.aside !== null;
+  const aside = isInTheWay ? await setAside(context, request, { path, known, facts }) : { rescue: null };
+  if ('prepared' in aside) return aside;
+  const { rescue } = aside;
+  if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
   onStep('intended');
   const made = plan.do === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
@@ -234,17 +248,26 @@ async function baseOf(
   return { branch: base.branch, commit };
 }
 
-/** What is there is saved, if it is anybody's, and then goes to the trash whole. */
+/** What is there is saved, if it is anybody's, and then goes to the trash whole, unless somebody is in it. */
 async function setAside(
   context: WorkspaceContext,
-  task: TaskId,
-  path: string,
-  { branch, worktree }: PreparationFacts,
-): Promise<string | null> {
+  { task: { id: task }, token }: PrepareRequest,
+  of: { readonly path: string; readonly known: Workspace | undefined; readonly facts: PreparationFacts },
+): Promise<{ readonly rescue: string | null } | Extract<Prepared, { prepared: false }>> {
   const { git, trash, clock } = context;
+  const { path, known } = of;
+  const { branch, worktree } = of.facts;
+  const isUnfinished = worktree.state === 'broken' && worktree.isUnfinished;
+  const again = `copse work ${task}`;
+  const refuse = () => refuseIfAlive(context, task, path, known, { isUnfinished, again, token });
+  const alive = await refuse();
+  if (alive) return occupied(alive);
   const at = clock.now();
   const rescue = await rescueFirst(context, { task, worktree: path, why: 'retry', at, asBranch: branch });
-  const tip = await git.tip(branchRef(branch));
+  // Somebody may have gone in while the files were being saved.
+  const aliveNow = await refuse();
+  if (aliveNow) return occupied(aliveNow);
+  const tip = await tipOrRescued(context, branch, rescue);
   if (tip) await keepTip(context, task, tip, at);
   const hasFiles = worktree.state === 'broken' && !worktree.isUnfinished;
   await trash.put({
@@ -254,7 +277,7 @@ async function setAside(
       task,
       path,
       branch,
-      branchTip: tip ?? null,
+      branchTip: tip,
       head: null,
       base: null,
       rescue,
@@ -262,7 +285,11 @@ async function setAside(
       why: hasFiles || rescue !== null ? 'broken' : 'leftover',
     },
   });
-  return rescue;
+  return { rescue };
+}
+
+function occupied({ refusal: { reason, next } }: { readonly refusal: Refusal }) {
+  return { prepared: false, because: 'occupied', reason, next } as const;
 }
 
 async function recordIntent(

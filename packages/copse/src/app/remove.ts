@@ -8,21 +8,23 @@
  * trash already is absent, a branch that is gone is gone.
  */
 
-import { type BranchName, type CommitId, type TaskId, brand } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
 import type { Policy } from '../domain/policy.ts';
 import {
   type EndFirst,
   type RemovalDecision,
-  type RemovalFacts,
   type RemovalRequest,
   decideRemoval,
 } from '../domain/removal.ts';
 import { decidePause } from '../domain/task-decisions.ts';
 import { decideWorkspace, type Workspace } from '../domain/workspace.ts';
+import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { change } from './context.ts';
+import { endSession } from './end-session.ts';
 import { furnishingOf } from './furnishing-of.ts';
-import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
 import { releasePorts } from './ports-of-sessions.ts';
+import { type SeenFacts, branchOf, gatherFacts, whoIsThere } from './removal-gate.ts';
+import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from './workspace-context.ts';
 import { worktreePath } from './worktree-path.ts';
 
@@ -36,6 +38,9 @@ export const removalSteps = [
 ] as const;
 export type RemovalStep = (typeof removalSteps)[number];
 
+/** `gone`: somebody else had deleted it before. */
+export type BranchFate = 'kept' | 'deleted' | 'gone';
+
 export type Removed =
   | {
       readonly removed: true;
@@ -44,11 +49,19 @@ export type Removed =
       readonly path: string | null;
       readonly rescue: string | null;
       readonly branch: BranchName | null;
-      readonly isBranchDeleted: boolean;
+      readonly becameOfBranch: BranchFate;
       readonly notes: readonly string[];
+      /** Where it is now, with what no rescue holds: whoever shows the outcome can list that (`withIgnored`). */
+      readonly trashed: TrashEntry | null;
     }
   | { readonly removed: false; readonly question: string }
-  | { readonly removed: false; readonly reason: string; readonly next: readonly string[] };
+  | {
+      readonly removed: false;
+      readonly reason: string;
+      readonly next: readonly string[];
+      /** Somebody else is at it right now. */
+      readonly isBusy?: boolean;
+    };
 
 const END_ATTEMPTS = 3;
 
@@ -61,7 +74,7 @@ export async function removeWorkspace(
   const done = await context.git.tryLock(`task-${task}`, () => remove(context, task, request, onStep));
   if (done) return done.value;
   const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
-  return { removed: false, reason, next: ['copse worktrees'] };
+  return { removed: false, reason, next: ['copse worktrees'], isBusy: true };
 }
 
 async function remove(
@@ -86,10 +99,13 @@ async function remove(
   const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
   // Before the teardown, which may clean up more than it should, and after it, since it may write.
   const before = await rescueFirst(context, saved);
-  const notes = await tearDown(context, task, path, workspace);
+  const { notes, hasRun } = await tearDown(context, task, path, workspace);
   onStep('torn_down');
-  const after = before === null ? await rescueFirst(context, saved) : null;
+  const after = hasRun ? await rescueFirst(context, saved) : null;
+  // What was there before the teardown is what is brought back; what it made of that has a rescue of its own.
   const rescue = before ?? after;
+  if (before !== null && after !== null && after !== before)
+    notes.push(`Its teardown changed something. How it was after that is rescued as ${after}.`);
   onStep('rescued');
 
   // Somebody may have gone in, or an agent may have been started, while the files were being saved.
@@ -99,29 +115,41 @@ async function remove(
   if (again.may !== true) return stillAlive(task);
 
   const branch = await branchOf(context, path, workspace);
-  const tip = (branch && (await context.git.tip(branchRef(branch)))) ?? null;
+  const tip = branch && (await tipOrRescued(context, branch, rescue));
   const base = workspace?.worktree?.baseCommit ?? null;
   // Whatever becomes of the branch, here or by somebody else's hand: what the trash leaves out must be in git.
   if (tip !== null) await keepTip(context, task, tip, at);
-  await context.trash.put({
+  const begun = found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined;
+  const trashed = await context.trash.put({
     path,
     gitDir: context.git.gitDirOf(path) ?? null,
-    record: { task, path, branch, branchTip: tip, head: tip, base, rescue, at, why: 'removal' },
+    record: begun ?? { task, path, branch, branchTip: tip, head: tip, base, rescue, at, why: 'removal' },
   });
+  const { record } = trashed;
   onStep('trashed');
-  const isBranchDeleted =
-    decision.branch === 'delete' &&
-    branch !== null &&
-    tip !== null &&
-    (await isOurs(context, branch, workspace, notes))
-      ? await deleteBranch(context, task, branch, tip, notes)
-      : false;
+  const mayDelete = decision.branch === 'delete' && (await isOurs(context, branch, workspace, notes));
+  const becameOfBranch =
+    facts.branch === 'gone'
+      ? 'gone'
+      : await endOfBranch(context, task, { branch, seen: facts.tip, mayDelete, notes });
   onStep('branch_deleted');
-  if (workspace) await recordRelease(context, workspace, rescue);
+  if (workspace) await recordRelease(context, workspace, record.rescue);
   await putDown(context, task);
   await releasePorts(context, { holder: task, node: context.node });
   onStep('released');
-  return { removed: true, task, path, rescue, branch, isBranchDeleted, notes };
+  return { removed: true, task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
+}
+
+/** The worktree is in the trash already: whoever put it there was killed before the rest. */
+async function begunRemoval(
+  { trash }: WorkspaceContext,
+  path: string,
+  workspace: Workspace | undefined,
+): Promise<TrashRecord | undefined> {
+  if (workspace === undefined) return undefined;
+  const latest = (await trash.list()).find(({ record }) => record.task === workspace.task)?.record;
+  const isOfThis = latest?.path === path && latest.at >= workspace.preparedAt;
+  return isOfThis && latest.why === 'removal' ? latest : undefined;
 }
 
 /** The checkout itself, or nothing: there is nothing to remove, only to give back. */
@@ -135,8 +163,9 @@ async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Pro
     path: null,
     rescue: null,
     branch: null,
-    isBranchDeleted: false,
+    becameOfBranch: 'kept',
     notes: [],
+    trashed: null,
   };
 }
 
@@ -148,7 +177,7 @@ async function endTheAgent(
     readonly workspace: Workspace | undefined;
     readonly request: RemovalRequest;
   },
-): Promise<{ readonly facts: RemovalFacts; readonly decision: RemovalDecision }> {
+): Promise<{ readonly facts: SeenFacts; readonly decision: RemovalDecision }> {
   for (let attempt = 0; ; attempt += 1) {
     // Counting reads every file; whoever forces is not asked, and the rescue finds out by itself.
     const mayCount = of.request.by !== 'person' || !of.request.isForced;
@@ -173,7 +202,9 @@ async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy
   if (ends.lease) {
     const outcome = await change(context, async (change) => {
       const task = await change.require('task', id);
-      if (task.state.status === 'in_progress') await change.apply(decidePause(task, change.at));
+      if (task.state.status !== 'in_progress') return;
+      await change.apply(decidePause(task, change.at));
+      await endSession(change, task, { action: 'interrupt', because: 'paused' });
     });
     if (!outcome.ok) throw new Error(outcome.refusal.reason);
   }
@@ -181,140 +212,23 @@ async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy
   await context.occupancy.end(ends.processes, { graceMs: policy.removal.endGraceMs });
 }
 
-/** What is at stake does not change while nobody is inside; who is inside does. */
-async function gatherFacts(
-  context: WorkspaceContext,
-  task: TaskId,
-  path: string,
-  workspace: Workspace | undefined,
-  mayCount: boolean,
-): Promise<RemovalFacts> {
-  const [alive, stake] = await Promise.all([
-    whoIsThere(context, task, path),
-    whatIsAtStake(context, path, workspace, mayCount),
-  ]);
-  return {
-    task,
-    path,
-    isManaged:
-      path !== context.root && (workspace !== undefined || path === `${context.worktreeFolder}/${task}`),
-    disposition: workspace?.disposition ?? null,
-    ...alive,
-    ...stake,
-  };
-}
-
-type Alive = Pick<RemovalFacts, 'inside' | 'unreadable' | 'tmux' | 'lease' | 'locks' | 'status'>;
-
-async function whoIsThere(context: WorkspaceContext, task: TaskId, path: string): Promise<Alive> {
-  const { git, board, occupancy, clock, node } = context;
-  const record = await board.get('task', task);
-  const attempts = (await board.list('attempt', { task })).filter(({ end }) => end === null);
-  const sessions = await board.list('session', { task });
-  const owners = {
-    roots: attempts.flatMap(({ process }) => process ?? []),
-    sessions: sessions.map(({ id }) => id),
-  };
-  const [inside, tmux, locks] = await Promise.all([
-    occupancy.inside(path, owners),
-    occupancy.tmuxSessions(`copse-${task}`),
-    git.locks(path),
-  ]);
-  const lease = await board.lease(task);
-  const now = clock.now();
-  const hasGit = inside.known && inside.processes.some(({ name }) => name.startsWith('git'));
-  const holder =
-    record?.state.status === 'in_progress' && record.state.claim.node !== node ? 'elsewhere' : 'here';
-  return {
-    inside: inside.known ? inside.processes : null,
-    unreadable: inside.known ? inside.unreadable : [],
-    tmux: tmux.known ? tmux.sessions : null,
-    lease:
-      // Whoever works by hand is the person who asks, or somebody at the same desk.
-      lease === undefined || (record && isHeldByHand(context, record))
-        ? { is: 'none' }
-        : lease.expiresAt > now
-          ? { is: 'live', holder }
-          : { is: 'expired', forMs: now - lease.expiresAt },
-    locks: locks.map(({ file, since }) => ({ file, ageMs: now - since, isHeld: hasGit })),
-    status: record?.state.status ?? null,
-  };
-}
-
-async function whatIsAtStake(
-  context: WorkspaceContext,
-  path: string,
-  workspace: Workspace | undefined,
-  mayCount: boolean,
-): Promise<Pick<RemovalFacts, 'operation' | 'uncommitted' | 'branch' | 'unmerged'>> {
-  const look = await context.git.look(path);
-  const isHealthy = look.state === 'healthy';
-  const [uncommitted, branch] = await Promise.all([
-    isHealthy ? (mayCount ? countUncommitted(context, path) : null) : 0,
-    branchState(context, await branchOf(context, path, workspace), workspace),
-  ]);
-  return { operation: isHealthy ? look.operation : null, uncommitted, ...branch };
-}
-
-async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
-  try {
-    const { changed, untracked } = await git.uncommitted(path);
-    return changed.length + untracked.length;
-  } catch {
-    // The gate treats it as unknown; the rescue will say what is wrong.
-    return null;
-  }
-}
-
-async function branchOf(
-  { git }: WorkspaceContext,
-  path: string,
-  workspace: Workspace | undefined,
-): Promise<BranchName | null> {
-  const look = await git.look(path);
-  const current = look.state === 'healthy' ? look.branch : null;
-  return current ?? workspace?.worktree?.branch ?? null;
-}
-
-async function branchState(
-  context: WorkspaceContext,
-  branch: BranchName | null,
-  workspace: Workspace | undefined,
-): Promise<Pick<RemovalFacts, 'branch' | 'unmerged'>> {
-  const { git, target } = context;
-  const tip = branch && (await git.tip(branchRef(branch)));
-  if (!tip) return { branch: 'gone', unmerged: 0 };
-  const base = target ?? workspace?.worktree?.baseBranch ?? (await git.detectBase());
-  const bases = base === undefined ? [] : await tipsOfBase(context, brand(base));
-  const [first] = bases;
-  if (first === undefined) return { branch: 'unmerged', unmerged: null };
-  for (const into of bases) {
-    if (into === tip || (await git.isAncestor(tip, into))) return { branch: 'merged', unmerged: 0 };
-  }
-  const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
-  return { branch: 'unmerged', unmerged: Math.min(...counts) };
-}
-
-async function tipsOfBase({ git }: WorkspaceContext, base: BranchName): Promise<readonly CommitId[]> {
-  const remote = await git.remoteName();
-  const refs = [branchRef(base), ...(remote === undefined ? [] : [`refs/remotes/${remote}/${base}`])];
-  const tips = await Promise.all(refs.map((ref) => git.tip(ref)));
-  return tips.filter((tip) => tip !== undefined);
-}
-
 async function tearDown(
   context: WorkspaceContext,
   id: TaskId,
   path: string,
   workspace: Workspace | undefined,
-): Promise<string[]> {
+): Promise<{ readonly notes: string[]; readonly hasRun: boolean }> {
   const task = await context.board.get('task', id);
   const worktree = workspace?.worktree;
-  if (task === undefined || !worktree || (await context.git.look(path)).state !== 'healthy') return [];
+  if (task === undefined || !worktree || (await context.git.look(path)).state !== 'healthy') {
+    return { notes: [], hasRun: false };
+  }
   const of = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
   const request = { task, agent: null, session: task.session };
   const outcome = await context.furnishing.dismantle(furnishingOf(context, request, of));
-  return outcome.ok ? [] : [`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`];
+  if (outcome.ok) return { notes: [], hasRun: outcome.ran > 0 };
+  const failed = `Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`;
+  return { notes: [failed], hasRun: true };
 }
 
 /** The branch that was made for the task, and that no other checkout has: an agent may have switched to any other. */
@@ -333,20 +247,36 @@ async function isOurs(
   return false;
 }
 
-/** Only from the tip that was seen. */
-async function deleteBranch(
+/** Deleted only from the tip that the decision was about: a commit made since then was in nobody's decision. */
+async function endOfBranch(
+  context: WorkspaceContext,
+  task: TaskId,
+  of: {
+    readonly branch: BranchName | null;
+    readonly seen: CommitId | null;
+    readonly mayDelete: boolean;
+    readonly notes: string[];
+  },
+): Promise<BranchFate> {
+  const { branch, seen, mayDelete, notes } = of;
+  if (!mayDelete || branch === null || seen === null) return 'kept';
+  const moved = await context.git.moveRef(branchRef(branch), seen, null, `copse: ${task} is removed`);
+  if (!moved.moved && moved.tip !== null) {
+    notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
+    return 'kept';
+  }
+  await deleteRemoteBranch(context, task, branch, seen, notes);
+  return 'deleted';
+}
+
+async function deleteRemoteBranch(
   context: WorkspaceContext,
   task: TaskId,
   branch: BranchName,
   tip: CommitId,
   notes: string[],
-): Promise<boolean> {
+): Promise<void> {
   const { git, clock } = context;
-  const moved = await git.moveRef(branchRef(branch), tip, null, `copse: ${task} is removed`);
-  if (!moved.moved && moved.tip !== null) {
-    notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
-    return false;
-  }
   const remote = await git.remoteName();
   const pushed = remote && (await git.tip(`refs/remotes/${remote}/${branch}`));
   if (pushed && pushed !== tip && !(await git.isAncestor(pushed, tip))) {
@@ -358,7 +288,6 @@ async function deleteBranch(
       notes.push(`The branch ${branch} on ${remote} was kept: ${deletion.reason}`);
     }
   }
-  return true;
 }
 
 async function recordRelease(

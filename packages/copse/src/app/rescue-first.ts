@@ -7,7 +7,7 @@ import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
 import type { Git, Rescues, SnapshotRequest } from '../ports/git.ts';
 
 interface Ports {
-  readonly git: Pick<Git, 'look' | 'moveRef'>;
+  readonly git: Pick<Git, 'look' | 'moveRef' | 'tip'>;
   readonly rescues: Rescues;
 }
 
@@ -19,6 +19,17 @@ export async function rescueFirst({ git, rescues }: Ports, request: SnapshotRequ
   if (isNobodys) return null;
   const outcome = await rescues.snapshot(request);
   return outcome.saved ? outcome.rescue.ref : null;
+}
+
+/** Where a branch is, or, after an agent deleted it, where it was when its worktree was rescued. */
+export async function tipOrRescued(
+  { git, rescues }: Ports,
+  branch: BranchName,
+  rescue: string | null,
+): Promise<CommitId | null> {
+  const tip = await git.tip(branchRef(branch));
+  if (tip !== undefined || rescue === null) return tip ?? null;
+  return (await rescues.find(rescue))?.head ?? null;
 }
 
 /** Before a branch is deleted or moved back: its commits get a ref of their own. */

@@ -9,7 +9,8 @@ import type { Task } from '../domain/task.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from './context.ts';
-import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
+import { refuseIfAlive } from './removal-gate.ts';
+import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
 
 /** Needs the task's lock. Leaves nothing; preparing begins anew. */
@@ -20,25 +21,14 @@ export async function resetWorkspace(context: WorkspaceContext, task: Task): Pro
   const facts = await context.git.look(worktree.path);
   const begun = facts.state === 'absent' ? await begunReset(context, task) : undefined;
   if (begun) return finish(context, workspace, begun);
-  const refused = facts.state === 'absent' ? undefined : await refuseIfOccupied(context, task, worktree.path);
-  if (refused) return refused;
+  const isUnfinished = facts.state === 'broken' && facts.isUnfinished;
+  const again = `copse work ${task.id} --reset`;
+  const refuse = () => refuseIfAlive(context, task.id, worktree.path, workspace, { isUnfinished, again });
+  const alive = await refuse();
+  if (alive) return alive;
   const at = facts.state === 'healthy' ? facts : { branch: null, head: null };
-  return finish(context, workspace, await discard(context, task, worktree, at));
-}
-
-async function refuseIfOccupied(
-  { occupancy }: WorkspaceContext,
-  task: Task,
-  path: string,
-): Promise<Outcome<never> | undefined> {
-  const inside = await occupancy.inside(path, { roots: [], sessions: [] });
-  const [someone] = inside.known ? inside.processes : [];
-  if (inside.known && !someone) return undefined;
-  const why = someone
-    ? `${someone.name} (pid ${someone.pid}) is in ${someone.at}`
-    : 'it cannot be found out who is inside';
-  const reason = `The worktree of ${task.id} is not reset: ${why}.`;
-  return refusal(refused('wrong_status', reason, 'end it or leave the folder'));
+  const discarded = await discard(context, task, worktree, at, refuse);
+  return discarded.ok ? finish(context, workspace, discarded.value) : discarded;
 }
 
 async function discard(
@@ -46,16 +36,20 @@ async function discard(
   { id: task }: Task,
   { path, branch: recorded, baseCommit: base }: NonNullable<Workspace['worktree']>,
   facts: { readonly branch: TrashRecord['branch']; readonly head: TrashRecord['head'] },
-): Promise<TrashRecord> {
+  refuse: () => Promise<Outcome<never> | undefined>,
+): Promise<Outcome<TrashRecord>> {
   const { git, trash, clock } = context;
   const at = clock.now();
   const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at, asBranch: recorded });
+  // Somebody may have gone in while the files were being saved.
+  const alive = await refuse();
+  if (alive) return alive;
   const branch = facts.branch ?? recorded;
-  const branchTip = (await git.tip(branchRef(branch))) ?? null;
+  const branchTip = await tipOrRescued(context, branch, rescue);
   if (branchTip) await keepTip(context, task, branchTip, at);
   const record = { task, path, branch, branchTip, head: facts.head, base, rescue, at, why: 'reset' } as const;
   await trash.put({ path, gitDir: git.gitDirOf(path) ?? null, record });
-  return record;
+  return { ok: true, value: record };
 }
 
 /** The worktree is in the trash already, and its branch is still where it was. */

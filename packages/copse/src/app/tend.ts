@@ -12,6 +12,8 @@ import type { WorkspaceContext } from './workspace-context.ts';
 export interface Tended {
   readonly thinned: number;
   readonly deleted: number;
+  /** Entries of the trash that are old and stay, and why. */
+  readonly kept: readonly string[];
   /** Entries of the trash that could not be dealt with, and why. */
   readonly failed: readonly string[];
   readonly pool: { readonly ready: number; readonly reason: string };
@@ -80,6 +82,7 @@ async function tendTrash(
   wanted: number,
 ): Promise<Omit<Tended, 'pool'>> {
   const { git, trash, clock, policy } = context;
+  const kept: string[] = [];
   const failed: string[] = [];
   let thinned = 0;
   let deleted = 0;
@@ -90,8 +93,9 @@ async function tendTrash(
         const entry = (await trash.all()).find((one) => one.folder === folder);
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
         if (isOver(entry, clock.now(), policy.maintenance.trashAgeMs)) {
-          await trash.delete(entry);
-          return 'deleted';
+          const deletion = await trash.delete(entry);
+          if (!deletion.deleted) kept.push(whyKept(folder, deletion.repositories));
+          return deletion.deleted ? 'deleted' : undefined;
         }
         return (await thin(context, entry, base, wanted)) ? 'thinned' : undefined;
       })
@@ -100,7 +104,12 @@ async function tendTrash(
     if (done?.value === 'thinned') thinned += 1;
     if (done && 'error' in done) failed.push(`${folder}: ${String(done.error)}`);
   }
-  return { thinned, deleted, failed };
+  return { thinned, deleted, kept, failed };
+}
+
+function whyKept(folder: string, repositories: readonly string[]): string {
+  const work = repositories.join(', ');
+  return `${folder} stays: what was done in ${work} is nowhere else. Look at it, then remove the folder.`;
 }
 
 /** A shell that was in the folder follows it into the trash. */
@@ -109,7 +118,8 @@ async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry
   return !inside.known || inside.processes.length > 0;
 }
 
-function isOver({ record }: TrashEntry, now: Timestamp, ageMs: number): boolean {
+function isOver({ record, isKept }: TrashEntry, now: Timestamp, ageMs: number): boolean {
+  if (isKept) return false;
   return record.why === 'leftover' || now - record.at > ageMs;
 }
 

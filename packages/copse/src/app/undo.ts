@@ -3,6 +3,10 @@
  * what git ignores.
  *
  * If something is at the place by now, that goes to the trash in turn, rescued first, so an undo can be undone as well.
+ *
+ * The branch that was made for the task is put back to where it was. Any other is a person's, to which the agent had
+ * switched: it is made again if it is gone and never moved. If it is elsewhere, or checked out elsewhere, the worktree comes
+ * back at the commit it was at, on no branch.
  */
 
 import { decided, refused } from '../domain/decision.ts';
@@ -14,18 +18,24 @@ import {
   brand,
   drawId,
 } from '../domain/ids.ts';
+import type { Ignored } from '../ports/git.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from './context.ts';
+import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
-import { type WorkspaceContext, isHeldByHand, workspaceOf } from './workspace-context.ts';
+import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
 
 export interface Undone {
   readonly task: TaskId;
   readonly path: string;
-  readonly branch: BranchName;
+  /** Null when its HEAD is on none, because the branch it was on is somebody else's by now. */
+  readonly branch: BranchName | null;
   readonly what: 'removal' | 'reset' | 'broken' | 'undo';
   /** Files that stay in the trash because something else has their place. */
   readonly inTheWay: readonly string[];
+  /** What was brought back from the trash alone; undefined when git could not tell. */
+  readonly ignored: Ignored | undefined;
+  readonly notes: readonly string[];
 }
 
 export async function undo(context: WorkspaceContext, task: TaskId | undefined): Promise<Outcome<Undone>> {
@@ -58,8 +68,10 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
     const reason = `The worktree of ${task} had no branch, so it cannot be made again; its files are in ${entry.folder}.`;
     return refusal(refused('wrong_status', reason, `copse rescue list ${task}`));
   }
+  const isOwn = await isTasksOwn(context, task, branch);
   const holder = await git.holderOf(branch);
-  if (holder !== undefined && holder !== path) {
+  const isHeld = holder !== undefined && holder !== path;
+  if (isHeld && isOwn) {
     const reason = `The branch ${branch} of ${task} is checked out at ${holder}.`;
     return refusal(refused('wrong_status', reason, `git -C "${holder}" switch --detach`));
   }
@@ -72,21 +84,54 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
   // An undo that was interrupted goes on in the worktree that it made: some of the files may be there and no longer in
   // the trash. A lock is from before that, when the index was being written.
   const isInterrupted = entry.isBegun && facts.state === 'healthy' && (await git.locks(path)).length === 0;
-  const made = isInterrupted ? undefined : await makeAnew(context, entry, branch, branchTip);
+  const wanted = { branch, branchTip, isOwn, isHeld };
+  const [made, ignored] = await Promise.all([
+    isInterrupted ? undefined : makeAnew(context, entry, wanted),
+    git.ignored(entry),
+  ]);
   if (made && !made.ok) return made;
   const restored = saved && (await rescues.restore(saved, path));
   const { inTheWay } = await trash.bringBack(entry, path, git.gitDirOf(path) ?? null);
-  await recordPrepared(context, entry, branch);
+  await recordPrepared(context, entry);
   await trash.retire(entry);
   const blocked = restored && !restored.restored ? restored.inTheWay : [];
-  return { ok: true, value: { task, path, branch, what: why, inTheWay: [...blocked, ...inTheWay] } };
+  const now = await git.look(path);
+  const isDetached = !isOwn && now.state === 'healthy' && now.branch === null;
+  return {
+    ok: true,
+    value: {
+      task,
+      path,
+      branch: isDetached ? null : branch,
+      what: why,
+      inTheWay: [...blocked, ...inTheWay],
+      ignored,
+      notes: isDetached ? [whyDetached(branch, branchTip)] : [],
+    },
+  };
+}
+
+/** One that was made for it, now or before. An agent may have switched to any other. */
+async function isTasksOwn({ board }: WorkspaceContext, task: TaskId, branch: BranchName): Promise<boolean> {
+  return (await board.list('workspace', { task })).some(({ worktree }) => worktree?.branch === branch);
+}
+
+function whyDetached(branch: BranchName, at: CommitId): string {
+  return `It was on ${branch}, which was not made for the task and is in use or elsewhere by now, so that stays as it is. The worktree is at its commit ${at.slice(0, 12)}, on no branch.`;
+}
+
+interface Wanted {
+  readonly branch: BranchName;
+  readonly branchTip: CommitId;
+  readonly isOwn: boolean;
+  /** Another checkout has it. */
+  readonly isHeld: boolean;
 }
 
 async function makeAnew(
   context: WorkspaceContext,
   entry: TrashEntry,
-  branch: BranchName,
-  branchTip: CommitId,
+  { branch, branchTip, isOwn, isHeld }: Wanted,
 ): Promise<Outcome<null>> {
   const { git, trash } = context;
   const { task, path } = entry.record;
@@ -97,7 +142,13 @@ async function makeAnew(
   const tip = (await git.tip(branchRef(branch))) ?? null;
   // Somebody went on with it since: what they added stays, and the rest is put on top of it where it fits.
   const hasGoneOn = !cleared.value && tip !== null && (await git.isAncestor(branchTip, tip));
-  if (tip !== branchTip && !hasGoneOn) {
+  const isElsewhere = tip !== branchTip && !hasGoneOn;
+  if (!isOwn && (isHeld || (isElsewhere && tip !== null))) {
+    const place = await git.registerDetached({ path, name: task }, branchTip);
+    await git.checkOut(place, context.settings.sparse ?? []);
+    return { ok: true, value: null };
+  }
+  if (isElsewhere) {
     if (tip !== null) await keepTip(context, task, tip, context.clock.now());
     const moved = await git.moveRef(
       branchRef(branch),
@@ -125,31 +176,28 @@ async function atItsPlace({ git, worktreeFolder }: WorkspaceContext, entry: Tras
 }
 
 /** Whether there was anything. */
-async function clearTheWay(context: WorkspaceContext, { record }: TrashEntry): Promise<Outcome<boolean>> {
-  const { git, trash, clock, occupancy } = context;
+async function clearTheWay(
+  context: WorkspaceContext,
+  { record, isBegun }: TrashEntry,
+): Promise<Outcome<boolean>> {
+  const { git, trash, clock } = context;
   const { task, path } = record;
   const facts = await git.look(path);
   if (facts.state === 'absent' && !facts.isRegistered) return { ok: true, value: false };
-  const owner = await context.board.get('task', task);
-  const lease = await context.board.lease(task);
-  if (owner && lease && lease.expiresAt > clock.now() && !isHeldByHand(context, owner)) {
-    const reason = `There is a worktree of ${task} at ${path}, and a session holds the task.`;
-    return refusal(refused('wrong_status', reason, `copse show ${task}`));
-  }
-  const inside = await occupancy.inside(path, { roots: [], sessions: [] });
-  if (!inside.known || inside.processes.length > 0) {
-    const [someone] = inside.known ? inside.processes : [];
-    const who = someone
-      ? `${someone.name} (pid ${someone.pid}) is in it`
-      : 'it cannot be found out who is in it';
-    const reason = `There is a worktree of ${task} at ${path}, and ${who}.`;
-    return refusal(refused('wrong_status', reason, 'end it or leave the folder'));
-  }
+  const workspace = await workspaceOf(context, task);
+  const isUnfinished = isBegun || (facts.state === 'broken' && facts.isUnfinished);
+  const again = `copse undo ${task}`;
+  const refuse = () => refuseIfAlive(context, task, path, workspace, { isUnfinished, again });
+  const alive = await refuse();
+  if (alive) return alive;
   const at = clock.now();
   const isHealthy = facts.state === 'healthy';
   const asBranch = record.branch ?? undefined;
   const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
   const rescue = await rescueFirst(context, saved);
+  // Somebody may have gone in while the files were being saved.
+  const aliveNow = await refuse();
+  if (aliveNow) return aliveNow;
   const branch = isHealthy ? facts.branch : null;
   const branchTip = (branch && (await git.tip(branchRef(branch)))) ?? null;
   await trash.put({
@@ -172,14 +220,14 @@ async function clearTheWay(context: WorkspaceContext, { record }: TrashEntry): P
 
 async function recordPrepared(
   context: WorkspaceContext,
-  { record: { task, path, base, branchTip } }: TrashEntry,
-  branch: BranchName,
+  { record: { task, path, base } }: TrashEntry,
 ): Promise<void> {
   if (await workspaceOf(context, task)) return;
   const before = (await context.board.list('workspace', { task })).at(-1)?.worktree;
-  const baseCommit = base ?? before?.baseCommit ?? branchTip;
-  const baseBranch = before?.baseBranch ?? (await context.git.detectBase()) ?? branch;
-  if (baseCommit === null) throw new Error(`Nothing says where the branch of ${task} began`);
+  // What the board never knew is not made Copse's own by having been removed.
+  if (!before) return;
+  const { branch, baseBranch } = before;
+  const baseCommit = base ?? before.baseCommit;
   const outcome = await change(context, async (change) => {
     const id: WorkspaceId = brand(drawId('ws-', context.random));
     const { node, settings } = context;

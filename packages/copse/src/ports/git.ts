@@ -24,6 +24,15 @@ export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */
   readonly changed: readonly string[];
   readonly untracked: readonly string[];
+  /** The index could not be read, so nobody knows what was staged. */
+  readonly isIndexLost?: boolean;
+}
+
+/** What git ignores in a folder: files, and folders as one where everything in them is ignored. */
+export interface Ignored {
+  readonly count: number;
+  /** As many as are worth naming; folders end with a slash. */
+  readonly first: readonly string[];
 }
 
 export type Fetched =
@@ -84,6 +93,15 @@ export interface Git {
   mergeBase(one: CommitId, other: CommitId): Promise<CommitId | undefined>;
   /** Commits reachable from the second and not from the first. */
   countCommits(notFrom: CommitId, from: CommitId): Promise<number>;
+  /**
+   * What git ignores among the files of a worktree that is in the trash; if what git holds was taken out of it, all that is
+   * left. Undefined when git could not tell. Reads every folder.
+   */
+  ignored(trashed: {
+    readonly files: string;
+    readonly gitDir: string;
+    readonly isThin: boolean;
+  }): Promise<Ignored | undefined>;
   /** How many files the index of a worktree has. */
   countFiles(path: string): number;
   /** Every file of a commit. */
@@ -98,6 +116,8 @@ export interface Git {
   moveRef(ref: string, from: CommitId | null, to: CommitId | null, reason: string): Promise<RefMove>;
   /** Makes a locked worktree on a branch that exists. Only one process does so at a time. */
   register(worktree: NewWorktree): Promise<Registered>;
+  /** The same at a commit, with HEAD on no branch. */
+  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<Place>;
   /** Writes its files. Takes long; any number may do it at once. */
   checkOut(place: Place, sparse: readonly string[]): Promise<void>;
   /** Puts a worktree right whose repository was moved. */
@@ -142,10 +162,20 @@ export type SnapshotOutcome =
   /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
   | { readonly saved: false };
 
+/** The tip of a branch that Copse deleted or moved back, and that nothing else leads to. */
+export interface KeptTip {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly at: Timestamp;
+  readonly subject: string;
+}
+
 export interface Rescues {
   /** Changes no byte of index, HEAD, branch or files. Throws when anything could not be saved. */
   snapshot(request: SnapshotRequest): Promise<SnapshotOutcome>;
   list(task?: TaskId): Promise<readonly Rescue[]>;
+  kept(): Promise<readonly KeptTip[]>;
   find(ref: string): Promise<Rescue | undefined>;
   changes(rescue: Rescue): Promise<readonly { readonly path: string; readonly change: string }[]>;
   /** Puts files, modes, links, the index and what was in progress back into a worktree; never over a newer file. */

@@ -42,7 +42,13 @@ export interface TrashEntry {
   readonly isThin: boolean;
   /** An undo of it has begun. */
   readonly isBegun: boolean;
+  /** It was to be deleted, and is the only place that has what is in repositories inside it. */
+  readonly isKept: boolean;
 }
+
+type TrashDeletion =
+  | { readonly deleted: true }
+  | { readonly deleted: false; readonly repositories: readonly string[] };
 
 export interface Trash {
   /**
@@ -66,8 +72,8 @@ export interface Trash {
   ): Promise<{ readonly inTheWay: readonly string[] }>;
   /** Deletes the files that git holds, byte for byte, and nothing else. */
   thin(entry: TrashEntry, held: Iterable<HeldFile>): Promise<void>;
-  /** For good. */
-  delete(entry: TrashEntry): Promise<void>;
+  /** For good, unless repositories are in it that somebody may have worked in: then it stays, and is marked as kept. */
+  delete(entry: TrashEntry): Promise<TrashDeletion>;
   /** Its undo has cleared the way: a worktree that is at its place from now on is the one that the undo made. */
   begin(entry: TrashEntry): Promise<void>;
   /** It was undone: no longer listed, deleted with the rest. */

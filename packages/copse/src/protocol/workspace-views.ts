@@ -38,22 +38,34 @@ interface Removed {
   readonly task: TaskId;
   readonly path: string | null;
   readonly branch: BranchName | null;
-  readonly isBranchDeleted: boolean;
+  readonly becameOfBranch: 'kept' | 'deleted' | 'gone';
   readonly rescue: string | null;
   readonly notes: readonly string[];
+  readonly ignored: Ignored | undefined;
   readonly why?: string;
 }
 
-export function removedView({ task, path, branch, isBranchDeleted, rescue, notes, why }: Removed) {
+export function removedView({ task, path, branch, becameOfBranch, rescue, notes, ignored, why }: Removed) {
   return {
     task,
     worktree: path,
     branch,
-    branchDeleted: isBranchDeleted,
+    branchDeleted: becameOfBranch !== 'kept',
     rescue,
+    ignored: ignoredView(ignored),
     reason: why ?? 'asked',
     notes,
   };
+}
+
+interface Ignored {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
+/** Null when git could not tell. */
+export function ignoredView(ignored: Ignored | undefined) {
+  return ignored === undefined ? null : { count: ignored.count, first: ignored.first };
 }
 
 export function keptView({
@@ -81,6 +93,18 @@ interface Rescue {
 
 export function rescueView({ ref, commit, task, why, at, branch, head, changed }: Rescue) {
   return { ref, commit, task, why, at: time(at), branch, head, changed };
+}
+
+interface KeptTip {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly at: Timestamp;
+  readonly subject: string;
+}
+
+export function keptTipView({ ref, commit, task, at, subject }: KeptTip) {
+  return { ref, commit, task, at: time(at), subject };
 }
 
 interface Diff {

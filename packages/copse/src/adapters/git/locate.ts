@@ -49,21 +49,28 @@ function describe(top: string, commonDir: string, mainCheckout: string | undefin
 }
 
 /**
- * The main checkout of a git directory that is not called `.git`: a submodule's is written in its config, and a bare
- * repository beside its worktrees (`.bare`) has a `.git` file next to it. A separate git directory does not know.
+ * The main checkout of a git directory that is not called `.git`: that of a submodule has its name, and a bare repository
+ * beside its worktrees (`.bare`) has a `.git` file next to it. A separate git directory does not know.
+ *
+ * `core.worktree` says it too, but agents can write that, and the `.git` file it leads to as well; and whoever says where
+ * `copse.yml` is says which commands are run.
  */
 function checkoutBeside(commonDir: string): string | undefined {
   if (path.basename(commonDir) === '.git') return undefined;
-  const config = path.join(commonDir, 'config');
-  const named = existsSync(config)
-    ? /^\s*worktree\s*=\s*"?(.+?)"?\s*$/m.exec(readFileSync(config, 'utf8'))?.[1]
-    : undefined;
-  for (const folder of [named && path.resolve(commonDir, named), path.dirname(commonDir)]) {
+  for (const folder of [checkoutOfSubmodule(commonDir), path.dirname(commonDir)]) {
     const entry = folder && path.join(folder, '.git');
     if (entry && statSync(entry, { throwIfNoEntry: false })?.isFile() && gitDirOf(entry) === commonDir)
       return folder;
   }
   return undefined;
+}
+
+/** Git names a submodule after its path, unless it is told otherwise. */
+function checkoutOfSubmodule(commonDir: string): string | undefined {
+  const [, top, names] = /^(.+)\/\.git\/modules\/(.+)$/s.exec(commonDir) ?? [];
+  return top === undefined || names === undefined
+    ? undefined
+    : path.join(top, names.replaceAll('/modules/', '/'));
 }
 
 /** `.git` is a folder in a main checkout and a file that names a folder in worktrees and submodules. */

@@ -12,6 +12,7 @@
 import { type CommitId, brand } from '../../domain/ids.ts';
 import type { RefMove } from '../../ports/git.ts';
 import { GitFailed, git, startGit, tryGit } from './process.ts';
+import { refuseLinkedRef } from './linked-refs.ts';
 import { findTip, moveRef } from './refs.ts';
 import { type Measure, StandingProcess } from './standing-process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
@@ -72,6 +73,15 @@ export class ObjectReader {
   }
 }
 
+const readers = new WeakMap<TrustedDir, ObjectReader>();
+
+/** One for all who ask about a repository. Nobody closes it: it ends with the program. */
+export function objectsOf(dir: TrustedDir): ObjectReader {
+  const known = readers.get(dir) ?? new ObjectReader(dir);
+  readers.set(dir, known);
+  return known;
+}
+
 /** Moves refs, each from where it is expected to be. */
 export class RefWriter {
   readonly #dir: TrustedDir;
@@ -95,6 +105,7 @@ export class RefWriter {
 
   /** Null as the old value: it must not exist; as the new one: it goes. */
   async move(ref: string, from: CommitId | null, to: CommitId | null): Promise<RefMove> {
+    refuseLinkedRef(this.#dir.commonDir, ref, { isDeletion: to === null });
     const old = from ?? this.#nothing;
     const step = to === null ? `delete ${ref}\0${old}\0` : `update ${ref}\0${to}\0${old}\0`;
     const outcome = await this.#standing.ask(`start\0${step}prepare\0commit\0`, wholeTransaction);
@@ -110,6 +121,15 @@ export class RefWriter {
   close(): Promise<void> {
     return this.#standing.close();
   }
+}
+
+const writers = new WeakMap<TrustedDir, RefWriter>();
+
+/** One for all refs of Copse's own, of which git keeps no reflog: branches are moved with the reason for it. */
+export function refsOf(dir: TrustedDir): RefWriter {
+  const known = writers.get(dir) ?? new RefWriter(dir);
+  writers.set(dir, known);
+  return known;
 }
 
 interface Conflict {

@@ -5,12 +5,29 @@
  *   <git dir>/worktrees/copse-pool-<n>   its registration: locked, HEAD at a commit
  *   .copse/pool/<n>.json             its seal; without one it is no entry, whatever else is there
  *
- * An entry is sealed when every file in it was seen to be the commit's. The seal holds the times and numbers of its
- * folders and of its index, and the index those of its files. Nobody can set a change time, so whoever adds, removes or
- * changes anything afterwards breaks the seal, and the entry is not handed out.
+ * An entry is sealed when git has read every file in it and found the commit's. The seal holds the times and numbers of
+ * its folders and of its index. Nobody can set a change time, so whoever adds, removes or changes anything afterwards
+ * breaks the seal, and the entry is not handed out. How a change to a file shows depends on how many there are:
+ *
+ *   few files    their times and numbers are in the seal as well
+ *   many files   git compares them with those in the index, which it does in several threads, but by the second only. So
+ *                they are read once the second of the last change among them is over, and the index is dated after that:
+ *                whatever changes later has another second, and git reads none of them again to know that nothing did
+ *
+ * The second also makes advancing an entry cost no more than the files that differ.
  */
 
-import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  type BigIntStats,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
@@ -33,11 +50,15 @@ export interface PoolPlace {
   readonly onStep: (step: PoolStep) => void;
 }
 
+type Stamps = readonly (readonly [name: string, stamp: string])[];
+
 interface Seal {
   readonly commit: CommitId;
   readonly index: string;
-  /** Folder and stamp, the worktree itself as ''. Names are bytes, one character each. */
-  readonly folders: readonly (readonly [string, string])[];
+  /** The worktree itself is ''. Names are bytes, one character each. */
+  readonly folders: Stamps;
+  /** Null for many: git knows those. */
+  readonly files: Stamps | null;
 }
 
 const PREFIX = 'copse-pool-';
@@ -82,7 +103,9 @@ function readSeal(pool: PoolPlace, number: number): Seal | undefined {
   const text = readIfThere(sealFile(pool, number));
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as Seal;
+    const seal = JSON.parse(text) as Seal;
+    // One of an earlier version says less.
+    return seal.files === undefined ? undefined : seal;
   } catch {
     // Whatever this is, Copse did not write it.
     return undefined;
@@ -97,6 +120,30 @@ export function breakSeal(pool: PoolPlace, number: number): void {
 export async function whatIsWrong(pool: PoolPlace, number: number): Promise<string | undefined> {
   const seal = readSeal(pool, number);
   if (seal === undefined) return 'it was never finished';
+  if (!isFolder(entryPath(pool, number))) return 'it is not a folder';
+  // Git looks at many files while the rest is looked at here.
+  const changed = seal.files === null && hasChangedFile(pool, number);
+  const wrong = whatIsWrongAround(pool, number, seal);
+  return (await changed) ? (wrong ?? CHANGED) : wrong;
+}
+
+const CHANGED = 'a file in it was changed';
+
+async function hasChangedFile(pool: PoolPlace, number: number): Promise<boolean> {
+  const argv = ['diff-files', '--quiet', '--ignore-submodules=all'];
+  return (await tryGit(pool.dir, argv, filesOf(pool, number))).code !== 0;
+}
+
+function filesOf(pool: PoolPlace, number: number): { readonly workTree: string; readonly index: string } {
+  return { workTree: entryPath(pool, number), index: path.join(entryGitDir(pool, number), 'index') };
+}
+
+function isFolder(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Everything but the content of many files. */
+function whatIsWrongAround(pool: PoolPlace, number: number, seal: Seal): string | undefined {
   const worktree = entryPath(pool, number);
   const gitDir = entryGitDir(pool, number);
   const registration = registrationOf(pool.dir.commonDir, worktree);
@@ -104,12 +151,10 @@ export async function whatIsWrong(pool: PoolPlace, number: number): Promise<stri
   if (registration.found.gitDir !== gitDir) return 'its .git file names another registration';
   if (headOf(gitDir).commit !== seal.commit) return 'its HEAD was moved';
   if (stamp(path.join(gitDir, 'index')) !== seal.index) return 'its index was written';
-  const touched = seal.folders.find(([folder, sealed]) => stamp(inside(worktree, folder)) !== sealed);
+  const isTouched = ([name, sealed]: Stamps[number]) => stamp(inside(worktree, name)) !== sealed;
+  const touched = seal.folders.find(isTouched);
   if (touched) return `something was added or removed in its folder ${JSON.stringify(touched[0] || '.')}`;
-  const index = path.join(gitDir, 'index');
-  const argv = ['diff-files', '--quiet', '--ignore-submodules=all'];
-  const { code } = await tryGit(pool.dir, argv, { workTree: worktree, index });
-  return code === 0 ? undefined : 'a file in it was changed';
+  return seal.files?.some(isTouched) ? CHANGED : undefined;
 }
 
 /** A change in the same tick of the file system's clock as the one before it would not show. */
@@ -117,33 +162,71 @@ const SETTLE_MS = 30;
 
 /** Looks at everything, then seals. Undefined when it did; else what is in the way. */
 export async function seal(pool: PoolPlace, number: number, commit: CommitId): Promise<string | undefined> {
-  const workTree = entryPath(pool, number);
-  const index = path.join(entryGitDir(pool, number), 'index');
+  const options = filesOf(pool, number);
+  const { workTree, index } = options;
   await setTimeout(SETTLE_MS);
-  const indexStamp = stamp(index) ?? '';
-  const listed = await git(pool.dir, ['ls-files', '--stage', '-z'], { workTree, index });
+  utimesSync(index, LONG_AGO, LONG_AGO);
+  const before = stamp(index);
+  const listed = await git(pool.dir, ['ls-files', '--stage', '-z'], options);
   const walked = walk(workTree, listed.toString('latin1'));
   if ('extra' in walked) return `it has ${JSON.stringify(walked.extra)}, which is not the commit's`;
-  const options = { workTree, index };
-  const files = await tryGit(pool.dir, ['diff-files', '--quiet', '--ignore-submodules=all'], options);
+  const { folders, files, newestMs } = walked;
+  const isMany = files.length >= MANY_FILES;
+  const second = isMany ? await secondAfter(pool, newestMs) : LONG_AGO;
+  if (second === undefined) return 'it has a file with a time in the future';
+  const isChanged = await hasChangedFile(pool, number);
   const staged = await tryGit(pool.dir, ['diff-index', '--cached', '--quiet', commit], options);
-  if (files.code !== 0 || staged.code !== 0) return `its files are not those of ${commit}`;
-  const text = JSON.stringify({ commit, index: indexStamp, folders: walked.folders } satisfies Seal);
-  mkdirSync(sealFolder(pool), { recursive: true, mode: 0o700 });
-  const fresh = `${sealFile(pool, number)}.${process.pid}`;
-  writeFileSync(fresh, text, { mode: 0o600 });
-  renameSync(fresh, sealFile(pool, number));
+  if (isChanged || staged.code !== 0) return `its files are not those of ${commit}`;
+  if (stamp(index) !== before) return 'its index was written';
+  if (isMany) utimesSync(index, second, second);
+  writeSeal(pool, number, { commit, index: stamp(index) ?? '', folders, files: isMany ? null : files });
   pool.onStep('sealed');
   return undefined;
+}
+
+/** Of so many, git knows the times sooner than they are asked for here one by one. */
+export const MANY_FILES = 1_000;
+/** Git reads every file that is not older than its index. Zero would mean that it has no date. */
+const LONG_AGO = 1;
+
+function writeSeal(pool: PoolPlace, number: number, seal: Seal): void {
+  mkdirSync(sealFolder(pool), { recursive: true, mode: 0o700 });
+  const fresh = `${sealFile(pool, number)}.${process.pid}`;
+  writeFileSync(fresh, JSON.stringify(seal), { mode: 0o600 });
+  renameSync(fresh, sealFile(pool, number));
+}
+
+/** Longer than any second, and short enough for a file that somebody dated years ahead. */
+const SECOND_PATIENCE_MS = 3_000;
+const SECOND_STEP_MS = 50;
+
+/** Waits until the second of this time is over, by the clock of the file system, and returns the one that it is then. */
+async function secondAfter({ folder }: PoolPlace, timeMs: number): Promise<number | undefined> {
+  const probe = path.join(folder, `time-${process.pid}`);
+  try {
+    for (let waitedMs = 0; waitedMs < SECOND_PATIENCE_MS; waitedMs += SECOND_STEP_MS) {
+      writeFileSync(probe, '.', { mode: 0o600 });
+      const second = Math.floor(statSync(probe).mtimeMs / 1_000);
+      if (second > Math.floor(timeMs / 1_000)) return second;
+      await setTimeout(SECOND_STEP_MS);
+    }
+    return undefined;
+  } finally {
+    rmSync(probe, { force: true });
+  }
+}
+
+interface Walked {
+  readonly folders: Stamps;
+  readonly files: Stamps;
+  /** The last change to any file. */
+  readonly newestMs: number;
 }
 
 /**
  * `git ls-files --others` would not do: it passes over everything called `.git`, and over the folders of submodules.
  */
-function walk(
-  worktree: string,
-  listed: string,
-): { readonly folders: Seal['folders'] } | { readonly extra: string } {
+function walk(worktree: string, listed: string): Walked | { readonly extra: string } {
   const files = new Set<string>();
   const parents = new Set(['']);
   for (const entry of listed.split('\0')) {
@@ -164,7 +247,18 @@ function walk(
       if (!isExpected) return { extra: name };
     }
   }
-  return { folders };
+  return { folders, ...lookAtFiles(worktree, files) };
+}
+
+function lookAtFiles(worktree: string, names: ReadonlySet<string>): Pick<Walked, 'files' | 'newestMs'> {
+  const files: (readonly [string, string])[] = [];
+  let newestMs = 0;
+  for (const name of names) {
+    const found = lstatSync(inside(worktree, name), { bigint: true, throwIfNoEntry: false });
+    files.push([name, found ? stampOf(found) : '']);
+    if (found) newestMs = Math.max(newestMs, Number(found.ctimeMs), Number(found.mtimeMs));
+  }
+  return { files, newestMs };
 }
 
 /** A name in git's bytes, below a folder in the system's. */
@@ -174,7 +268,11 @@ export function inside(folder: string, name: string): Buffer {
 
 function stamp(file: string | Buffer): string | undefined {
   const found = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.ino} ${found.mode} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
+  return found && stampOf(found);
+}
+
+function stampOf({ ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${ino} ${mode} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
 /** Writes the files that differ and no others. Refuses, by an exception, to write over what is not the old commit's. */

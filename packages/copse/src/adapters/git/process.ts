@@ -8,6 +8,7 @@
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
+import { refuseLinkedRefs } from './linked-refs.ts';
 import { absolutePath } from './trusted-config.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -57,6 +58,7 @@ export function tryGit(
   // then on which ssh could ask a question.
   const isGroup = options.isNetwork === true || options.timeoutMs !== undefined;
   return new Promise((resolve, reject) => {
+    refuseLinkedRefs(dir.commonDir, argv);
     const child = spawn('git', hardened(argv), {
       cwd: options.workTree ?? dir.home,
       env: environment(dir, options),

@@ -15,6 +15,7 @@ export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | 
 }
 
 export async function isAncestor(dir: TrustedDir, ancestor: CommitId, of: CommitId): Promise<boolean> {
+  if (ancestor === of) return true;
   const argv = ['merge-base', '--is-ancestor', ancestor, of];
   const { code, stderr } = await tryGit(dir, argv);
   if (code > 1) throw new GitFailed(argv, code, stderr);
@@ -26,11 +27,13 @@ export async function mergeBase(
   one: CommitId,
   other: CommitId,
 ): Promise<CommitId | undefined> {
+  if (one === other) return one;
   const { code, stdout } = await tryGit(dir, ['merge-base', one, other]);
   return code === 0 ? brand(stdout.toString().trimEnd()) : undefined;
 }
 
 export async function countCommits(dir: TrustedDir, notFrom: CommitId, from: CommitId): Promise<number> {
+  if (notFrom === from) return 0;
   return Number(await gitLine(dir, ['rev-list', '--count', from, `^${notFrom}`]));
 }
 
@@ -86,7 +89,7 @@ function isOfOneRef(dir: TrustedDir, lock: string): boolean {
 }
 
 /** Until the lock is gone, another one, or dead and taken away. */
-async function outlive(lock: string): Promise<void> {
+export async function outlive(lock: string): Promise<void> {
   const first = lstatSync(lock, { throwIfNoEntry: false });
   if (first === undefined) return;
   for (
@@ -105,13 +108,15 @@ export async function detectBase(
   dir: TrustedDir,
   remote: string | undefined,
   checkedOut: BranchName | null,
+  tipOf: (ref: string) => Promise<CommitId | undefined>,
 ): Promise<BranchName | undefined> {
   const exists = async (branch: string): Promise<boolean> =>
-    (await findTip(dir, `refs/heads/${branch}`)) !== undefined ||
-    (remote !== undefined && (await findTip(dir, `refs/remotes/${remote}/${branch}`)) !== undefined);
+    !branch.includes('\n') &&
+    ((await tipOf(`refs/heads/${branch}`)) !== undefined ||
+      (remote !== undefined && (await tipOf(`refs/remotes/${remote}/${branch}`)) !== undefined));
   for (const candidate of [
     remote && (await remoteHead(dir, remote)),
-    await personalDefault(dir),
+    dir.remembered.defaultBranch,
     'main',
     'master',
     checkedOut,
@@ -126,13 +131,6 @@ async function remoteHead(dir: TrustedDir, remote: string): Promise<string | und
   const { code, stdout } = await tryGit(dir, ['symbolic-ref', '--quiet', `${prefix}HEAD`]);
   const target = stdout.toString().trimEnd();
   return code === 0 && target.startsWith(prefix) ? target.slice(prefix.length) : undefined;
-}
-
-async function personalDefault(dir: TrustedDir): Promise<string | undefined> {
-  const { code, stdout } = await tryGit(dir, ['config', '--global', 'init.defaultBranch'], {
-    isNetwork: true,
-  });
-  return code === 0 ? stdout.toString().trimEnd() : undefined;
 }
 
 export async function filesOf(dir: TrustedDir, commit: CommitId): Promise<readonly TrackedFile[]> {

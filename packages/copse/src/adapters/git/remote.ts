@@ -16,7 +16,7 @@ import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
 import { defaultPolicy } from '../../domain/policy.ts';
 import type { Fetched, RemoteDeletion } from '../../ports/git.ts';
 import { GitFailed, type GitResult, git, tryGit } from './process.ts';
-import { readSettings, remoteAddresses } from './trusted-config.ts';
+import { readSettings, remoteAddresses, usualRemote } from './trusted-config.ts';
 import { type TrustedDir, makeTrustedDir } from './trusted-dir.ts';
 
 const FETCH_OPTIONS = [
@@ -114,9 +114,8 @@ export async function pushDelete(
 
 /** The remote that is meant when none is named: `origin`, or the only one. */
 export function remoteName(dir: TrustedDir): string | undefined {
-  const names = new Set([...accepted(dir).keys(), ...configured(dir).keys()]);
-  if (names.has('origin')) return 'origin';
-  return names.size === 1 ? [...names][0] : undefined;
+  const files = [path.join(dir.plain, 'config'), path.join(dir.commonDir, 'config')];
+  return usualRemote(...files.map(readSettings));
 }
 
 /** The addresses that the repository's remotes have now are the ones to use from now on. */

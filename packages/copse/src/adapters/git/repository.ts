@@ -6,21 +6,30 @@ import path from 'node:path';
 import { brand, timestamp } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Git } from '../../ports/git.ts';
-import { ObjectReader } from './long-lived.ts';
+import { ignoredIn } from './ignored.ts';
+import { objectsOf, refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
 import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './remote.ts';
-import type { TrustedDir } from './trusted-dir.ts';
-import { checkOut, headOf, holderOf, lookAtWorktree, registerWorktree, uncommittedIn } from './worktrees.ts';
+import { type TrustedDir, stampOfFile } from './trusted-dir.ts';
+import {
+  checkOut,
+  headOf,
+  holderOf,
+  lookAtWorktree,
+  registerDetached,
+  registerWorktree,
+  uncommittedIn,
+} from './worktrees.ts';
 
 export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
   const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);
   const withLock: Git['withLock'] = (work) =>
     withFileLock(lockFile('worktrees'), policy.board.writePatienceMs, work);
-  const remote = rememberedUntilChanged(path.join(dir.commonDir, 'config'), () => remoteName(dir));
+  const remote = remoteUntilChanged(dir);
   // Most of what is asked are tips, and starting git for each costs more than everything else.
-  const objects = new ObjectReader(dir);
+  const objects = objectsOf(dir);
   const tip: Git['tip'] = async (ref) => {
     const [found] = await objects.check([`${ref}^{commit}`]);
     return found && brand(found.id);
@@ -34,18 +43,24 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     isAncestor: (ancestor, of) => isAncestor(dir, ancestor, of),
     mergeBase: (one, other) => mergeBase(dir, one, other),
     countCommits: (notFrom, from) => countCommits(dir, notFrom, from),
+    ignored: (trashed) => ignoredIn(dir, trashed),
     countFiles: (worktree) => countEntries(gitDirOf(dir, worktree)),
     files: (commit) => filesOf(dir, commit),
     holderOf: (branch) => Promise.resolve(holderOf(dir, branch)),
-    detectBase: async () => detectBase(dir, remote(), headOf(dir.commonDir).branch),
+    detectBase: async () => detectBase(dir, remote(), headOf(dir.commonDir).branch, tip),
     remoteName: () => Promise.resolve(remote()),
     async fetch(branches) {
       const name = remote();
       if (name === undefined) return { fetched: false, because: 'no_remote', reason: 'There is no remote.' };
       return fetchBranches(dir, name, branches);
     },
-    moveRef: (ref, from, to, reason) => moveRef(dir, { ref, from, to, reason, isPatient: true }),
+    async moveRef(ref, from, to, reason) {
+      const own = ref.startsWith('refs/copse/') ? await refsOf(dir).move(ref, from, to) : undefined;
+      if (own?.moved || own?.because === 'changed') return own;
+      return moveRef(dir, { ref, from, to, reason, isPatient: true });
+    },
     register: (worktree) => withLock(() => registerWorktree(dir, worktree)),
+    registerDetached: (worktree, commit) => withLock(() => registerDetached(dir, worktree, commit)),
     checkOut: (place, sparse) => checkOut(dir, place, sparse),
     async repair(worktree) {
       await withLock(() => repairMoved(dir.commonDir, worktree));
@@ -68,13 +83,12 @@ function gitDirOf(dir: TrustedDir, worktree: string): string | undefined {
 }
 
 /** Reading a configuration means starting git. */
-function rememberedUntilChanged<T>(file: string, read: () => T): () => T {
-  let known: { readonly stamp: string; readonly value: T } | undefined;
+function remoteUntilChanged(dir: TrustedDir): () => string | undefined {
+  let known = { config: dir.remembered.config, remote: dir.remembered.remote ?? undefined };
   return () => {
-    const found = statSync(file, { throwIfNoEntry: false });
-    const stamp = found ? `${found.mtimeMs}/${found.size}` : '';
-    if (known?.stamp !== stamp) known = { stamp, value: read() };
-    return known.value;
+    const config = stampOfFile(path.join(dir.commonDir, 'config'));
+    if (known.config !== config) known = { config, remote: remoteName(dir) };
+    return known.remote;
   };
 }
 

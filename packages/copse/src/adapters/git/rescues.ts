@@ -2,6 +2,7 @@
 
 import type { TaskId } from '../../domain/ids.ts';
 import type { Rescue, Rescues } from '../../ports/git.ts';
+import { listKeptTips } from './kept-tips.ts';
 import { git } from './process.ts';
 import { parseRescue } from './rescues-record.ts';
 import { restoreRescue } from './restore.ts';
@@ -15,6 +16,7 @@ export function openRescues(dir: TrustedDir): Rescues {
   return {
     snapshot: (request) => snapshotWorktree(dir, request),
     list: (task) => listRescues(dir, task),
+    kept: () => listKeptTips(dir),
     find: async (ref) => (await listRescues(dir)).find((rescue) => rescue.ref === ref),
     changes: async (rescue) => {
       const changes = await diffTrees(dir, rescue.head ?? emptyTree(dir), rescue.commit);

@@ -27,6 +27,7 @@ export interface State {
   readonly staged: string | undefined;
   readonly unmerged: readonly string[];
   readonly intended: readonly string[];
+  readonly permissions: readonly string[];
   /** Files of the git directory that belong to an operation in progress, by name. */
   readonly operation: ReadonlyMap<string, Buffer>;
 }
@@ -35,8 +36,9 @@ export async function readState(dir: TrustedDir, record: Partial<RescueRecord>):
   const operation = new Map<string, Buffer>();
   const staged = record.staged ?? undefined;
   if (record.state === undefined || record.state === null)
-    return { staged, unmerged: [], intended: [], operation };
-  const listing = await git(dir, ['ls-tree', '-r', '-z', record.state, 'gitdir/', 'unmerged', 'intended']);
+    return { staged, unmerged: [], intended: [], permissions: [], operation };
+  const parts = ['gitdir/', 'unmerged', 'intended', 'permissions'];
+  const listing = await git(dir, ['ls-tree', '-r', '-z', record.state, ...parts]);
   const entries = listing
     .toString()
     .split('\0')
@@ -57,6 +59,7 @@ export async function readState(dir: TrustedDir, record: Partial<RescueRecord>):
     staged,
     unmerged: lines(byName.get('unmerged')),
     intended: lines(byName.get('intended')),
+    permissions: lines(byName.get('permissions')),
     operation,
   };
 }
@@ -111,7 +114,14 @@ export function detachHead({ gitDir }: Place, from: string | null, to: string): 
   const line = `${from ?? '0'.repeat(to.length)} ${to} Copse <copse@localhost> ${Math.floor(Date.now() / 1000)} +0000\tcopse: restored\n`;
   underLock(path.join(gitDir, 'HEAD'), (lock) => writeFileSync(lock, `${to}\n`));
   mkdirSync(path.join(gitDir, 'logs'), { recursive: true });
-  appendFileSync(path.join(gitDir, 'logs', 'HEAD'), line);
+  // An agent can make a link of its reflog, and must not have anything written elsewhere by that.
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  const log = openSync(path.join(gitDir, 'logs', 'HEAD'), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o644);
+  try {
+    appendFileSync(log, line);
+  } finally {
+    closeSync(log);
+  }
 }
 
 /** With its time, by which git knows which files it must look at again. */

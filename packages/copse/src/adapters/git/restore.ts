@@ -15,6 +15,7 @@ import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Rescue, Restored } from '../../ports/git.ts';
+import { givePermissions } from './permissions.ts';
 import { git, gitLine, tryGit, GitFailed } from './process.ts';
 import { parseRecord } from './rescues-record.ts';
 import {
@@ -41,6 +42,7 @@ export function restoreRescue(dir: TrustedDir, rescue: Rescue, worktree: string)
 
     const blocked = await writeFiles(dir, work);
     if (blocked.length > 0) return { restored: false, inTheWay: blocked };
+    givePermissions(place.worktree, work.state.permissions, (file) => work.saved.get(file)?.to !== undefined);
     if (work.canContinue) restoreOperation(place, work.state);
     if (work.isSwitch && rescue.head !== null)
       detachHead(place, work.at === emptyTree(dir) ? null : work.at, rescue.head);

@@ -3,6 +3,7 @@
  * the worktree's reflog exists; a rescue makes them its parents.
  */
 
+import { objectsOf } from './long-lived.ts';
 import { git, gitLine } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -15,12 +16,13 @@ export async function existingCommits(
 ): Promise<ReadonlyMap<string, { readonly commit: string; readonly tree: string }>> {
   const found = new Map<string, { commit: string; tree: string }>();
   if (spellings.length === 0) return found;
-  const input = spellings.map((text) => `${text}^{commit}\n${text}^{tree}\n`).join('');
-  const lines = (await git(dir, ['cat-file', '--batch-check'], { input })).toString().split('\n');
+  const answers = await objectsOf(dir).check(
+    spellings.flatMap((text) => [`${text}^{commit}`, `${text}^{tree}`]),
+  );
   spellings.forEach((text, at) => {
-    const commit = /^([0-9a-f]+) commit /.exec(lines[2 * at] ?? '')?.[1];
-    const tree = /^([0-9a-f]+) tree /.exec(lines[2 * at + 1] ?? '')?.[1];
-    if (commit !== undefined && tree !== undefined) found.set(text, { commit, tree });
+    const [commit, tree] = answers.slice(2 * at, 2 * at + 2);
+    if (commit?.type === 'commit' && tree?.type === 'tree')
+      found.set(text, { commit: commit.id, tree: tree.id });
   });
   return found;
 }

@@ -25,6 +25,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
+import { cachedTree } from './cached-tree.ts';
+import { objectsOf } from './long-lived.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit } from './process.ts';
 import type { Place } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
@@ -46,8 +48,8 @@ export interface Files {
   readonly staged: Staged | undefined;
   /** Nested repositories and submodules: what is in them belongs to other repositories. */
   readonly notSaved: readonly string[];
-  /** How many paths differ from HEAD; undefined when the files are as the index has them. */
-  readonly changed: number | undefined;
+  /** The paths that differ from HEAD; undefined when the files are as the index has them. */
+  readonly changed: readonly string[] | undefined;
 }
 
 /** Of a worktree without files: what was staged. */
@@ -108,13 +110,10 @@ async function capture(
   const stagedIndex = path.join(scratch, 'staged');
   copyWithTime(index, stagedIndex);
   const [written, files] = await Promise.all([
-    tryGit(dir, ['write-tree'], { index: stagedIndex, workTree: place.worktree, isRaw: true }),
+    writeStaged(dir, place, stagedIndex),
     readFiles(dir, place, index, head),
   ]);
-  const stagedTree =
-    written.code === 0
-      ? written.stdout.toString().trimEnd()
-      : await writeWithout(dir, place, stagedIndex, files.unmerged);
+  const stagedTree = written ?? (await writeWithout(dir, place, stagedIndex, files.unmerged));
   return {
     tree: files.tree ?? stagedTree,
     index,
@@ -122,6 +121,15 @@ async function capture(
     notSaved: files.notSaved,
     changed: files.changed,
   };
+}
+
+/** Undefined when there are paths in conflict, of which no tree can be made. */
+async function writeStaged(dir: TrustedDir, { worktree }: Place, index: string): Promise<string | undefined> {
+  const noted = cachedTree(readFileSync(index), dir.objectFormat);
+  const [tree] = noted === undefined ? [] : await objectsOf(dir).check([noted]);
+  if (tree?.type === 'tree') return tree.id;
+  const { code, stdout } = await tryGit(dir, ['write-tree'], { index, workTree: worktree, isRaw: true });
+  return code === 0 ? stdout.toString().trimEnd() : undefined;
 }
 
 async function writeWithout(
@@ -185,13 +193,12 @@ async function readFiles(
   const submodules = listed.gitlinks.filter((name) =>
     existsSync(Buffer.from(`${latin1(worktree)}/${name}/.git`, 'latin1')),
   );
-  const count = async (): Promise<number> => {
+  const changedPaths = async (): Promise<readonly string[]> => {
     const against = (await head()) ?? emptyTree(dir);
-    const paths = await run(['diff-index', '--cached', '-z', '--name-only', '--no-renames', against]);
-    return paths.toString('latin1').split('\0').length - 1;
+    return pathsIn(await run(['diff-index', '--cached', '-z', '--name-only', '--no-renames', against]));
   };
   const [tree, changed] =
-    gone.length + added.length === 0 ? [] : await Promise.all([run(['write-tree']), count()]);
+    gone.length + added.length === 0 ? [] : await Promise.all([run(['write-tree']), changedPaths()]);
   return {
     tree: tree?.toString().trimEnd(),
     changed,
@@ -327,6 +334,11 @@ async function joinSplitIndex(dir: TrustedDir, { gitDir, worktree }: Place, inde
     isRaw: true,
     env: { GIT_DIR: own },
   });
+}
+
+/** The paths in what git lists with `-z`. */
+export function pathsIn(output: Buffer): readonly string[] {
+  return output.toString('latin1').split('\0').slice(0, -1);
 }
 
 export function nul(values: readonly string[]): Buffer {

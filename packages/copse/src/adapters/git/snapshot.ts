@@ -5,7 +5,7 @@
  *   first parent    the commit of HEAD, if there is one
  *   next parent     the state, if there is more than files: `gitdir/` has what git noted about an operation in progress,
  *                   `staged` the index as a tree, `unmerged` and `stages/` the sides of conflicts, `intended` the paths
- *                   of `add -N`
+ *                   of `add -N`, `permissions` those of changed files that a tree cannot tell
  *   more parents    commits that only this worktree knows
  *
  * No byte of index, HEAD, branch or files changes. The ref is the last thing written, and only where none was; until it
@@ -20,15 +20,25 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type CommitId, brand, parseTaskId } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand, parseTaskId } from '../../domain/ids.ts';
 import { isValidBranchName } from '../../domain/naming.ts';
 import type { SnapshotOutcome, SnapshotRequest } from '../../ports/git.ts';
+import { unusualPermissions } from './permissions.ts';
+import { refsOf } from './long-lived.ts';
 import { git, gitLine, GitFailed, tryGit } from './process.ts';
 import { registrationAt } from './registrations.ts';
 import { updateRef } from './refs.ts';
 import { type RescueRecord, messageOf, parseRescue, refOf } from './rescues-record.ts';
 import { existingCommits, idsIn, makeCommit, unreferencedTips } from './snapshot-commits.ts';
-import { ANY_NAME, type Files, captureFiles, captureIndex, emptyTree, nul } from './snapshot-files.ts';
+import {
+  ANY_NAME,
+  type Files,
+  captureFiles,
+  captureIndex,
+  emptyTree,
+  nul,
+  pathsIn,
+} from './snapshot-files.ts';
 import {
   type Head,
   type Place,
@@ -48,9 +58,9 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
   return withScratch(dir, async (scratch) => {
     const { place, head } = findPlace(dir, request, scratch);
     const notes = readNotes(place);
-    const commits = findCommits(dir, head, notes);
+    const commits = findCommits(dir, head, notes, request.asBranch);
     const headCommit = async () => (await commits).at?.commit;
-    const [files, { at, tips }] = await Promise.all([
+    const [files, { at, tips, isBranchGone }] = await Promise.all([
       existsSync(place.worktree)
         ? captureFiles(dir, place, scratch, headCommit)
         : captureIndex(dir, place, scratch, headCommit),
@@ -59,16 +69,16 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
     const before = at?.tree ?? emptyTree(dir);
     const isNothingLost =
       'ref' in head &&
+      !isBranchGone &&
       tips.length === 0 &&
       files.tree === before &&
       isAsCommitted(files, before) &&
       (place.isMain || !hasOperation(place.gitDir));
     if (isNothingLost) return { saved: false };
 
-    const [state, changed] = await Promise.all([
-      saveState(dir, { place, notes, files, before, scratch, request }),
-      files.changed ?? countChanges(dir, before, files.tree),
-    ]);
+    const changed = files.changed ?? (await changedPaths(dir, before, files.tree));
+    const permissions = unusualPermissions(place.worktree, changed, scratch);
+    const state = await saveState(dir, { place, notes, files, before, scratch, request, permissions });
     const branch = 'ref' in head ? head.ref.replace(/^refs\/heads\//, '') : '';
     const record: RescueRecord = {
       task: request.task,
@@ -78,7 +88,7 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
       branch: isValidBranchName(branch) ? branch : null,
       isDetached: 'commit' in head,
       head: at === undefined ? null : brand<CommitId>(at.commit),
-      changed,
+      changed: changed.length,
       state,
       staged: files.staged?.tree ?? null,
       notSaved: files.notSaved,
@@ -123,19 +133,33 @@ interface Commits {
   /** Undefined when HEAD has no commit yet. */
   readonly at: { readonly commit: string; readonly tree: string } | undefined;
   readonly tips: readonly string[];
+  /** Somebody deleted the branch of HEAD: `at` is where HEAD was last. */
+  readonly isBranchGone: boolean;
 }
 
 async function findCommits(
   dir: TrustedDir,
   head: Head,
   notes: ReadonlyMap<string, Buffer>,
+  branch: BranchName | undefined,
 ): Promise<Commits> {
   const named = 'ref' in head ? head.ref : head.commit;
   const known = await existingCommits(dir, [named, ...idsIn(notes.values(), dir)]);
-  const at = known.get(named);
+  // A branch without a commit that is another one was never made: that is for whoever works there to do.
+  const isOwn = 'ref' in head && head.ref === `refs/heads/${branch}`;
+  const before = isOwn ? lastOf(notes.get('logs/HEAD')).map((id) => known.get(id)) : [];
+  const at = known.get(named) ?? before.find((commit) => commit !== undefined);
   // The commit of a detached HEAD is kept as the rescue's first parent.
   const others = new Set([...known.values()].map(({ commit }) => commit).filter((id) => id !== at?.commit));
-  return { at, tips: await unreferencedTips(dir, [...others], at?.commit) };
+  const tips = await unreferencedTips(dir, [...others], at?.commit);
+  return { at, tips, isBranchGone: at !== undefined && !known.has(named) };
+}
+
+/** The commits of the last line of a reflog, the newer one first; deleting a branch leaves a line without one. */
+function lastOf(reflog: Buffer | undefined): readonly string[] {
+  const last = reflog?.toString('latin1').trimEnd().split('\n').at(-1) ?? '';
+  const [older = '', newer = ''] = last.split(' ');
+  return [newer, older];
 }
 
 function isAsCommitted({ staged }: Files, before: string): boolean {
@@ -154,11 +178,12 @@ interface StateRequest {
   readonly before: string;
   readonly scratch: string;
   readonly request: SnapshotRequest;
+  readonly permissions: readonly string[];
 }
 
 async function saveState(
   dir: TrustedDir,
-  { place, notes, files, before, scratch, request }: StateRequest,
+  { place, notes, files, before, scratch, request, permissions }: StateRequest,
 ): Promise<string | null> {
   const { staged } = files;
   const workTree = path.join(scratch, 'state');
@@ -167,6 +192,7 @@ async function saveState(
   const content = new Map<string, Buffer>();
   if (staged && staged.unmerged.length > 0) content.set('unmerged', nul(staged.unmerged));
   if (staged && staged.intended.length > 0) content.set('intended', nul(staged.intended));
+  if (permissions.length > 0) content.set('permissions', nul(permissions));
   if (content.size === 0 && !needsStaged && !hasOperation(place.gitDir)) return null;
   for (const [name, note] of notes) content.set(`gitdir/${name}`, note);
 
@@ -196,14 +222,18 @@ function stageAsFile(line: string): readonly string[] {
   return mode === '160000' ? [] : [`100644 ${id}\tstages/${id}`];
 }
 
-async function countChanges(dir: TrustedDir, before: string, after: string): Promise<number> {
-  const paths = await git(dir, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]);
-  return paths.toString('latin1').split('\0').length - 1;
+async function changedPaths(dir: TrustedDir, before: string, after: string): Promise<readonly string[]> {
+  return pathsIn(await git(dir, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]));
 }
 
 async function createRef(dir: TrustedDir, record: RescueRecord, commit: string): Promise<string> {
   for (let turn = 1; ; turn += 1) {
     const ref = refOf(record, turn);
+    const made = await refsOf(dir).move(ref, null, brand<CommitId>(commit));
+    if (made.moved) return ref;
+    // Saved a moment ago, and nothing has changed since.
+    if (made.tip === commit) return ref;
+    if (made.because === 'changed') continue;
     const argv = ['update-ref', ref, commit, '0'.repeat(commit.length)];
     const { code, stderr } = await updateRef(dir, argv);
     if (code === 0) return ref;

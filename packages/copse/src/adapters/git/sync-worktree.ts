@@ -102,6 +102,14 @@ export async function applyMove(
   });
 }
 
+/** Files of the worktree that a move would have to overwrite. Writes nothing there. */
+export async function inTheWayOf(dir: TrustedDir, place: Place, move: Move): Promise<readonly string[]> {
+  return withScratch(dir, async (scratch) => {
+    const changes = await changesOf(dir, move);
+    return prepareIndex(dir, place, move, changes, path.join(scratch, 'index'));
+  });
+}
+
 export type Finished = { readonly finished: boolean | null; readonly paths: readonly string[] };
 
 /** Finishes what a killed call began: `true`; null when there was nothing, false when somebody's edits are in its way. */

@@ -19,18 +19,38 @@
  * conflict markers, and instead of moving the branch note for git that a merge is in progress.
  */
 
+import { readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
 import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/sync.ts';
 import { identityEnv } from './identity.ts';
 import { GitFailed, gitLine, tryGit } from './process.ts';
-import { findTip, isAncestor } from './refs.ts';
+import { findTip, isAncestor, outlive } from './refs.ts';
 import { hasOperation, requirePlace, type Place } from './snapshot-place.ts';
 import { applyMove, finishMove, type Move, type Stage } from './sync-worktree.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 import { headOf } from './worktrees.ts';
 
 export function openSync(dir: TrustedDir): Sync {
-  return { bring: (request) => bring(dir, request) };
+  return {
+    bring: (request) => bring(dir, request),
+    settle: (worktree) => settle(dir, worktree),
+  };
+}
+
+async function settle(dir: TrustedDir, worktree: string): Promise<void> {
+  const place = requirePlace(dir, worktree);
+  const { branch } = headOf(place.gitDir);
+  if (branch !== null && !(await isAlias(dir, branch))) {
+    await finishMove(dir, place, branch);
+    const heads = path.join(dir.commonDir, 'refs', 'heads');
+    const lock = path.join(heads, `${branch}.lock`);
+    // HEAD is a file that anybody may have written.
+    if (lock.startsWith(heads + path.sep)) await outlive(lock);
+  }
+  for (const name of readdirSync(place.gitDir))
+    if (name.endsWith('.lock')) rmSync(path.join(place.gitDir, name), { force: true });
 }
 
 async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome> {

@@ -109,6 +109,18 @@ export function remoteAddresses(settings: Settings): ReadonlyMap<string, string>
   return addresses;
 }
 
+/** `origin`, or the only one: what is meant when no remote is named. */
+export function usualRemote(...known: readonly Settings[]): string | undefined {
+  const names = new Set(known.flatMap((settings) => Array.from(remoteAddresses(settings).keys())));
+  if (names.has('origin')) return 'origin';
+  return names.size === 1 ? [...names][0] : undefined;
+}
+
+/** What the person calls the first branch of a new repository. */
+export function personalDefaultBranch(): string | undefined {
+  return listed(['--global']).get('init.defaultbranch')?.at(-1);
+}
+
 function line(name: string, value: string): Line {
   return { name, value };
 }

@@ -39,8 +39,10 @@ import {
   type Settings,
   absolutePath,
   configText,
+  personalDefaultBranch,
   personalFiles,
   readSettings,
+  usualRemote,
 } from './trusted-config.ts';
 
 export interface TrustedDir {
@@ -51,6 +53,15 @@ export interface TrustedDir {
   /** Where `.copse/` is. */
   readonly home: string;
   readonly objectFormat: 'sha1' | 'sha256';
+  /** Read from the configuration when the directory was made: asking git again would cost two processes. */
+  readonly remembered: Remembered;
+}
+
+interface Remembered {
+  /** The repository's configuration that the rest was read from; see `stampOfFile`. */
+  readonly config: string;
+  readonly remote: string | null;
+  readonly defaultBranch: string | null;
 }
 
 const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'lfs', 'modules'] as const;
@@ -70,9 +81,11 @@ const FOREIGN = [
 
 export function openTrustedDir(repository: Pick<Repository, 'commonDir' | 'home'>): TrustedDir {
   refuseLinks(repository.home);
-  const [format, madeFrom] = readIfThere(stampFile(repository))?.split('\n') ?? [];
-  if (madeFrom === stampOf(repository.commonDir) && (format === 'sha1' || format === 'sha256')) {
-    const known = describe(repository, format);
+  const [format, madeFrom, noted = ''] = readIfThere(stampFile(repository))?.split('\n') ?? [];
+  const remembered = parseRemembered(noted);
+  const isKnown = madeFrom === stampOf(repository.commonDir) && remembered !== undefined;
+  if (isKnown && (format === 'sha1' || format === 'sha256')) {
+    const known = describe(repository, format, remembered);
     if (isIntact(known)) return known;
   }
   return makeTrustedDir(repository, { isAccepting: false });
@@ -86,13 +99,19 @@ export function makeTrustedDir(
   const { commonDir } = repository;
   // Before anything is read: what changes meanwhile is seen by whoever opens it next.
   const stamp = stampOf(commonDir);
+  const config = stampOfFile(path.join(commonDir, 'config'));
   const settings = readSettings(path.join(commonDir, 'config'));
   refuseWhatIsUnknown(settings, commonDir);
   const objectFormat = settings.get('extensions.objectformat')?.at(-1) === 'sha256' ? 'sha256' : 'sha1';
-  const made = describe(repository, objectFormat);
   mkdirSync(folderOf(repository), { recursive: true, mode: 0o700 });
-  const before = isAccepting ? new Map() : readSettings(path.join(made.plain, 'config'));
+  const before = isAccepting ? new Map() : readSettings(path.join(folderOf(repository), 'plain', 'config'));
   const remotes = before.size > 0 ? before : settings;
+  const remembered: Remembered = {
+    config,
+    remote: usualRemote(remotes, settings) ?? null,
+    defaultBranch: personalDefaultBranch() ?? null,
+  };
+  const made = describe(repository, objectFormat, remembered);
   const disk = traitsOf(folderOf(repository));
   for (const gitDir of [made.plain, made.raw]) {
     const isRaw = gitDir === made.raw;
@@ -100,7 +119,7 @@ export function makeTrustedDir(
     replace(path.join(gitDir, 'info', 'attributes'), isRaw ? RAW_ATTRIBUTES : '');
     keepShallow(gitDir, commonDir);
   }
-  replace(stampFile(repository), `${objectFormat}\n${stamp}\n`);
+  replace(stampFile(repository), `${objectFormat}\n${stamp}\n${JSON.stringify(remembered)}\n`);
   return made;
 }
 
@@ -110,10 +129,21 @@ const RAW_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding -merg
 function describe(
   repository: Pick<Repository, 'commonDir' | 'home'>,
   objectFormat: TrustedDir['objectFormat'],
+  remembered: Remembered,
 ): TrustedDir {
   const { commonDir, home } = repository;
   const folder = folderOf(repository);
-  return { plain: path.join(folder, 'plain'), raw: path.join(folder, 'raw'), commonDir, home, objectFormat };
+  const [plain, raw] = [path.join(folder, 'plain'), path.join(folder, 'raw')];
+  return { plain, raw, commonDir, home, objectFormat, remembered };
+}
+
+function parseRemembered(line: string): Remembered | undefined {
+  try {
+    return line === '' ? undefined : (JSON.parse(line) as Remembered);
+  } catch {
+    // Half written, or not by Copse: it is made again.
+    return undefined;
+  }
 }
 
 function folderOf({ home }: Pick<Repository, 'home'>): string {
@@ -264,15 +294,17 @@ function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
 /** What the directory was made from; when one of these changes, it is made again. */
 function stampOf(commonDir: string): string {
   const files = [path.join(commonDir, 'config'), path.join(commonDir, 'shallow'), ...personalFiles()];
-  const times = files.map((file) => {
-    const found = statSync(file, { throwIfNoEntry: false });
-    return found === undefined ? '-' : `${found.mtimeMs}/${found.size}/${found.ino}`;
-  });
-  return [VERSION, ...times].join(' ');
+  return [VERSION, ...files.map(stampOfFile)].join(' ');
+}
+
+/** Another one whenever the file is. */
+export function stampOfFile(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? '-' : `${found.mtimeMs}/${found.size}/${found.ino}`;
 }
 
 /** Goes up when what is made above changes. */
-const VERSION = 2;
+const VERSION = 3;
 
 function readIfThere(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;

@@ -100,16 +100,35 @@ export async function registerWorktree(
     return { registered: false, takenBy: holder };
   const tip = await findTip(dir, `refs/heads/${branch}`);
   if (tip === undefined) throw new Error(`There is no branch ${branch} to make a worktree for`);
+  return {
+    registered: true,
+    place: await registerAt(dir, { worktree, name, tip, head: `ref: refs/heads/${branch}` }),
+  };
+}
+
+/** The same with HEAD on no branch. */
+export function registerDetached(
+  dir: TrustedDir,
+  { path: worktree, name }: Omit<NewWorktree, 'branch'>,
+  tip: CommitId,
+): Promise<Place> {
+  return registerAt(dir, { worktree, name, tip, head: tip });
+}
+
+async function registerAt(
+  { commonDir }: TrustedDir,
+  of: { readonly worktree: string; readonly name: string; readonly tip: CommitId; readonly head: string },
+): Promise<Place> {
+  const { worktree, name, tip, head } = of;
   await mkdir(worktree, { recursive: true });
   for (let number = 1; ; number += 1) {
-    const registration = register(dir.commonDir, {
+    const registration = register(commonDir, {
       name: number === 1 ? name : `${name}-${number}`,
       path: canonical(worktree),
-      head: `ref: refs/heads/${branch}`,
+      head,
       reason: `Copse: task ${name}. Remove it with: copse cleanup ${name}`,
     });
-    if (registration)
-      return { registered: true, place: { path: registration.path, gitDir: registration.gitDir, tip } };
+    if (registration) return { path: registration.path, gitDir: registration.gitDir, tip };
   }
 }
 
@@ -149,12 +168,12 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   const head = commit ?? (await gitLine(dir, ['rev-parse', '--verify', `refs/heads/${branch}^{commit}`]));
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
-    await copyIndex(dir, place, index, head);
+    const isWhole = await copyIndex(dir, place, index, head);
     const [changed, untracked] = await Promise.all([
       git(dir, ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head], { workTree, index }),
       git(dir, ['ls-files', '--others', '--exclude-standard', '-z'], { workTree, index }),
     ]);
-    return { changed: names(changed), untracked: names(untracked) };
+    return { changed: names(changed), untracked: names(untracked), ...(!isWhole && { isIndexLost: true }) };
   });
 }
 

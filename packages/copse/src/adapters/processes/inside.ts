@@ -18,7 +18,7 @@ import path from 'node:path';
 import type { InsideProcess } from '../../domain/removal.ts';
 import type { Inside, Owners } from '../../ports/occupancy.ts';
 import { descent } from './descent.ts';
-import { type RunningProcess, hasProc, isGone, listProcesses } from './identity.ts';
+import { type RunningProcess, hasProc, isGone, listPids, listProcesses } from './identity.ts';
 
 export async function processesInside(
   folder: string,
@@ -28,13 +28,17 @@ export async function processesInside(
   const target = describeFolder(folder);
   const skipped = new Set([process.pid, ...except]);
   try {
+    // Where all of them are is a few links each; who they are is asked only when one is here.
+    const candidates = hasProc ? new Set(listPids().filter((pid) => mayBeInside(pid, target))) : undefined;
+    for (const pid of skipped) candidates?.delete(pid);
+    if (candidates?.size === 0) return { known: true, processes: [], unreadable: [] };
     const running = await listProcesses();
     const places = hasProc ? undefined : await askLsof();
     const ours = descent(owners.roots, running);
     const processes: InsideProcess[] = [];
     const unreadable: InsideProcess[] = [];
     for (const one of running) {
-      if (skipped.has(one.pid)) continue;
+      if (skipped.has(one.pid) || candidates?.has(one.pid) === false) continue;
       const place = places === undefined ? look(one, target) : placeIn(places.get(one.pid) ?? [], target);
       if (place === undefined) continue;
       const isOurs = ours.has(one.pid) || wasLeftBehind(one, owners);
@@ -68,9 +72,20 @@ function describeFolder(folder: string): Target {
 const UNREADABLE = Symbol('unreadable');
 const LINKS = ['cwd', 'root', 'exe'] as const;
 
-/** Where in the folder the process is, or undefined when it is not. */
+function mayBeInside(pid: number, target: Target): boolean {
+  return placeOf(pid, target) !== undefined;
+}
+
+/** Looked at once more: between a first look and learning its name, a pid may have become another process. */
 function look(one: RunningProcess, target: Target): string | typeof UNREADABLE | undefined {
-  const proc = `/proc/${one.pid}`;
+  const place = placeOf(one.pid, target);
+  if (place !== UNREADABLE) return place;
+  return one.hasTerminal && userOf(`/proc/${one.pid}`) === process.getuid?.() ? UNREADABLE : undefined;
+}
+
+/** Where in the folder the process is, or undefined when it is not. */
+function placeOf(pid: number, target: Target): string | typeof UNREADABLE | undefined {
+  const proc = `/proc/${pid}`;
   try {
     const place = placeIn(
       LINKS.map((name) => readLink(`${proc}/${name}`)),
@@ -81,8 +96,8 @@ function look(one: RunningProcess, target: Target): string | typeof UNREADABLE |
     return isBelow(`${proc}/cwd`, target.inode) ? target.path : undefined;
   } catch (error) {
     if (isGone(error)) return undefined;
-    if (!isForbidden(error)) throw error;
-    return one.hasTerminal && userOf(proc) === process.getuid?.() ? UNREADABLE : undefined;
+    if (isForbidden(error)) return UNREADABLE;
+    throw error;
   }
 }
 

@@ -3,8 +3,9 @@ import path from 'node:path';
 
 import type { Trash } from '../../ports/trash.ts';
 import { fromTrash } from './bring-back.ts';
+import { repositoriesIn } from './repositories.ts';
 import { thin } from './thin.ts';
-import { begin, deleteTrash, listTrash, markThin, retire, stateOf, toTrash } from './trash.ts';
+import { begin, deleteTrash, listTrash, markKept, markThin, retire, stateOf, toTrash } from './trash.ts';
 
 /** The trash of one repository; `home` is where `.copse/` is. */
 export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash {
@@ -35,6 +36,14 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
       await thin(entry.files, held, { objectFormat });
       markThin(entry);
     },
-    delete: (entry) => deleteTrash(entry),
+    async delete(entry) {
+      const repositories = repositoriesIn(entry);
+      if (repositories.length > 0) {
+        markKept(entry);
+        return { deleted: false, repositories };
+      }
+      await deleteTrash(entry);
+      return { deleted: true };
+    },
   };
 }

@@ -107,6 +107,7 @@ function newEntry(home: string, worktree: string, gitDir: string | null, record:
       isRetired: false,
       isBegun: false,
       isThin: false,
+      isKept: false,
     };
   }
 }
@@ -151,6 +152,10 @@ export function markThin(entry: TrashEntry): void {
   mark(entry, THIN);
 }
 
+export function markKept(entry: TrashEntry): void {
+  mark(entry, KEPT);
+}
+
 function mark({ folder }: TrashEntry, name: string): void {
   closeSync(openSync(path.join(folder, name), 'w', 0o600));
   syncFolder(folder);
@@ -172,6 +177,7 @@ const RECORD = 'record.json';
 const RETIRED = 'retired';
 const THIN = 'thin';
 const BEGUN = 'begun';
+const KEPT = 'kept';
 
 function trashFolder(home: string): string {
   return path.join(home, '.copse', 'trash');
@@ -269,6 +275,7 @@ function readEntry(folder: string): TrashEntry | undefined {
     isRetired: isThere(path.join(folder, RETIRED)),
     isBegun: isThere(path.join(folder, BEGUN)),
     isThin: isThere(path.join(folder, THIN)),
+    isKept: isThere(path.join(folder, KEPT)),
   };
 }
 

@@ -1,11 +1,12 @@
-import { type CleanedUp, type RemovedOne, cleanUp } from '../../app/cleanup.ts';
-import { removeWorkspace } from '../../app/remove.ts';
+import { type CleanedUp, type RemovedOne, cleanUp, withIgnored } from '../../app/cleanup.ts';
+import { type BranchFate, removeWorkspace } from '../../app/remove.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import { shown } from '../../domain/text.ts';
 import { keptView, removedView } from '../../protocol/workspace-views.ts';
 import { canAsk, confirm } from '../ask.ts';
 import { fail } from '../failure.ts';
 import { tasksWithWorktrees } from '../here.ts';
+import { ignoredWords } from '../ignored.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { tendLater } from '../tend-later.ts';
 import { requireTaskIdAmong, stop, withWorkspaces } from '../with-workspaces.ts';
@@ -73,19 +74,27 @@ async function removeNamed(
     if (!(await confirm(question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
   }
-  if (outcome.removed) return { removed: [outcome], kept: [] };
+  if (outcome.removed) return { removed: [await withIgnored(context, outcome)], kept: [] };
   return 'reason' in outcome ? stop(outcome) : undefined;
 }
 
+const fates: Readonly<Record<BranchFate, string>> = {
+  kept: 'kept',
+  deleted: 'deleted',
+  gone: 'was deleted before',
+};
+
 function print({ output }: Cli, { removed, kept }: Cleaned): void {
-  for (const { task, path, branch, isBranchDeleted, rescue, notes, why } of removed) {
+  for (const { task, path, branch, becameOfBranch, rescue, ignored, notes, why } of removed) {
     if (path === null) {
       output.line(`${task} had no worktree of its own; nothing was removed.`);
       continue;
     }
     output.line(`Removed ${shown(path)}${why === undefined ? '' : `: ${why}`}`);
     if (rescue !== null) output.line(`    rescued as ${shown(rescue)}`);
-    if (branch !== null) output.line(`    branch ${shown(branch)} ${isBranchDeleted ? 'deleted' : 'kept'}`);
+    const words = ignoredWords(ignored);
+    if (words !== undefined) output.line(`    ignored by git, so only in the trash: ${words}`);
+    if (branch !== null) output.line(`    branch ${shown(branch)} ${fates[becameOfBranch]}`);
     for (const note of notes) output.line(output.style('yellow', `    ${shown(note)}`));
     output.line(output.style('dim', `    Take it back: copse undo ${task}`));
   }

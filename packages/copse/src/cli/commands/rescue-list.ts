@@ -1,6 +1,8 @@
+import type { TaskId, Timestamp } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
-import { rescueView } from '../../protocol/workspace-views.ts';
-import type { Invocation } from '../invocation.ts';
+import type { KeptTip, Rescue } from '../../ports/git.ts';
+import { keptTipView, rescueView } from '../../protocol/workspace-views.ts';
+import type { Cli, Invocation } from '../invocation.ts';
 import { age } from '../render.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../with-workspaces.ts';
 
@@ -11,22 +13,47 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [word] = words;
   await withWorkspaces(cli, async (context) => {
-    const all = await context.rescues.list();
-    const known = all.map(({ task }) => task);
+    const [rescues, kept] = await Promise.all([context.rescues.list(), context.rescues.kept()]);
+    const known = [...rescues, ...kept].map(({ task }) => task);
     const task = word === undefined ? undefined : await requireTaskIdAmong(context, word, known);
-    const rescues = all
-      .filter((one) => task === undefined || one.task === task)
-      .toSorted((one, other) => other.at - one.at);
+    const found = { rescues: newestFirst(rescues, task), kept: newestFirst(kept, task) };
     if (options.json) {
-      cli.output.json({ rescues: rescues.map(rescueView) });
+      cli.output.json({ rescues: found.rescues.map(rescueView), kept: found.kept.map(keptTipView) });
       return;
     }
-    const now = context.clock.now();
-    for (const { ref, task: id, why, at, branch, changed } of rescues) {
-      const where = branch === null ? 'no branch' : shown(branch);
-      cli.output.line(`#${id} (${age(at, now)}) ${why}: ${changed} changed, on ${where}`);
-      cli.output.line(cli.output.style('dim', `      ${shown(ref)}`));
-    }
-    if (rescues.length === 0) cli.output.line('Nothing was ever rescued here.');
+    print(cli, found, context.clock.now());
   });
+}
+
+interface Saved {
+  readonly task: TaskId;
+  readonly at: Timestamp;
+}
+
+function newestFirst<T extends Saved>(all: readonly T[], task: TaskId | undefined): readonly T[] {
+  return all
+    .filter((one) => task === undefined || one.task === task)
+    .toSorted((one, other) => other.at - one.at);
+}
+
+function print(
+  { output }: Cli,
+  { rescues, kept }: { readonly rescues: readonly Rescue[]; readonly kept: readonly KeptTip[] },
+  now: Timestamp,
+): void {
+  for (const { ref, task, why, at, branch, changed } of rescues) {
+    const where = branch === null ? 'no branch' : shown(branch);
+    output.line(`#${task} (${age(at, now)}) ${why}: ${changed} changed, on ${where}`);
+    output.line(output.style('dim', `      ${shown(ref)}`));
+  }
+  if (kept.length > 0) {
+    if (rescues.length > 0) output.line();
+    output.line('Commits that are on no branch any more:');
+  }
+  for (const { ref, task, at, subject, commit } of kept) {
+    output.line(`#${task} (${age(at, now)}) ${shown(subject)}`);
+    output.line(output.style('dim', `      ${shown(ref)}`));
+    output.line(output.style('dim', `      A branch for them: git branch <name> ${commit}`));
+  }
+  if (rescues.length + kept.length === 0) output.line('Nothing was ever rescued here.');
 }

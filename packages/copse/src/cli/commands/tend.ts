@@ -16,6 +16,7 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
     else {
       const { thinned, deleted, pool } = tended;
       cli.output.line(`Trash: ${thinned} made smaller, ${deleted} deleted.`);
+      for (const reason of tended.kept) cli.output.line(`  ${shown(reason)}`);
       for (const reason of tended.failed) cli.output.line(`  not: ${shown(reason)}`);
       cli.output.line(`Pool: ${pool.ready} ready, because ${pool.reason}.`);
     }

@@ -1,6 +1,8 @@
 import { type Undone, undo } from '../../app/undo.ts';
 import { shown } from '../../domain/text.ts';
+import { ignoredView } from '../../protocol/workspace-views.ts';
 import { orFail } from '../failure.ts';
+import { ignoredWords } from '../ignored.ts';
 import type { Invocation } from '../invocation.ts';
 import { shellWord } from '../quote.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../with-workspaces.ts';
@@ -21,13 +23,17 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withWorkspaces(cli, async (context) => {
     const inTrash = async () => (await context.trash.list()).map(({ record }) => record.task);
     const id = word === undefined ? undefined : await requireTaskIdAmong(context, word, await inTrash());
-    const { task, path, branch, what, inTheWay } = orFail(await undo(context, id));
+    const { task, path, branch, what, inTheWay, ignored, notes } = orFail(await undo(context, id));
     if (options.json) {
-      cli.output.json({ task, worktree: path, branch, undone: what, inTheWay });
+      const view = { task, worktree: path, branch, undone: what, inTheWay };
+      cli.output.json({ ...view, ignored: ignoredView(ignored), notes });
       return;
     }
-    cli.output.line(`${undone[what]}: #${task} on ${shown(branch)}`);
+    cli.output.line(`${undone[what]}: #${task} on ${branch === null ? 'no branch' : shown(branch)}`);
     cli.output.line(`    cd ${shellWord(path)}`);
+    const words = ignoredWords(ignored);
+    if (words !== undefined) cli.output.line(`    from the trash, too: ${words}`);
+    for (const note of notes) cli.output.line(cli.output.style('yellow', `    ${shown(note)}`));
     if (inTheWay.length === 0) return;
     cli.output.line('These stay in the trash, because something else has their place by now:');
     for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);

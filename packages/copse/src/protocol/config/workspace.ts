@@ -3,6 +3,7 @@ import { defaultPolicy } from '../../domain/policy.ts';
 import { duration, formatDuration } from './quantities.ts';
 import { overrides, section } from './sections.ts';
 import { branchPattern, commandLines, messagePattern, text } from './text.ts';
+import { workspaceDefaults } from './workspace-defaults.ts';
 
 export const pushFailure = z.enum(['fail', 'warn', 'retry']);
 
@@ -53,23 +54,12 @@ const keys = {
     ),
 };
 
-const { workspace, naming, finish, landing } = defaultPolicy;
+const defaults = {
+  ...workspaceDefaults(),
+  command_timeout: formatDuration(defaultPolicy.workspace.commandTimeoutMs),
+};
 
-export const workspaceSection = section(keys, {
-  strategy: workspace.strategy,
-  worktree_dir: naming.worktreeDir,
-  branch_pattern: naming.branchPattern,
-  fetch_before_setup: workspace.fetchBeforeSetup,
-  push_on_success: workspace.pushOnSuccess,
-  create_pr: workspace.createPr,
-  cleanup_on_failure: workspace.cleanupOnFailure,
-  commit_message: finish.commitMessage,
-  on_push_failure: landing.onPushFailure,
-  copy: [],
-  link: [],
-  command_timeout: formatDuration(workspace.commandTimeoutMs),
-  pool: workspace.pool,
-});
+export const workspaceSection = section(keys, defaults);
 
 export const workspaceOverrides = overrides(keys);
 
