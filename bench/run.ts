@@ -15,11 +15,20 @@ import { claims } from './rows/claims.ts';
 import { commandList } from './rows/command-list.ts';
 import { commandStart } from './rows/command-start.ts';
 import { finishedTasks } from './rows/finished-tasks.ts';
+import { orchestration } from './rows/orchestration.ts';
 import { wakeUp } from './rows/wake-up.ts';
 import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
 
-const rows: readonly Row[] = [commandStart, commandList, claims, finishedTasks, wakeUp, worktrees];
+const rows: readonly Row[] = [
+  commandStart,
+  commandList,
+  claims,
+  finishedTasks,
+  wakeUp,
+  worktrees,
+  orchestration,
+];
 
 const ROW_TIMEOUT_MS = 60_000;
 

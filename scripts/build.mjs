@@ -30,6 +30,8 @@ const packageDir = join(root, 'packages', 'copse');
 const distDir = join(packageDir, 'dist');
 const builtFile = join(distDir, '.built');
 
+const ENTRIES = ['cli', 'runner', 'index'];
+
 const KEEP_REPLACED_MS = 7 * 24 * 60 * 60 * 1000;
 
 // A file's time may lag a few milliseconds behind the clock.
@@ -58,7 +60,7 @@ export async function build({ release = false } = {}) {
   const outputs = await bundle();
 
   mkdirSync(distDir, { recursive: true });
-  const isEntry = (file) => ['cli.js', 'index.js'].includes(basename(file.path));
+  const isEntry = (file) => ENTRIES.some((name) => basename(file.path) === `${name}.js`);
   for (const file of outputs.filter((output) => !isEntry(output))) replaceFile(file.path, file.contents);
   for (const file of outputs.filter(isEntry)) replaceFile(file.path, file.contents);
 
@@ -73,7 +75,7 @@ async function bundle() {
   try {
     const result = await esbuild.build({
       absWorkingDir: root,
-      entryPoints: [join(packageDir, 'src', 'cli.ts'), join(packageDir, 'src', 'index.ts')],
+      entryPoints: ENTRIES.map((name) => join(packageDir, 'src', `${name}.ts`)),
       outdir: distDir,
       bundle: true,
       splitting: true,

@@ -335,7 +335,7 @@ describe.each(engines)('a board on %s', (engine) => {
         (task: Task) => decideFinish(task, old.token, { to: 'done', how: 'no_changes', commit: null }, now()),
         (task: Task) => decideStuck(task, old.token, 'why?', now()),
         (task: Task) => decideCrash(task, old.token, 'gone', now(), defaultPolicy.retry),
-        (task: Task) => decidePark(task, old.token, now(), now()),
+        (task: Task) => decidePark(task, old.token, { until: now(), because: 'rate_limit' }, now()),
       ];
       for (const attempt of attempts) {
         const outcome = await change(contextOf(board), async (change) =>
@@ -404,6 +404,13 @@ describe.each(engines)('a board on %s', (engine) => {
       const attempt = board.transact((transaction) => transaction.record(by, [event]));
       await expect(attempt).rejects.toThrow(/does not hold/);
     }
+    // Another session, of a task that counts to the same number.
+    const other = await newTask(board, { title: 'Other' });
+    expect(must(await claimTask(contextOf(board), other.id, claimant('se-2'))).token).toBe(token);
+    const by = { kind: 'session', session: claimant('se-2').session, token } as const;
+    await expect(board.transact((transaction) => transaction.record(by, [event]))).rejects.toThrow(
+      /does not hold/,
+    );
     expect((await loaded(id)).title).toBe('Held');
   });
 

@@ -43,6 +43,7 @@ const everyType: Readonly<Record<(TaskEvent | LandingEvent)['type'], true>> = {
   'landing.journalled': true,
   'landing.landed': true,
   'landing.requeued': true,
+  'landing.waiting': true,
   'landing.conflicted': true,
   'landing.rejected': true,
   'landing.withdrawn': true,

@@ -15,8 +15,9 @@ import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
 import { type BoardPlace, engines, newPlace } from '../support/boards.ts';
 import { newTask } from '../support/tasks.ts';
 import { version1 } from './samples/version-1.ts';
+import { version2 } from './samples/version-2.ts';
 
-const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = { 1: version1 };
+const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = { 1: version1, 2: version2 };
 const fresh = { id: 'fresh', at: 0 };
 
 async function withEngine<T>(place: BoardPlace, work: (engine: Engine) => Promise<T>): Promise<T> {
@@ -54,9 +55,9 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.get('task', id)).toEqual(told.task.get(id));
       expect((await board.get('task', id))?.body).toBe('with \0 and \ud800 inside');
       expect(await board.list('ledger', { task: id })).toEqual([...told.ledger.values()]);
-      expect(await board.list('landing')).toEqual([]);
+      expect(await board.list('resource')).toEqual([...told.resource.values()]);
       await newTask(board, { title: 'New task', dependsOn: [id] });
-      expect(await board.lastEvent()).toBe(3);
+      expect(await board.lastEvent()).toBe(events.length + 1);
       await withEngine(place, async ({ db }) => {
         const { version: now } = await db.selectFrom('board').select('version').executeTakeFirstOrThrow();
         expect(now).toBe(migrations.length);

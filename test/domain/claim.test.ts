@@ -155,7 +155,7 @@ describe('a lease', () => {
     expect(isExpired(lease, timestamp(lease.expiresAt + ms))).toBe(expired);
   });
 
-  it.each([0, 29_999, 30_000, 3_600_000])('is renewed by its holder after %i ms, expired or not', (ms) => {
+  it.each([1, 29_999, 30_000, 3_600_000])('is renewed by its holder after %i ms, expired or not', (ms) => {
     const now = timestamp(at + ms);
     expect(decideRenewal(lease, fencingToken(4), now, policy)).toEqual({
       renewed: true,
@@ -165,7 +165,15 @@ describe('a lease', () => {
 
   it('is never shortened by a renewal, whatever the clocks say', () => {
     const early = timestamp(at - 60_000);
-    expect(decideRenewal(lease, fencingToken(4), early, policy)).toEqual({ renewed: true, lease });
+    expect(decideRenewal(lease, fencingToken(4), early, policy)).toEqual({
+      renewed: true,
+      lease: { ...lease, renewedAt: lease.renewedAt + 1 },
+    });
+  });
+
+  it('can be told from the one before by whoever watches, even while the clock stands still', () => {
+    const renewal = decideRenewal(lease, fencingToken(4), lease.renewedAt, policy);
+    expect(renewal.renewed && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
   });
 
   it.each([0, 3, 5])('of token 4 is not renewed with token %i', (token) => {
@@ -223,7 +231,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
       const ways = {
         claim: () => decideClaim(task, fresh, now, policy),
         crash: () => decideCrash(task, token, 'gone', now, defaultPolicy.retry),
-        park: () => decidePark(task, token, timestamp(now + 60_000), now),
+        park: () => decidePark(task, token, { until: timestamp(now + 60_000), because: 'rate_limit' }, now),
         stuck: () => decideStuck(task, token, 'JWT or cookies?', now),
         pause: () => decidePause(task, now),
         resume: () => decideResume(task, same, now, policy),

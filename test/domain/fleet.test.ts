@@ -41,8 +41,8 @@ describe('a resource', () => {
     expect(held).toEqual({ id: queue, holder: 'no-1', token: 1, since: at, heldUntil: later });
   });
 
-  it.each(['no-1', 'no-2'])('that is held is refused to %s, with the holder named', (holder) => {
-    expect(decideTake(queue, held, holder, null, at)).toEqual({
+  it('that is held is refused to another, with the holder named', () => {
+    expect(decideTake(queue, held, 'no-2', null, at)).toEqual({
       decided: false,
       refusal: {
         code: 'wrong_status',
@@ -50,6 +50,12 @@ describe('a resource', () => {
         next: ['wait until no-1 releases it'],
       },
     });
+  });
+
+  it('is taken again by its holder with the next token, which shuts out the one before', () => {
+    const again = after(held, decideTake(queue, held, 'no-1', later, at));
+    expect(again).toMatchObject({ holder: 'no-1', token: 2 });
+    expect(decideGiveBack(again, held.token, at)).toMatchObject({ decided: false });
   });
 
   it('that is given back is free, keeps its token, and gives the next one to the next holder', () => {

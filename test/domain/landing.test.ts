@@ -47,6 +47,7 @@ const requests: Readonly<Record<LandingAction, LandingRequest>> = {
   requeue: { action: 'requeue', head: newHead, reason: 'the branch moved' },
   conflict: { action: 'conflict', files: ['src/a.ts'], with: [brand<TaskId>('cp-0002')] },
   reject: { action: 'reject', reason: 'npm test failed' },
+  wait: { action: 'wait', reason: 'src/a.ts has uncommitted changes' },
   withdraw: { action: 'withdraw', reason: 'cancelled' },
 };
 
@@ -77,6 +78,7 @@ const table = `
   requeue   queued      queued      queued    queued      queued     wrong   wrong       wrong     wrong
   conflict  conflicted  conflicted  late      conflicted  late       wrong   wrong       wrong     wrong
   reject    rejected    rejected    late      rejected    late       wrong   wrong       wrong     wrong
+  wait      queued      queued      queued    queued      queued     wrong   wrong       wrong     wrong
   withdraw  withdrawn   withdrawn   late      withdrawn   late       wrong   wrong       wrong     wrong
 `;
 
@@ -120,6 +122,7 @@ describe('the landing table', () => {
       journal: { merging: ['merging'], checking: ['checking'] },
       land: { merging: ['landed'], checking: ['landed'] },
       requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
+      wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
       conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
       reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
       withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
@@ -131,7 +134,12 @@ describe('the landing table', () => {
 describe('a landing', () => {
   it('starts with the head it was queued with, at the time it was queued', () => {
     const { type: _, at: queuedAt, ...given } = queuedEvent;
-    expect(landingIn('queued')).toEqual({ ...given, queuedAt, state: { status: 'queued', since: at } });
+    expect(landingIn('queued')).toEqual({
+      ...given,
+      queuedAt,
+      waiting: null,
+      state: { status: 'queued', since: at },
+    });
   });
 
   it('knows in every state what belongs to that state, and since when', () => {
@@ -178,7 +186,7 @@ describe('a journalled intent', () => {
         refusal: {
           code: 'already_landing',
           reason: 'cp-0001 is already landing: its move of main is journalled and will be finished.',
-          next: ['copse queue'],
+          next: ['copse why cp-0001'],
         },
       });
     }
@@ -190,7 +198,7 @@ describe('a journalled intent', () => {
       refusal: {
         code: 'wrong_status',
         reason: 'The landing of cp-0001 has no journalled intent, so main cannot have moved for it.',
-        next: ['copse queue'],
+        next: ['copse why cp-0001'],
       },
     });
     expect(take(take(landingIn(place), journal), land).state).toMatchObject({ commit: newTip });

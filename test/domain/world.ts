@@ -181,7 +181,12 @@ export class Model {
       case 'crash':
         return outcomes.decideCrash(task, token, 'the process is gone', now, policy.retry);
       case 'park':
-        return outcomes.decidePark(task, token, timestamp(now + 60_000), now);
+        return outcomes.decidePark(
+          task,
+          token,
+          { until: timestamp(now + 60_000), because: 'rate_limit' },
+          now,
+        );
       case 'handback':
         return landing
           ? outcomes.decideHandback(
@@ -251,6 +256,7 @@ export class Model {
       { action: 'check', candidate: commit },
       { action: 'journal', intent: { oldTip: commit, newTip: commit } },
       { action: 'requeue', head: commit, reason: 'the target moved' },
+      { action: 'wait', reason: 'a checkout has changes in the way' },
       { action: 'merge' },
       { action: 'journal', intent: { oldTip: commit, newTip: commit } },
     ];

@@ -32,7 +32,7 @@ beforeAll(async () => {
 const STYLE = /^copse: \S.*(\n\(.*\))?\n( {2}→ \S.*\n)+$/;
 
 const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
-  [['bogus'], "Unknown command 'bogus'."],
+  [['xyzzy'], "Unknown command 'xyzzy'."],
   [['lst'], 'Did you mean one of list, ls?'],
   [['list', '--stauts', 'x'], 'Did you mean --status?'],
   [['--nonsense'], "Unknown option '--nonsense'."],

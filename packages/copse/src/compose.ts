@@ -8,13 +8,16 @@ import { excludeFromGit } from './adapters/git/exclude.ts';
 import { type Repository, findRepository } from './adapters/git/locate.ts';
 import type { GitVersion } from './adapters/git/version.ts';
 import type { Context } from './app/context.ts';
+import type { ReportContext } from './app/report.ts';
 import type { WorkspaceContext } from './app/workspace-context.ts';
-import type { Author } from './domain/event.ts';
+import { authorFrom } from './domain/author.ts';
 import { type NodeId, type TaskId, brand, drawId, timestamp } from './domain/ids.ts';
 import { type Policy, defaultPolicy } from './domain/policy.ts';
 import { BoardUnavailable } from './ports/board.ts';
 import type { Clock, Random } from './ports/clock.ts';
 import type { Config } from './protocol/config/schema.ts';
+import type { WorkspaceSettings } from './protocol/config/workspace.ts';
+import { workspaceDefaults } from './protocol/config/workspace-defaults.ts';
 
 export { findRepository, type Repository } from './adapters/git/locate.ts';
 
@@ -31,6 +34,12 @@ export async function acceptRemotes(surroundings: Surroundings): Promise<Readonl
 export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
   const background = await import('./adapters/processes/background.ts');
   background.startBackground(argv, surroundings);
+}
+
+/** Joins the terminal of an agent. */
+export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
+  const tmux = await import('./adapters/processes/tmux.ts');
+  await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
 }
 
 export async function gitVersion(): Promise<GitVersion> {
@@ -58,42 +67,42 @@ const systemClock: Clock = { now: () => timestamp(Date.now()) };
 /** Ids have to differ, not to be secret; loading `node:crypto` would cost a start-up a fifth of its time. */
 const systemRandom: Random = () => Math.random();
 
+/** What somebody read from copse.yml already. The board's address is then in the environment, or it is the usual one. */
+interface KnownSettings {
+  readonly agent?: Pick<Config, 'workspace' | 'landing'>;
+  readonly policy?: Policy;
+}
+
 /** Opens the board of the repository around the folder, creating it on first use. */
-export async function openContext(surroundings: Surroundings): Promise<Context> {
+export async function openContext(surroundings: Surroundings, known?: Policy): Promise<Context> {
   const repository = requireRepository(surroundings);
-  const { address, policy } = await settingsOf(repository, surroundings);
+  const { address, policy } = await settingsOf(repository, surroundings, known);
   if (address.engine === 'sqlite') prepareFolder(repository);
   const board = await openBoard(address, policy, { id: drawId('bo-', systemRandom), at: systemClock.now() });
-  return { board, clock: systemClock, random: systemRandom, policy, by: authorOf(surroundings) };
+  return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
 }
 
 /** The same, with everything that worktrees need. Loaded only for commands that touch them. */
-export async function openWorkspaceContext(surroundings: Surroundings): Promise<WorkspaceContext> {
-  const { openTrustedDir } = await import('./adapters/git/trusted-dir.ts');
-  const { openGit } = await import('./adapters/git/repository.ts');
-  const { openRescues } = await import('./adapters/git/rescues.ts');
-  const { openPool } = await import('./adapters/git/pool.ts');
-  const { openSync } = await import('./adapters/git/sync.ts');
-  const { openCheckout } = await import('./adapters/git/checkout.ts');
-  const { openDiffs } = await import('./adapters/git/diff.ts');
-  const { furnishingGit } = await import('./adapters/git/furnish-git.ts');
-  const { workspaceFurnishing } = await import('./adapters/workspace/furnish.ts');
-  const { portProbe } = await import('./adapters/workspace/port-probe.ts');
-  const { disk } = await import('./adapters/workspace/disk.ts');
-  const { openOccupancy } = await import('./adapters/processes/occupancy.ts');
-  const { openTrash } = await import('./adapters/trash/open.ts');
+export async function openWorkspaceContext(
+  surroundings: Surroundings,
+  { agent, policy }: KnownSettings = {},
+): Promise<WorkspaceContext> {
+  const adapters = await import('./compose/workspace-adapters.ts');
   const repository = requireRepository(surroundings);
-  const context = await openContext(surroundings);
+  const context = await openContext(surroundings, policy);
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
-  const { workspace, landing } = await configOf(repository);
+  // What holds for an agent was put together when its task was claimed.
+  const { workspace, target } = agent
+    ? { workspace: agent.workspace, target: agent.landing.target }
+    : await workspaceSettingsOf(repository);
   const isBare = !existsSync(path.join(configFolder, '.git')) || !existsSync(path.join(commonDir, 'index'));
-  const dir = openTrustedDir(repository);
-  const git = openGit(dir, context.policy);
-  const trash = openTrash(home, dir.objectFormat);
-  const occupancy = openOccupancy();
+  const dir = adapters.openTrustedDir(repository);
+  const git = adapters.openGit(dir, context.policy);
+  const trash = adapters.openTrash(home, dir.objectFormat);
+  const occupancy = adapters.openOccupancy();
   const worktreeFolder = path.resolve(configFolder, workspace.worktree_dir);
-  const pool = openPool(dir, {
+  const pool = adapters.openPool(dir, {
     folder: path.join(worktreeFolder, '.pool'),
     withLock: git.withLock,
     tryLock: git.tryLock,
@@ -117,24 +126,30 @@ export async function openWorkspaceContext(surroundings: Surroundings): Promise<
   return {
     ...context,
     git,
-    rescues: openRescues(dir),
+    rescues: adapters.openRescues(dir),
     pool,
-    sync: openSync(dir),
-    diffs: openDiffs(dir),
-    checkout: openCheckout(dir, configFolder),
+    sync: adapters.openSync(dir),
+    diffs: adapters.openDiffs(dir),
+    checkout: adapters.openCheckout(dir, configFolder),
     trash,
-    furnishing: workspaceFurnishing(furnishingGit(dir)),
+    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir)),
     occupancy,
-    portProbe,
-    disk,
+    portProbe: adapters.portProbe,
+    disk: adapters.disk,
     node: nodeOf(home),
     root: configFolder,
     worktreeFolder,
     mainGitDir: isBare ? null : commonDir,
     home,
     settings: workspace,
-    target: landing.target,
+    target,
   };
+}
+
+/** The same, with the file through which an agent and its runner talk. */
+export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
+  const { openReports } = await import('./adapters/workspace/report-file.ts');
+  return { ...(await openWorkspaceContext(surroundings)), reports: openReports() };
 }
 
 /** Which machine, and which clone on it: worktrees belong to one. */
@@ -153,12 +168,17 @@ interface Settings {
   readonly policy: Policy;
 }
 
-async function settingsOf(repository: Repository, surroundings: Surroundings): Promise<Settings> {
+async function settingsOf(
+  repository: Repository,
+  surroundings: Surroundings,
+  known: Policy | undefined,
+): Promise<Settings> {
   const file = path.join(repository.configFolder, 'copse.yml');
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
-  if (!existsSync(file)) return { address: fromEnvironment ?? sqlite, policy: defaultPolicy };
+  if (known !== undefined || !existsSync(file))
+    return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
   const { policyFrom } = await import('./protocol/config/effective.ts');
   const config = await configOf(repository);
   const { board } = config;
@@ -166,8 +186,18 @@ async function settingsOf(repository: Repository, surroundings: Surroundings): P
   return { address: fromEnvironment ?? fromFile ?? sqlite, policy: policyFrom(config) };
 }
 
+async function workspaceSettingsOf(
+  repository: Repository,
+): Promise<{ readonly workspace: WorkspaceSettings; readonly target: string | undefined }> {
+  if (!existsSync(path.join(repository.configFolder, 'copse.yml'))) {
+    return { workspace: workspaceDefaults(), target: undefined };
+  }
+  const { workspace, landing } = await configOf(repository);
+  return { workspace, target: landing.target };
+}
+
 /** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
-async function configOf(repository: Repository): Promise<Config> {
+export async function configOf(repository: Repository): Promise<Config> {
   const { parseConfig } = await import('./protocol/config/parse.ts');
   const { renderProblem } = await import('./protocol/config/problems.ts');
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
@@ -204,8 +234,4 @@ function prepareFolder(repository: Repository): void {
   if (existsSync(boardFile(repository))) return;
   if (repository.home !== repository.commonDir) excludeFromGit(repository.commonDir, '/.copse/');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-}
-
-function authorOf({ env }: Surroundings): Author {
-  return { kind: 'person', name: env['USER'] ?? env['USERNAME'] ?? null };
 }

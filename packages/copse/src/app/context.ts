@@ -54,6 +54,12 @@ export class Change {
     await this.board.record(this.#by, decision.events);
   }
 
+  /** For what follows from a session's work without being its own: a session may write about its own task only. */
+  async applyAs<E extends BoardEvent>(by: Author, decision: Decision<E>): Promise<void> {
+    if (!decision.decided) this.refuse(decision);
+    await this.board.record(by, decision.events);
+  }
+
   refuse({ refusal }: Refused): never {
     throw new RolledBack(refusal);
   }

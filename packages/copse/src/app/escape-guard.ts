@@ -29,6 +29,10 @@ export interface CheckOptions {
   readonly seenThere?: readonly SessionId[];
   /** Commits that Copse itself brought the checkout to since. */
   readonly expectedHeads?: readonly CommitId[];
+  /** Only these of the running ones; without it, all. */
+  readonly among?: readonly SessionId[];
+  /** Files that were told about before. */
+  readonly told?: readonly string[];
   /** Sessions that ran since the last look and have ended. */
   readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
 }
@@ -46,7 +50,7 @@ export async function checkGuard(
   options: CheckOptions = {},
 ): Promise<Checked> {
   const { checkout, git, policy } = context;
-  const { expectedHeads = [] } = options;
+  const { expectedHeads = [], told = [] } = options;
   const state = await checkout.look({ since: before });
   const isExpected = state.head !== null && expectedHeads.includes(state.head);
   const wasThere = before.head !== null && (await git.tip(before.head)) !== undefined;
@@ -58,7 +62,9 @@ export async function checkGuard(
   const sessions = await runningSessions(context, options);
   const rules = { listedPaths: policy.escape.listedPaths, expectedHeads };
   const escape = decideEscape(before, compared, sessions, rules);
-  if (escape === null) return { state, escape, tasks: [] };
+  const isKnown =
+    escape?.head === null && escape.paths.every((one) => told.includes(one)) && escape.more === 0;
+  if (escape === null || isKnown) return { state, escape: null, tasks: [] };
   const meant = sessions.filter(({ session }) => escape.session === null || session === escape.session);
   await tell(context, escape, meant);
   return { state, escape, tasks: meant.map(({ task }) => task) };
@@ -66,14 +72,15 @@ export async function checkGuard(
 
 async function runningSessions(
   context: GuardContext,
-  { seenThere = [], ended = [] }: CheckOptions,
+  { seenThere = [], ended = [], among }: CheckOptions,
 ): Promise<readonly RunningSession[]> {
   const { board, node } = context;
   const running = new Map<SessionId, TaskId>(ended.map(({ session, task }) => [session, task]));
   for (const { id } of await board.tasks({ statuses: ['in_progress'], order: 'recent' })) {
     const task = await board.get('task', id);
-    if (task?.state.status === 'in_progress' && task.state.claim.node === node)
-      running.set(task.state.claim.session, id);
+    const claim = task?.state.status === 'in_progress' ? task.state.claim : undefined;
+    if (claim?.node !== node || among?.includes(claim.session) === false) continue;
+    running.set(claim.session, id);
   }
   const sessions: RunningSession[] = [];
   for (const [session, task] of running) {

@@ -6,6 +6,7 @@ import { type LedgerEntry, type LedgerEvent, ledgerKinds } from '../domain/ledge
 import { checkBody } from '../domain/text.ts';
 import { type Context, type Outcome, change, refusal } from './context.ts';
 import { invalid } from './definition.ts';
+import { refuseForeignTask } from './own-task.ts';
 
 export interface LedgerInput {
   readonly kind: string;
@@ -31,6 +32,8 @@ export async function addLedgerEntry(
   if (text.body.trim() === '') {
     return refusal(invalid('A ledger entry cannot be empty.', 'copse ledger add learning "…"'));
   }
+  const foreign = await refuseForeignTask(context, task);
+  if (foreign) return refusal(foreign);
   return change(context, async (change) => {
     await change.requireMine(task);
     const id = brand<LedgerEntryId>(drawId('le-', context.random));

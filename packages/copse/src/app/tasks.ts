@@ -7,6 +7,8 @@ import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../dom
 import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../domain/task-decisions.ts';
 import { type Change, type Context, type Outcome, change, refusal } from './context.ts';
 import { type DefinitionInput, readDefinition } from './definition.ts';
+import { endSession } from './end-session.ts';
+import { requireHolding } from './own-task.ts';
 import { unusedId } from './unused-id.ts';
 
 export async function addTask(context: Context, input: DefinitionInput): Promise<Outcome<Task>> {
@@ -14,6 +16,7 @@ export async function addTask(context: Context, input: DefinitionInput): Promise
   if (!read.ok) return refusal(read);
   const definition = { ...blankDefinition(context.policy), ...read.changes };
   return change(context, async (change) => {
+    await requireHolding(change, context.by);
     if (definition.plan !== null) await change.require('plan', definition.plan);
     await refuseSecondTaskFor(change, definition.workItem);
     const statuses = await change.board.statuses(definition.dependsOn);
@@ -79,6 +82,8 @@ async function deleteOne(change: Change, id: TaskId, { unlink }: DeleteInput): P
   // Nobody waits for what is done; to be unlinked from it costs them nothing.
   const unlinks = unlink || state.status === 'done';
   if (unlinks) for (const dependant of waiting) await stopWaitingFor(change, dependant, id);
+  // Its runner hears that it lost the task; what a killed one leaves behind is found by its attempt, which is over.
+  if (state.status === 'in_progress') await endSession(change, task, { action: 'cancel' });
   await change.apply(decideDelete(task, { landing, dependants: unlinks ? [] : waiting }, change.at));
   return task;
 }

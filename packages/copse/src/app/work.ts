@@ -9,9 +9,9 @@ import { type Claimant, decideClaim } from '../domain/claim.ts';
 import { type Decision, decided, refused } from '../domain/decision.ts';
 import { type AttemptId, type SessionId, type TaskId, type Timestamp, brand, drawId } from '../domain/ids.ts';
 import type { SessionEvent } from '../domain/session.ts';
-import { type Task, suggestCommands } from '../domain/task.ts';
+import { type Task, type TaskStatus, suggestCommands } from '../domain/task.ts';
 import type { TaskEvent } from '../domain/task-events.ts';
-import { decideResume } from '../domain/task-decisions.ts';
+import { decideRestart, decideResume } from '../domain/task-decisions.ts';
 import { type Outcome, change, refusal } from './context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
 import { resetWorkspace } from './reset.ts';
@@ -122,7 +122,8 @@ function decideTaking(
       ...suggestCommands(task),
     );
   }
-  if (state.status === 'paused') return decideResume(task, claimant, at, lease);
+  if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
+  if (resumable.has(state.status)) return decideResume(task, claimant, at, lease);
   return decideClaim(task, claimant, at, lease);
 }
 
@@ -163,11 +164,14 @@ function openOrReopen(
   });
 }
 
-/** A paused task resumes its own session; anything else begins one. */
+/** What a person may take over where its agent left it. */
+const resumable: ReadonlySet<TaskStatus> = new Set(['paused', 'in_review', 'needs_attention']);
+
+/** A task that is resumed goes on in its own session; anything else begins one. */
 function claimantFor(context: WorkspaceContext, task: Task): Claimant {
   const draw = (prefix: string) => drawId(prefix, context.random);
   const session: SessionId =
-    task.state.status === 'paused' && task.session !== null ? task.session : brand(draw('se-'));
+    resumable.has(task.state.status) && task.session !== null ? task.session : brand(draw('se-'));
   const attempt: AttemptId = brand(draw('at-'));
-  return { session, attempt, node: context.node, agent: personName(context) };
+  return { session, attempt, node: context.node, agent: personName(context), isByHand: true };
 }

@@ -56,7 +56,8 @@ export function personName({ by }: Context): AgentName {
   return brand((by.kind === 'person' ? by.name : null) ?? 'person');
 }
 
+/** By the person who asks; an agent may have any name. */
 export function isHeldByHand(context: WorkspaceContext, { state }: Task): boolean {
-  if (state.status !== 'in_progress') return false;
+  if (state.status !== 'in_progress' || !state.claim.isByHand) return false;
   return state.claim.node === context.node && state.claim.agent === personName(context);
 }

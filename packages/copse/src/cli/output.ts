@@ -17,7 +17,13 @@ export interface Output {
   /** About the work, not its result. */
   note(text: string): void;
   style(style: Style, text: string): string;
+  /** How wide the terminal is right now. */
+  columns(): number;
+  rows(): number;
 }
+
+const USUAL_COLUMNS = 80;
+const USUAL_ROWS = 24;
 
 export function processOutput(): Output {
   const { stdout, stderr } = process;
@@ -48,6 +54,8 @@ export function processOutput(): Output {
     note: (text) => void stderr.write(`${text}\n`),
     // Colours only on a terminal, and never with NO_COLOR.
     style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
+    columns: () => stdout.columns ?? USUAL_COLUMNS,
+    rows: () => stdout.rows ?? USUAL_ROWS,
   };
 }
 

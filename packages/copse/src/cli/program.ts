@@ -7,10 +7,12 @@ import { Command } from 'commander';
 
 import { ledgerKinds } from '../domain/ledger.ts';
 import { defaultPolicy } from '../domain/policy.ts';
+import { openPhases } from '../domain/session.ts';
 import { taskKinds, taskStatuses } from '../domain/task.ts';
-import type { Cli, Invocation } from './invocation.ts';
-
-type Run = (invocation: Invocation<never>) => Promise<void>;
+import { refuseSessions } from './by-session.ts';
+import type { Cli } from './invocation.ts';
+import { type On, type Run, examples } from './program-parts.ts';
+import { addRunCommands, runCommands } from './program-run.ts';
 
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
@@ -43,6 +45,7 @@ export function createProgram(cli: Cli, first?: string): Command {
 
   const on = (load: () => Promise<{ readonly run: Run }>) =>
     async function action(this: Command): Promise<void> {
+      refuseSessions(cli, pathOf(this), this.args);
       const { run } = await load();
       await run({ cli, program, words: this.args, options: this.opts() });
     };
@@ -58,11 +61,11 @@ const groups: readonly { readonly names: readonly string[]; readonly add: typeof
   { names: ['ledger'], add: addLedgerCommands },
   { names: ['events', 'export', 'import'], add: addBoardCommands },
   { names: ['work', 'worktrees', 'cleanup', 'tend', 'sync', 'diff'], add: addWorktreeCommands },
+  { names: ['finish', 'stuck', 'phase', 'heartbeat'], add: addReportCommands },
   { names: ['rescue', 'undo'], add: addRescueCommands },
+  { names: runCommands, add: addRunCommands },
   { names: ['config', 'doctor'], add: addSetUpCommands },
 ];
-
-type On = (load: () => Promise<{ readonly run: Run }>) => (this: Command) => Promise<void>;
 
 function addTaskCommands(program: Command, on: On): void {
   const { priority, kind } = defaultPolicy.task;
@@ -181,11 +184,14 @@ function addLedgerCommands(program: Command, on: On): void {
     .argument('<kind>', ledgerKinds.join(', '))
     .argument('<text...>', 'what the next one should know (- for standard input)')
     .description('Add an entry to the ledger of a task.')
-    .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have)')
+    .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have, or the worktree you are in)')
     .option('--json', 'print the entry as JSON')
     .addHelpText(
       'after',
-      examples([['copse ledger add learning "Migrations must run before the tests" --task a1b2', '']]),
+      examples([
+        ['copse ledger add learning "Migrations must run before the tests" --task a1b2', ''],
+        ['copse ledger add handoff "The parser is done, the printer is not"', 'in its worktree'],
+      ]),
     )
     .action(on(() => import('./commands/ledger-add.ts')));
   ledger
@@ -282,6 +288,49 @@ function addWorktreeCommands(program: Command, on: On): void {
     .action(on(() => import('./commands/diff.ts')));
 }
 
+function addReportCommands(program: Command, on: On): void {
+  const id = '[id]';
+  const about = 'a task (default: the one whose worktree you are in)';
+  program
+    .command('finish')
+    .argument(id, about)
+    .description('Say that the work on a task is finished and committed. An agent stops after this.')
+    .option('--no-changes', 'there was nothing to do')
+    .option('--summary <text>', 'what was done, in a line or two')
+    .option('--json', 'print what was reported as JSON')
+    .addHelpText(
+      'after',
+      examples([
+        ['copse finish --summary "Refuse empty tokens"', ''],
+        ['copse finish --no-changes', 'it was done already'],
+      ]),
+    )
+    .action(on(() => import('./commands/finish.ts')));
+  program
+    .command('stuck')
+    .argument(id, about)
+    .description('Say that only a person can decide how to go on. An agent stops after this.')
+    .option('--reason <text>', 'the question, and the choices you see (- for standard input)')
+    .option('--json', 'print what was reported as JSON')
+    .addHelpText('after', examples([['copse stuck --reason "Delete the old table, or keep both?"', '']]))
+    .action(on(() => import('./commands/stuck.ts')));
+  program
+    .command('phase')
+    .argument('<phase>', openPhases.join(', '))
+    .argument(id, about)
+    .description('Say how far the work on a task is. Phases go forward only.')
+    .option('--json', 'print { "task", "phase" }')
+    .addHelpText('after', examples([['copse phase working', '']]))
+    .action(on(() => import('./commands/phase.ts')));
+  program
+    .command('heartbeat')
+    .argument(id, about)
+    .description('Say that the work on a task is still going on.')
+    .option('--json', 'print { "task", "alive" }')
+    .addHelpText('after', examples([['copse heartbeat', 'in work that takes long']]))
+    .action(on(() => import('./commands/heartbeat.ts')));
+}
+
 function addRescueCommands(program: Command, on: On): void {
   const rescue = program
     .command('rescue')
@@ -345,8 +394,9 @@ function addSetUpCommands(program: Command, on: On): void {
     .action(on(() => import('./commands/completion.ts')));
 }
 
-function examples(rows: readonly (readonly [command: string, why: string])[]): string {
-  const width = Math.max(...rows.map(([command]) => command.length));
-  const lines = rows.map(([command, why]) => `  ${why ? command.padEnd(width + 2) + why : command}`);
-  return `\nExamples:\n${lines.join('\n')}\n`;
+/** `plan show`, by the names that commands have and not by their aliases. */
+function pathOf(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
+  return names.join(' ');
 }

@@ -24,17 +24,27 @@ const looks: Readonly<Record<TaskStatus, Look>> = {
 };
 
 /** `[*] #cp-a1b2 IN_PROGRESS (15m) Add authentication`, with what matters most below it. */
-export function taskLine(task: TaskSummary, output: Output, now: Timestamp): string {
-  const { state, priority, dependsOn } = task;
+export function taskLine(task: TaskSummary, output: Output, now: Timestamp, below?: string | null): string {
+  const { state, priority, dependsOn, retries } = task;
+  const delay = state.status === 'ready' ? state.delay : null;
+  const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
   const [mark, style] = looks[state.status];
   const head = output.style(style, `[${mark}] #${task.id} ${state.status.toUpperCase()}`);
   const extra = [
     ...(priority === defaultPolicy.task.priority ? [] : [formatPriority(priority)]),
+    ...(state.status === 'in_progress' ? [shown(state.claim.agent)] : []),
     ...(state.status === 'pending' ? [`waits for ${dependsOn.join(', ')}`] : []),
+    ...(isAboutToRun && retries > 0 ? [`crashed ${times(retries)}`] : []),
+    ...(delay !== null && delay.until > now ? [`waits ${age(now, delay.until)}`] : []),
   ];
   const tail = extra.length > 0 ? output.style('dim', `  ${extra.join(' · ')}`) : '';
   const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;
-  return 'reason' in state && state.reason ? `${line}\n${indented(shown(state.reason), 6)}` : line;
+  const reason = below ?? ('reason' in state ? state.reason : null);
+  return reason ? `${line}\n${indented(shown(reason), 6)}` : line;
+}
+
+export function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
 }
 
 export function age(since: Timestamp, now: Timestamp): string {

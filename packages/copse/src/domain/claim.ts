@@ -13,7 +13,7 @@
 import { type Decision, type Refused, decided, refused } from './decision.ts';
 import type { AgentName, AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from './ids.ts';
 import type { Policy } from './policy.ts';
-import { type Claim, type Task, suggestCommands } from './task.ts';
+import { type Claim, type Delay, type Task, suggestCommands } from './task.ts';
 import type { TaskEvent } from './task-events.ts';
 
 /** Who is to hold a task. The token is not theirs to choose. */
@@ -22,6 +22,8 @@ export interface Claimant {
   readonly attempt: AttemptId;
   readonly node: NodeId;
   readonly agent: AgentName;
+  /** A person works on it at a desk; no process renews the lease. */
+  readonly isByHand?: true;
 }
 
 export interface Lease {
@@ -48,7 +50,7 @@ export function decideClaim(
   }
   const { delay } = task.state;
   if (delay !== null && delay.until > at) {
-    const because = delay.because === 'crash' ? 'its last attempt crashed' : 'its agent hit a rate limit';
+    const because = delayCauses[delay.because];
     return refused(
       'too_early',
       `${task.id} waits ${Math.ceil((delay.until - at) / 1_000)} s more because ${because}.`,
@@ -57,6 +59,12 @@ export function decideClaim(
   }
   return decided({ type: 'task.claimed', id: task.id, at, ...grant(task, claimant, at, policy) });
 }
+
+export const delayCauses: Readonly<Record<Delay['because'], string>> = {
+  crash: 'its last attempt crashed',
+  rate_limit: 'its agent hit a rate limit',
+  taken: 'its branch was in use elsewhere',
+};
 
 /** The next claim on a task: one token above every earlier one. */
 export function grant(
@@ -102,8 +110,8 @@ export function decideRenewal(
 ): Renewal {
   if (lease === undefined) return { renewed: false, reason: 'not_held' };
   if (lease.token !== token) return { renewed: false, reason: 'fenced' };
-  // Clocks differ and jump: a renewal never takes back what an earlier one gave.
-  const renewedAt = Math.max(lease.renewedAt, at) as Timestamp;
+  // Clocks differ and jump: a renewal never takes back what an earlier one gave, and can always be told from it.
+  const renewedAt = Math.max(lease.renewedAt + 1, at) as Timestamp;
   const expiresAt = Math.max(lease.expiresAt, leaseEnd(at, policy)) as Timestamp;
   return { renewed: true, lease: { ...lease, renewedAt, expiresAt } };
 }

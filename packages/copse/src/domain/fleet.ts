@@ -53,6 +53,7 @@ export type ResourceEvent =
     })
   | (OfResource<'resource.released'> & { readonly token: FencingToken });
 
+/** Who has it already may take it again: with a new token and more time, which shuts out its own earlier self. */
 export function decideTake(
   id: ResourceName,
   resource: Resource | undefined,
@@ -60,7 +61,8 @@ export function decideTake(
   until: Timestamp | null,
   at: Timestamp,
 ): Decision<ResourceEvent> {
-  if (resource !== undefined && resource.holder !== null && !isLapsed(resource, at)) {
+  const isAnothers = resource !== undefined && resource.holder !== null && resource.holder !== holder;
+  if (isAnothers && !isLapsed(resource, at)) {
     return refused(
       'wrong_status',
       `${id} is held by ${resource.holder}.`,

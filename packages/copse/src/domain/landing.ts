@@ -40,6 +40,12 @@ type LandingState =
 
 export type LandingStatus = LandingState['status'];
 
+export const openLandingStatuses = [
+  'queued',
+  'merging',
+  'checking',
+] as const satisfies readonly LandingStatus[];
+
 export interface Landing {
   readonly id: LandingId;
   readonly task: TaskId;
@@ -47,6 +53,8 @@ export interface Landing {
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
   readonly queuedAt: Timestamp;
+  /** What keeps it from landing although it could: a checkout with changes in the way, a remote. */
+  readonly waiting: string | null;
   readonly state: LandingState;
 }
 
@@ -58,6 +66,7 @@ export const landingTransitions = {
   requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
   conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
   reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
+  wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
   withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
 } as const satisfies Readonly<
   Record<string, Partial<Readonly<Record<LandingStatus, readonly LandingStatus[]>>>>
@@ -78,6 +87,7 @@ export type LandingEvent =
   | (Of<'landing.journalled'> & { readonly intent: Intent })
   | (Of<'landing.landed'> & { readonly commit: CommitId })
   | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
+  | (Of<'landing.waiting'> & { readonly reason: string })
   | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
   | (Of<'landing.rejected'> & { readonly reason: string })
   | (Of<'landing.withdrawn'> & { readonly reason: string });
@@ -88,6 +98,7 @@ export type LandingRequest =
   | { readonly action: 'journal'; readonly intent: Intent }
   | { readonly action: 'land'; readonly commit: CommitId }
   | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
+  | { readonly action: 'wait'; readonly reason: string }
   | { readonly action: 'conflict'; readonly files: readonly string[]; readonly with: readonly TaskId[] }
   | { readonly action: 'reject'; readonly reason: string }
   | { readonly action: 'withdraw'; readonly reason: string };
@@ -111,6 +122,8 @@ export function decideLanding(
       return decided({ type: 'landing.landed', ...of, commit: request.commit });
     case 'requeue':
       return decided({ type: 'landing.requeued', ...of, head: request.head, reason: request.reason });
+    case 'wait':
+      return decided({ type: 'landing.waiting', ...of, reason: request.reason });
     case 'conflict':
       return decided({ type: 'landing.conflicted', ...of, files: request.files, with: request.with });
     case 'reject':
@@ -131,18 +144,23 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
   if (event.type === 'landing.queued') {
     mustBeNew(landing, event);
     const { id, task, target, attempt, head, at } = event;
-    return { id, task, target, attempt, head, queuedAt: at, state: { status: 'queued', since: at } };
+    const state = { status: 'queued', since: at } as const;
+    return { id, task, target, attempt, head, queuedAt: at, waiting: null, state };
   }
   if (event.type === 'landing.requeued') {
-    return { ...existing(landing, event), head: event.head, state: { status: 'queued', since: event.at } };
+    const state = { status: 'queued', since: event.at } as const;
+    return { ...existing(landing, event), head: event.head, waiting: null, state };
   }
   const before = existing(landing, event);
-  return { ...before, state: nextState(before, event) };
+  if (event.type === 'landing.waiting') {
+    return { ...before, waiting: event.reason, state: { status: 'queued', since: event.at } };
+  }
+  return { ...before, waiting: null, state: nextState(before, event) };
 }
 
 function nextState(
   landing: Landing,
-  event: Exclude<LandingEvent, { type: 'landing.queued' | 'landing.requeued' }>,
+  event: Exclude<LandingEvent, { type: 'landing.queued' | 'landing.requeued' | 'landing.waiting' }>,
 ): LandingState {
   const since = event.at;
   switch (event.type) {
@@ -180,19 +198,19 @@ function refuseUnlessPossible(landing: Landing, { action }: LandingRequest): Ref
       `copse show ${landing.task}`,
     );
   }
-  const stillOpen = action === 'land' || action === 'requeue';
+  const stillOpen = action === 'land' || action === 'requeue' || action === 'wait';
   if (isCommitted(landing) && !stillOpen) {
     return refused(
       'already_landing',
       `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,
-      'copse queue',
+      `copse why ${landing.task}`,
     );
   }
   if (action === 'land' && !isCommitted(landing)) {
     return refused(
       'wrong_status',
       `The landing of ${landing.task} has no journalled intent, so ${landing.target} cannot have moved for it.`,
-      'copse queue',
+      `copse why ${landing.task}`,
     );
   }
   return undefined;

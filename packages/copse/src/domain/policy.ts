@@ -27,6 +27,12 @@ export const defaultPolicy = {
     /** No further session starts on a node with less than this. */
     minFreeMemoryBytes: GIGABYTE,
     minFreeDiskBytes: 2 * GIGABYTE,
+    /** A runner that has not told the board who it is by then never started. */
+    runnerStartMs: 15 * SECOND,
+    /** How many ready tasks are looked at together. */
+    consideredAtOnce: 200,
+    /** How long until the worktree of a finished task that could not be removed is tried again. */
+    releaseAgainMs: MINUTE,
   },
 
   /** What happens after a crash. */
@@ -51,6 +57,16 @@ export const defaultPolicy = {
   session: {
     /** A session whose context is fuller than this is asked for a handoff. */
     contextHandoffShare: 0.85,
+    /** How long an agent that said it is finished or stuck has to end by itself. */
+    exitGraceMs: 30 * SECOND,
+    /** How long an agent that is stopped has before it is killed. */
+    stopGraceMs: 5 * SECOND,
+    /** How long it waits for somebody else who prepares or removes the same worktree. */
+    workspaceBusyMs: MINUTE,
+    /** How long a task waits whose branch somebody else has checked out. */
+    takenDelayMs: MINUTE,
+    /** How long a task waits whose agent hit a rate limit that does not say when it ends. */
+    rateLimitDelayMs: 5 * MINUTE,
   },
 
   task: {
@@ -82,6 +98,20 @@ export const defaultPolicy = {
     /** Comparing two areas costs the product of their lengths. */
     areaLength: 300,
     bodyLength: 8 * 1024 * 1024,
+  },
+
+  /** How much of what people and agents wrote an agent is told; the rest it can ask for. */
+  briefing: {
+    bodyLength: 60_000,
+    planLength: 30_000,
+    /** One entry of the ledger, an answer, a message, the reason of a handback. */
+    entryLength: 8_000,
+    lineLength: 300,
+    ledgerEntries: 40,
+    listedFiles: 100,
+    listedCommits: 30,
+    listedTasks: 30,
+    listedRescues: 5,
   },
 
   agent: {
@@ -148,12 +178,20 @@ export const defaultPolicy = {
     everyCommitGreen: false,
     checkSlots: 2,
     checkTimeoutMs: 30 * MINUTE,
+    /** How long a node leads a queue without saying so again. */
+    leadMs: MINUTE,
+    /** How long until a push that the remote refused is tried again. */
+    pushAgainMs: 30 * SECOND,
   },
 
   finish: {
     onDirty: 'handback',
     commitConvention: 'warn',
     commitMessage: 'agent: {summary}',
+    /** Lines of a failed command's output that the agent is told. */
+    tailLines: 40,
+    /** Commits of a branch whose messages are looked at. */
+    commitsLookedAt: 200,
   },
 
   maintenance: {

@@ -79,6 +79,8 @@ export type RemovalRequest =
       readonly isNamed: boolean;
       readonly isForced: boolean;
       readonly deleteBranch: boolean;
+      /** The command to repeat when nobody is in the way any more, where that is not a removal. */
+      readonly again?: string;
     }
   | { readonly by: 'sweep'; readonly pruneUnmergedBranches: boolean }
   | { readonly by: 'landing' };
@@ -122,7 +124,7 @@ export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, poli
   const refusal =
     refuseWhatIsNotOurs(facts) ??
     refuseWhatIsUnknown(facts, request) ??
-    refuseOthers(facts) ??
+    refuseOthers(facts, request) ??
     refuseWhatIsWanted(facts, request, policy);
   if (refusal !== undefined) return refusal;
 
@@ -181,7 +183,10 @@ function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Refu
 }
 
 /** Force or not: whoever this is did not ask for it. */
-function refuseOthers({ task, path, inside, lease }: RemovalFacts): Refused | undefined {
+function refuseOthers(
+  { task, path, inside, lease }: RemovalFacts,
+  request: RemovalRequest,
+): Refused | undefined {
   const foreign = (inside ?? []).filter(({ isOurs }) => !isOurs);
   const [first] = foreign;
   if (first !== undefined) {
@@ -189,7 +194,7 @@ function refuseOthers({ task, path, inside, lease }: RemovalFacts): Refused | un
     return refuse(
       'foreign_process',
       `${shown(path)} is in use: ${named(first)} is in ${shown(first.at)}${others}. Copse does not end what it did not start.`,
-      `Leave the folder or end it, kill ${first.pid}, then: copse cleanup ${task}`,
+      `Leave the folder or end it, kill ${first.pid}, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
     );
   }
   if (lease.is === 'live' && lease.holder === 'elsewhere') {
@@ -336,6 +341,10 @@ function branchAfter({ branch }: RemovalFacts, request: RemovalRequest): 'delete
     default:
       return unreachable(request);
   }
+}
+
+function againOf(request: RemovalRequest): string | undefined {
+  return request.by === 'person' ? request.again : undefined;
 }
 
 function named({ name, pid }: InsideProcess): string {

@@ -93,6 +93,8 @@ export type SessionEvent =
   | (Of<'session.advanced'> & { readonly phase: OpenPhase })
   | (Of<'session.attention'> & { readonly attention: Attention | null })
   | (Of<'session.conversation_known'> & { readonly conversation: string })
+  /** The agent reported something that cannot be understood; nothing came of it. */
+  | (Of<'session.misreported'> & { readonly problem: string })
   | Of<'session.completed'>
   | (Of<'session.stuck'> & { readonly reason: string })
   | (Of<'session.interrupted'> & { readonly because: Interruption })
@@ -204,12 +206,16 @@ export function evolveSession(session: Session | undefined, event: SessionEvent)
   }
   const before = existing(session, event);
   if (event.type === 'session.conversation_known') return { ...before, conversation: event.conversation };
+  if (event.type === 'session.misreported') return before;
   return { ...before, state: nextState(before.state, event) };
 }
 
 function nextState(
   state: SessionState,
-  event: Exclude<SessionEvent, { type: 'session.opened' | 'session.conversation_known' }>,
+  event: Exclude<
+    SessionEvent,
+    { type: 'session.opened' | 'session.conversation_known' | 'session.misreported' }
+  >,
 ): SessionState {
   const { at } = event;
   switch (event.type) {

@@ -112,7 +112,7 @@ export function decideCancel(
 /** Stuck: a fresh conversation in the preserved worktree. Failed: back to the others, its retries forgiven. */
 export function decideRestart(
   task: Task,
-  claimant: Claimant,
+  claimant: Claimant | null,
   at: Timestamp,
   policy: Pick<Policy['lease'], 'durationMs'>,
 ): Decision<TaskEvent> {
@@ -120,6 +120,7 @@ export function decideRestart(
   if (refusal) return refusal;
   const of = { type: 'task.restarted', id: task.id, at } as const;
   if (task.state.status === 'failed') return decided({ ...of, grant: null });
+  if (claimant === null) throw new Error(`${task.id} is stuck: whoever restarts it has to hold it`);
   if (claimant.session === task.session) {
     return refused(
       'not_this_session',
@@ -219,7 +220,7 @@ function withdrawnFirst(
     return refused(
       'already_landing',
       `${task.id} is already landing: its move of ${landing.target} is journalled and will be finished.`,
-      'copse queue',
+      `copse why ${landing.task}`,
     );
   }
   const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);

@@ -50,11 +50,14 @@ export type TaskEvent =
   | (Of<'task.done'> & { readonly how: DoneHow; readonly commit: CommitId | null })
   | (Of<'task.stuck'> & { readonly reason: string })
   | (Of<'task.crashed'> & { readonly reason: string; readonly retries: number; readonly delay: Delay | null })
-  | (Of<'task.parked'> & { readonly until: Timestamp })
+  | (Of<'task.parked'> & { readonly until: Timestamp; readonly because: ParkCause })
   | (Of<'task.needs_attention'> & { readonly because: AttentionCause; readonly reason: string })
   | Of<'task.paused'>
   | (Of<'task.cancelled'> & { readonly reason: string | null })
   | Of<'task.deleted'>;
+
+/** Why work waits without having failed. */
+export type ParkCause = Exclude<Delay['because'], 'crash'>;
 
 export function evolveTask(task: Task | undefined, event: TaskEvent): Task | undefined {
   if (event.type === 'task.created') {
@@ -127,7 +130,7 @@ function changed(
             : { status: 'ready', since, delay: event.delay },
       };
     case 'task.parked':
-      return { state: { status: 'ready', since, delay: { until: event.until, because: 'rate_limit' } } };
+      return { state: { status: 'ready', since, delay: { until: event.until, because: event.because } } };
     case 'task.needs_attention':
       return { state: { status: 'needs_attention', since, because: event.because, reason: event.reason } };
     case 'task.paused':

@@ -19,7 +19,7 @@ import {
   suggestCommands,
   wrongStatus,
 } from './task.ts';
-import type { TaskEvent } from './task-events.ts';
+import type { ParkCause, TaskEvent } from './task-events.ts';
 
 type Outcome = Decision<TaskEvent | LandingEvent>;
 
@@ -90,17 +90,17 @@ export function backoffMs(retries: number, policy: Policy['retry']): number {
   return Math.min(policy.maxBackoffMs, policy.firstBackoffMs * 2 ** (retries - 1));
 }
 
-/** A provider's rate limit: the work waits, and no retry is used up. */
+/** A provider's rate limit, or a branch that is in use elsewhere: the work waits, and no retry is used up. */
 export function decidePark(
   task: Task,
   token: FencingToken,
-  until: Timestamp,
+  { until, because }: { readonly until: Timestamp; readonly because: ParkCause },
   at: Timestamp,
 ): Decision<TaskEvent> {
   return (
     refuseUnlessHeld(task, token) ??
     refuseUnlessAllowed(task, 'park') ??
-    decided({ type: 'task.parked', id: task.id, at, until })
+    decided({ type: 'task.parked', id: task.id, at, until, because })
   );
 }
 

@@ -72,6 +72,8 @@ export interface Claim {
   readonly attempt: AttemptId;
   readonly node: NodeId;
   readonly agent: AgentName;
+  /** A person works on it at a desk; no process renews the lease. */
+  readonly isByHand?: true;
   readonly token: FencingToken;
 }
 
@@ -93,7 +95,7 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit';
+  readonly because: 'crash' | 'rate_limit' | 'taken';
 }
 
 export type TaskState =
@@ -222,7 +224,7 @@ const usefulCommands: Readonly<Record<TaskStatus, readonly [string, ...string[]]
   paused: ['resume', 'cancel'],
   stuck: ['restart', 'cancel'],
   in_review: ['merge', 'resume', 'cancel'],
-  landing: ['queue', 'cancel'],
+  landing: ['why', 'cancel'],
   needs_attention: ['resume', 'merge', 'cancel'],
   done: ['resume', 'delete'],
   failed: ['restart', 'cancel'],
@@ -231,7 +233,7 @@ const usefulCommands: Readonly<Record<TaskStatus, readonly [string, ...string[]]
 
 export function suggestCommands(task: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
   const [first, ...others] = usefulCommands[task.state.status];
-  const command = (verb: string) => (verb === 'queue' ? 'copse queue' : `copse ${verb} ${task.id}`);
+  const command = (verb: string) => `copse ${verb} ${task.id}`;
   return [command(first), ...others.map(command)];
 }
 

@@ -19,6 +19,7 @@ import type {
   TaskId,
   Timestamp,
 } from '../domain/ids.ts';
+import type { Landing } from '../domain/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../domain/task.ts';
 
 export interface TaskQuery {
@@ -29,7 +30,16 @@ export interface TaskQuery {
   readonly workItem?: Pick<WorkItem, 'source' | 'id'>;
   /** `urgent`: by priority, then age. `recent`: the latest change first. */
   readonly order: 'urgent' | 'recent';
+  /** Without those that are not to be claimed before a later time. */
+  readonly due?: Timestamp;
   readonly limit?: number;
+  readonly offset?: number;
+}
+
+/** A task that is in progress, with the lease that says so. */
+export interface Held {
+  readonly task: TaskSummary;
+  readonly lease: Lease;
 }
 
 /** Which ready task an agent may take at a time. */
@@ -59,6 +69,10 @@ export interface BoardReader {
   /** What each task reachable from these depends on. */
   dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
   lease(task: TaskId): Promise<Lease | undefined>;
+  /** All that is in progress, whoever holds it. */
+  held(): Promise<readonly Held[]>;
+  /** Landings that are neither landed nor given up, in the order they were queued. */
+  openLandings(): Promise<readonly Landing[]>;
   expiredLeases(at: Timestamp): Promise<readonly Lease[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
   lastEvent(): Promise<EventNumber>;

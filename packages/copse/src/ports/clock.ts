@@ -8,3 +8,11 @@ export interface Clock {
 
 /** A number from 0 up to, but not including, 1. */
 export type Random = () => number;
+
+/** A clock one can wait on. */
+export interface Timer extends Clock {
+  /** Milliseconds on a clock that nobody sets. */
+  elapsedMs(): number;
+  /** Returns early, without an error, when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}

@@ -44,4 +44,9 @@ export type SyncRefusal =
 export interface Sync {
   /** Finishes first what an earlier call was killed in. Whoever calls holds the task's lock. */
   bring(request: SyncRequest): Promise<SyncOutcome>;
+  /**
+   * Finishes what a killed sync began in a worktree, and takes the lock files away that killed gits left there. Whoever calls
+   * holds the task's lock, as for `bring`, and knows that no git is at work in it.
+   */
+  settle(worktree: string): Promise<void>;
 }

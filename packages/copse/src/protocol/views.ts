@@ -8,7 +8,8 @@ import type { Plan } from '../domain/plan.ts';
 import { type Priority, formatPriority } from '../domain/priority.ts';
 import type { Task, TaskStatus, TaskSummary } from '../domain/task.ts';
 
-export function taskView(task: TaskSummary | Task) {
+/** `waiting`: what keeps it from landing, where that was looked up. */
+export function taskView(task: TaskSummary | Task, waiting: string | null = null) {
   const { state } = task;
   return {
     id: task.id,
@@ -17,6 +18,8 @@ export function taskView(task: TaskSummary | Task) {
     status: state.status,
     since: time(state.since),
     reason: 'reason' in state ? state.reason : null,
+    waiting,
+    worker: workerView(state),
     priority: formatPriority(task.priority),
     kind: task.kind,
     dependsOn: task.dependsOn,
@@ -32,6 +35,13 @@ export function taskView(task: TaskSummary | Task) {
     createdAt: time(task.createdAt),
     updatedAt: time(task.updatedAt),
   };
+}
+
+/** Who works on it right now. */
+function workerView(state: TaskSummary['state']) {
+  if (state.status !== 'in_progress') return null;
+  const { agent, node, isByHand = false } = state.claim;
+  return { agent, node, isByHand };
 }
 
 interface PlanProgress {

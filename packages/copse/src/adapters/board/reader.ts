@@ -5,8 +5,9 @@ import { sql } from 'kysely';
 import type { Lease } from '../../domain/claim.ts';
 import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../../domain/event.ts';
 import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../domain/ids.ts';
-import type { TaskStatus, TaskSummary } from '../../domain/task.ts';
-import type { BoardReader, EventQuery, TaskQuery } from '../../ports/board.ts';
+import { type TaskStatus, type TaskSummary, isFinished } from '../../domain/task.ts';
+import { type Landing, openLandingStatuses } from '../../domain/landing.ts';
+import type { BoardReader, EventQuery, Held, TaskQuery } from '../../ports/board.ts';
 import { fromRow, summariesFromRows, workItemKey } from './rows.ts';
 import { type BoardTables, tableOf, type Queries } from './schema.ts';
 
@@ -65,12 +66,16 @@ export class Reader implements BoardReader {
     if (query.agent) rows = rows.where('agent', '=', query.agent);
     if (query.workItem) rows = rows.where('work_item', '=', workItemKey(query.workItem));
     // A literal, not a parameter: only then does SQLite see that a partial index covers the question.
-    if (query.finished !== undefined) rows = rows.where('finished', '=', sql.lit(query.finished ? 1 : 0));
+    const areLive = query.statuses?.every((status) => !isFinished(status)) ? false : undefined;
+    const finished = query.finished ?? areLive;
+    if (finished !== undefined) rows = rows.where('finished', '=', sql.lit(finished ? 1 : 0));
     rows =
       query.order === 'urgent'
         ? rows.orderBy('priority', 'desc').orderBy('created_at').orderBy('id')
         : rows.orderBy('updated_at', 'desc').orderBy('id');
+    if (query.due !== undefined) rows = rows.where('not_before', '<=', query.due);
     if (query.limit !== undefined) rows = rows.limit(query.limit);
+    if (query.offset !== undefined) rows = rows.offset(query.offset);
     return summariesFromRows(await rows.execute());
   }
 
@@ -152,6 +157,35 @@ export class Reader implements BoardReader {
       .where('task', '=', task)
       .executeTakeFirst();
     return row && leaseFromRow(row);
+  }
+
+  async held(): Promise<readonly Held[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('leases')
+      .innerJoin('tasks', 'tasks.id', 'leases.task')
+      .select(['leases.task', 'leases.token', 'leases.renewed_at', 'leases.expires_at', 'tasks.data'])
+      .orderBy('leases.task')
+      .execute();
+    const tasks = summariesFromRows(rows);
+    return rows.flatMap((row, index) => {
+      const task = tasks[index];
+      return task === undefined ? [] : [{ task, lease: leaseFromRow(row) }];
+    });
+  }
+
+  async openLandings(): Promise<readonly Landing[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('landings')
+      .select('data')
+      .where('status', 'in', openLandingStatuses)
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => fromRow('landing', row));
   }
 
   async expiredLeases(at: Timestamp): Promise<readonly Lease[]> {

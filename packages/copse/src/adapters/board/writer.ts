@@ -18,6 +18,7 @@ import {
   kindOf,
 } from '../../domain/event.ts';
 import type { Timestamp } from '../../domain/ids.ts';
+import type { Session } from '../../domain/session.ts';
 import type { Task } from '../../domain/task.ts';
 import type { BoardTransaction, ReadyQuery } from '../../ports/board.ts';
 import type { Engine } from './engine.ts';
@@ -109,7 +110,9 @@ export class Writer extends Reader implements BoardTransaction {
       const about = touched.now;
       touched.now = evolve(about, event);
       const task = taskOf(kind, touched.now ?? about);
-      if (by.kind === 'session') await this.#requireHeld(by, task);
+      if (by.kind === 'session') {
+        await this.#requireHeld(by, event.type === 'task.created' ? await this.#taskOf(by.session) : task);
+      }
       const until = grantedUntil(event);
       if (until !== null) touched.lease = { from: event.at, until };
       this.#events.push({
@@ -137,10 +140,19 @@ export class Writer extends Reader implements BoardTransaction {
     return this.db;
   }
 
-  /** The last door: whatever a session writes, it must have held the task when the transaction began. */
+  /** What a session adds is nobody's yet; it may do so while it holds its own. */
+  async #taskOf(session: string): Promise<string | null> {
+    return ((await this.#touch('session', session)).found as Session | undefined)?.task ?? null;
+  }
+
+  /**
+   * The last door: whatever a session writes, it must have held the task when the transaction began. The token alone would
+   * not do: every task counts its own.
+   */
   async #requireHeld({ session, token }: Author & { kind: 'session' }, id: string | null): Promise<void> {
     const task = id === null ? undefined : ((await this.#touch('task', id)).found as Task | undefined);
-    if (task?.state.status === 'in_progress' && task.state.claim.token === token) return;
+    const claim = task?.state.status === 'in_progress' ? task.state.claim : undefined;
+    if (claim?.session === session && claim.token === token) return;
     throw new Error(`Session ${session} with token ${token} does not hold ${id ?? 'any task'}`);
   }
 

@@ -31,13 +31,18 @@ export async function isAlive({ pid, startTime }: ProcessIdentity): Promise<bool
   return (await identify(pid))?.startTime === startTime;
 }
 
+/** The same without waiting, where there is /proc. */
+export function identifyNow(pid: number): RunningProcess | undefined {
+  return hasProc ? readProcess(pid) : undefined;
+}
+
 /** Everything that runs; zombies do not. */
 export async function listProcesses(): Promise<readonly RunningProcess[]> {
   if (!hasProc) return askPs(['-ax']);
   return listPids().flatMap((pid) => readProcess(pid) ?? []);
 }
 
-function listPids(): readonly number[] {
+export function listPids(): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number);

@@ -3,7 +3,7 @@
  * that there is none; anything else that goes wrong means that nobody knows.
  */
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 
 import type { TmuxSession } from '../../domain/removal.ts';
 import type { TmuxSessions } from '../../ports/occupancy.ts';
@@ -41,27 +41,47 @@ function parsePane(line: string) {
   return name === undefined ? undefined : { pid: Number(pid), attached: Number(attached), name };
 }
 
-type Answer = { readonly is: 'answered' | 'failed'; readonly said: string } | { readonly is: 'none' };
+type Answer = { readonly is: 'answered' | 'failed'; readonly said: string } | Absent;
+type Absent = { readonly is: 'none'; readonly isInstalled: boolean };
 
 const NONE =
   /^no server running|^no current (session|target)|^can't find session|\(No such file or directory\)|\(Connection refused\)/;
 
-function askTmux(argv: readonly string[], { socket }: TmuxServer): Promise<Answer> {
-  // Inside a terminal of tmux, this would choose the server of that terminal.
-  const { TMUX: _, ...env } = process.env;
+/** `none` when there is no tmux, no server or no such session. */
+export function askTmux(argv: readonly string[], { socket }: TmuxServer): Promise<Answer> {
   return new Promise((resolve) => {
     execFile(
       'tmux',
       [...(socket === undefined ? [] : ['-L', socket]), ...argv],
-      { env, timeout: ANSWER_MS },
+      { env: serverEnvironment(), cwd: '/', timeout: ANSWER_MS },
       (error, stdout, stderr) => {
         if (error === null) return resolve({ is: 'answered', said: stdout });
         const said = stderr.trim() || error.message;
-        const isNone = error.code === 'ENOENT' || NONE.test(stderr.trim());
-        resolve(isNone ? { is: 'none' } : { is: 'failed', said });
+        const isInstalled = error.code !== 'ENOENT';
+        const isNone = !isInstalled || NONE.test(stderr.trim());
+        resolve(isNone ? { is: 'none', isInstalled } : { is: 'failed', said });
       },
     );
   });
 }
 
 const ANSWER_MS = 10_000;
+
+/**
+ * What a server keeps if this starts one. Inside a terminal of tmux, `TMUX` would choose the server of that terminal; and
+ * a server with the mark of an attempt would be ended with it, and so would everybody's sessions.
+ */
+function serverEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^TMUX$|^TMUX_PANE$|^COPSE_/.test(name));
+  return Object.fromEntries(kept);
+}
+
+/** Shows the session in this terminal until the person leaves it; from inside tmux, the client goes there instead. */
+export function attachTmux(name: string, options: { readonly isInside: boolean }): Promise<void> {
+  const verb = options.isInside ? 'switch-client' : 'attach-session';
+  return new Promise((resolve, reject) => {
+    const child = spawn('tmux', [verb, '-t', `=${name}`], { stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', () => resolve());
+  });
+}

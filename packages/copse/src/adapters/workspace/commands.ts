@@ -6,7 +6,7 @@
 
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { constants, closeSync, openSync, writeSync } from 'node:fs';
+import { constants, closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
@@ -32,9 +32,11 @@ export async function runCommands(request: CommandsRequest): Promise<CommandsOut
   if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
   for (const [index, command] of request.commands.entries()) {
     const log = path.join(request.logFolder, `${request.name}-${index + 1}.log`);
+    // What an earlier run wrote there is not what this one says.
+    const from = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     const ending = await runOne(command, request, log);
     if (ending.because === 'exit' && ending.code === 0) continue;
-    return { ok: false, command, ...ending, tail: await tailOf(log), log };
+    return { ok: false, command, ...ending, tail: await tailOf(log, from), log };
   }
   return { ok: true, ran: request.commands.length };
 }
@@ -92,11 +94,11 @@ function inherited(): Record<string, string> {
 const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|CEILING_DIRECTORIES|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|SHALLOW_FILE|GRAFT_FILE|QUARANTINE_PATH)$/;
 
-async function tailOf(log: string): Promise<readonly string[]> {
+async function tailOf(log: string, from: number): Promise<readonly string[]> {
   const file = await open(log, 'r');
   try {
     const { size } = await file.stat();
-    const length = Math.min(size, TAIL_BYTES);
+    const length = Math.min(size - from, TAIL_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
     return buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n').slice(-TAIL_LINES);
   } finally {

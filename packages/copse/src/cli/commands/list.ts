@@ -25,15 +25,19 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     };
     const listed = await load(board, filter, options.all ? undefined : policy.list.recentlyFinished);
     const { live, finished, hasMore } = listed;
+    const isLanding = live.some(({ state }) => state.status === 'landing');
+    const landings = isLanding ? await board.openLandings() : [];
+    const waiting = new Map(landings.map((landing) => [landing.task, landing.waiting]));
     if (options.json) {
-      cli.output.json({ tasks: [...live, ...finished].map((task) => taskView(task)), hasMore });
+      const view = (task: TaskSummary) => taskView(task, waiting.get(task.id));
+      cli.output.json({ tasks: [...live, ...finished].map(view), hasMore });
       return;
     }
     const now = clock.now();
     const section = (title: string, tasks: readonly TaskSummary[]) => {
       if (tasks.length === 0) return;
       cli.output.line(cli.output.style('bold', title));
-      for (const task of tasks) cli.output.line(taskLine(task, cli.output, now));
+      for (const task of tasks) cli.output.line(taskLine(task, cli.output, now, waiting.get(task.id)));
     };
     section(`Active (${live.length})`, live);
     if (live.length > 0 && finished.length > 0) cli.output.line();

@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const facts = await load(context, task);
     if (options.json) {
       cli.output.json({
-        ...taskView(task),
+        ...taskView(task, facts.waiting),
         dependants: facts.dependants,
         ledger: facts.ledger.map(ledgerView),
         artifacts: facts.artifacts.map(artifactView),
@@ -35,8 +35,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 type Facts = Awaited<ReturnType<typeof load>>;
 
-async function load({ board }: Context, { id, dependsOn }: Task) {
+async function load({ board }: Context, { id, dependsOn, state }: Task) {
+  const landing = state.status === 'landing' ? await board.get('landing', state.landing) : undefined;
   return {
+    waiting: landing?.waiting ?? null,
     dependants: await board.dependants(id),
     statuses: await board.statuses(dependsOn),
     ledger: await board.list('ledger', { task: id }),
@@ -45,7 +47,7 @@ async function load({ board }: Context, { id, dependsOn }: Task) {
 }
 
 function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
-  output.line(taskLine(task, output, now));
+  output.line(taskLine(task, output, now, facts.waiting));
   const list = (values: readonly string[]) => (values.length > 0 ? values.map(shown).join(', ') : null);
   const rows = fields([
     ['priority', formatPriority(task.priority)],

@@ -1,0 +1,90 @@
+/** Pushes one commit to one branch, never by force, and only to an address that was accepted (remote.ts). */
+
+import type { BranchName, CommitId } from '../../domain/ids.ts';
+import { defaultPolicy } from '../../domain/policy.ts';
+import type { Pushed } from '../../ports/merging.ts';
+import { GitFailed, type GitResult, tryGit } from './process.ts';
+import { fetchBranches, remoteName } from './remote.ts';
+import type { TrustedDir } from './trusted-dir.ts';
+
+const OPTIONS = [
+  '--porcelain',
+  '--no-verify',
+  '--no-signed',
+  '--no-follow-tags',
+  '--recurse-submodules=no',
+] as const;
+
+export async function pushBranch(
+  dir: TrustedDir,
+  branch: BranchName,
+  commit: CommitId,
+  timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
+): Promise<Pushed> {
+  const remote = remoteName(dir);
+  if (remote === undefined) {
+    const reason = 'There is no remote called origin, and not exactly one of another name.';
+    return { pushed: false, because: 'no_remote', reason };
+  }
+  // Of no branches: reaches nobody, and says whether the address is one to use.
+  const address = await fetchBranches(dir, remote, []);
+  if (!address.fetched) {
+    const because = address.because === 'no_remote' ? 'no_remote' : 'unreachable';
+    return { pushed: false, because, reason: address.reason };
+  }
+  const argv = ['push', ...OPTIONS, '--', remote, `${commit}:refs/heads/${branch}`];
+  const result = await reach(dir, argv, timeoutMs);
+  if (result.code === 0) {
+    // Git would do so if the remote had a refspec here. Not being able to is not worth a word.
+    await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
+    return { pushed: true };
+  }
+  const refusal = refusalIn(result, branch);
+  if (refusal !== undefined) {
+    return { pushed: false, because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
+  }
+  const reason = `${remote} could not be reached: ${withoutSecrets(lastWords(result.stderr))}`;
+  return { pushed: false, because: 'unreachable', reason };
+}
+
+async function reach(dir: TrustedDir, argv: readonly string[], timeoutMs: number): Promise<GitResult> {
+  try {
+    return await tryGit(dir, argv, { isNetwork: true, timeoutMs });
+  } catch (error) {
+    if (!(error instanceof GitFailed)) throw error;
+    return { code: 128, stdout: Buffer.alloc(0), stderr: error.stderr };
+  }
+}
+
+/** `!`, the refspec and why, in what is said for programs; what the remote itself said is for people. */
+function refusalIn({ stdout, stderr }: GitResult, branch: BranchName): string | undefined {
+  const [, why] =
+    stdout
+      .toString()
+      .split('\n')
+      .map((line) => line.split('\t'))
+      .filter(([sign, refs = '']) => sign === '!' && refs.endsWith(`:refs/heads/${branch}`))
+      .map(([, , summary = '']) => /^\[(?:remote )?rejected\] ?(.*)$/.exec(summary))
+      .find((found) => found !== null) ?? [];
+  if (why === undefined) return undefined;
+  const said = stderr
+    .split('\n')
+    .filter((line) => line.startsWith('remote: '))
+    .map((line) => line.slice('remote: '.length).trim())
+    .filter((line) => line !== '');
+  const short = why.replace(/^\((.*)\)$/, '$1');
+  return withoutSecrets(said.length === 0 ? `${short}.` : `${short}. ${said.join('\n')}`);
+}
+
+function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  return (lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? 'git said nothing').replace(
+    /^fatal: /,
+    '',
+  );
+}
+
+/** An address may hold a name and a password, which may hold an @ of their own. */
+function withoutSecrets(text: string): string {
+  return text.replaceAll(/:\/\/[^/\s]*@/g, '://');
+}

@@ -1,0 +1,61 @@
+/**
+ * Merging in the object store.
+ *
+ * A candidate is a commit that the target may move to. Its tree is the three-way merge of the task's head and the target's
+ * tip, whatever shape its history gets; rebased, it is compared with that merge, and where they differ it is merged. Only
+ * where there is no such merge without a conflict may a rebase without one stand alone: the target has part of the branch
+ * already. Nothing in a candidate depends on who makes it or when, so asked twice, the same id comes out.
+ *
+ * A candidate is refused that takes back what others landed (merging-verify.ts). It has no ref: whoever relies on it for
+ * longer than a moment gives it one, or anybody's garbage collection may take it.
+ */
+
+import { type CommitId, brand } from '../../domain/ids.ts';
+import type { CommitSummary, Merging } from '../../ports/merging.ts';
+import { Standing } from './merging-bench.ts';
+import { buildCandidate, tryCandidate } from './merging-build.ts';
+import { commitAll } from './merging-commit-all.ts';
+import { pushBranch } from './merging-push.ts';
+import { type TargetOptions, moveTarget } from './merging-target.ts';
+import { git } from './process.ts';
+import type { TrustedDir } from './trusted-dir.ts';
+
+export interface MergingOptions extends TargetOptions {
+  readonly pushTimeoutMs?: number;
+}
+
+/** The gits that stay do not keep a program from ending; `close` is for those that go on without merging. */
+export function openMerging(
+  dir: TrustedDir,
+  options: MergingOptions = {},
+): Merging & { readonly close: () => Promise<void> } {
+  const standing = new Standing(dir);
+  return {
+    build: (request) => buildCandidate(dir, standing, request),
+    trial: async (onto, head) => ({ conflicts: await tryCandidate(dir, standing, onto, head) }),
+    commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
+    moveTarget: (request) => moveTarget(dir, request, options),
+    push: (branch, commit) => pushBranch(dir, branch, commit, options.pushTimeoutMs),
+    commitAll: (worktree, message) => commitAll(dir, worktree, message),
+    close: () => standing.close(),
+  };
+}
+
+const FIELDS = ['%H', '%P', '%s', '%b'] as const;
+
+async function listCommits(
+  dir: TrustedDir,
+  notFrom: CommitId,
+  from: CommitId,
+  limit: number,
+): Promise<readonly CommitSummary[]> {
+  const choice = ['--topo-order', `--max-count=${limit}`, from, `^${notFrom}`];
+  const format = ['-z', `--format=${FIELDS.join('%x00')}`, '--encoding=UTF-8', '--no-show-signature'];
+  const parts = (await git(dir, ['log', ...format, ...choice, '--'])).toString().split('\0');
+  const commits: CommitSummary[] = [];
+  for (let at = 0; at + FIELDS.length <= parts.length; at += FIELDS.length) {
+    const [id = '', parents = '', subject = '', body = ''] = parts.slice(at, at + FIELDS.length);
+    commits.push({ id: brand(id), subject, body: body.trimEnd(), isMerge: parents.includes(' ') });
+  }
+  return commits;
+}

@@ -1,0 +1,45 @@
+/** What is kept about an attempt while it runs: its orders, and the processes that it started. */
+
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { type AttemptId, brand } from '../../domain/ids.ts';
+import type { Orders } from '../../ports/runners.ts';
+
+export interface AttemptFiles {
+  readonly orders: string;
+  readonly processes: string;
+}
+
+export function attemptFiles(home: string, attempt: AttemptId): AttemptFiles {
+  const base = path.join(home, '.copse', 'attempts', attempt);
+  return { orders: `${base}.json`, processes: `${base}.processes.json` };
+}
+
+export function knownAttempts(home: string): readonly AttemptId[] {
+  const folder = path.join(home, '.copse', 'attempts');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const ids = names.flatMap((name) => /^([\w-]+)(?:\.processes)?\.json$/.exec(name)?.[1] ?? []);
+  return [...new Set(ids)].map((id) => brand<AttemptId>(id));
+}
+
+export interface WrittenOrders {
+  readonly orders: Orders;
+  readonly settings: unknown;
+}
+
+/** Whole or not at all, and for nobody else: an answer of a person may be in it. */
+export function writeOrders(home: string, written: WrittenOrders): string {
+  const { orders: file } = attemptFiles(home, written.orders.attempt);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${process.pid}.new`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, JSON.stringify(written), { flag: 'wx', mode: 0o600 });
+  renameSync(temporary, file);
+  return file;
+}
+
+/** For the runner, which gets the file's name as its last argument. */
+export function readOrders(file: string): WrittenOrders {
+  return JSON.parse(readFileSync(file, 'utf8')) as WrittenOrders;
+}

@@ -1,0 +1,21 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** One JSON file in `.copse`; what cannot be read was never written. */
+export function openMemory<T>(home: string, name: string): { load(): T | undefined; save(value: T): void } {
+  const file = path.join(home, '.copse', `${name}.json`);
+  return {
+    load() {
+      try {
+        return JSON.parse(readFileSync(file, 'utf8')) as T;
+      } catch {
+        return undefined;
+      }
+    },
+    save(value) {
+      const temporary = `${file}.${process.pid}.new`;
+      writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
+      renameSync(temporary, file);
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * The finish gate, with everything it has to look at. The decision is domain/finish.ts; here its questions are answered,
+ * the cheap ones first, until it says yes or no.
+ */
+
+import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from '../domain/finish.ts';
+import { type BranchName, type CommitId, type TaskId, brand, parseTaskId } from '../domain/ids.ts';
+import type { Task } from '../domain/task.ts';
+import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import { type RunContext, targetOf } from './run-context.ts';
+
+export interface GateRequest {
+  readonly task: Task;
+  /** Null for work without files. */
+  readonly worktree: { readonly path: string; readonly baseBranch: BranchName } | null;
+  readonly agent: Pick<EffectiveAgent, 'finish' | 'landing' | 'workspace'>;
+  readonly saysNoChanges: boolean;
+  /** What the agent says it did; for a commit that Copse makes for it. */
+  readonly summary: string | null;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Only what costs little is looked at, and nothing is done. */
+  readonly isPreview?: boolean;
+}
+
+export interface GateLook {
+  readonly verdict: Extract<GateVerdict, { gate: 'open' | 'shut' }>;
+  readonly head: CommitId | null;
+  readonly target: BranchName | null;
+  /** Where the target was when the merge was tried. */
+  readonly targetTip: CommitId | null;
+}
+
+export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
+  const { task, worktree, agent } = request;
+  const rules = {
+    onDirty: agent.finish.on_dirty,
+    commitConvention: agent.finish.commit_convention,
+    accept: request.isPreview ? [] : [...task.accept, ...agent.finish.accept],
+  };
+  let seen = await firstLook(context, request);
+  for (;;) {
+    const verdict = decideGate(seen.facts, rules);
+    if (verdict.gate === 'commit' && request.isPreview) {
+      // It would be committed for the agent, so there would be changes.
+      return { ...seen, verdict: { gate: 'open', hasChanges: true, notes: [] } };
+    }
+    if (verdict.gate === 'commit') {
+      if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
+      const message = commitMessage(request);
+      await context.merging.commitAll(worktree.path, message);
+      seen = await firstLook(context, request);
+      continue;
+    }
+    if (verdict.gate !== 'look') return { ...seen, verdict };
+    const facts: FinishFacts =
+      verdict.at === 'accept'
+        ? { ...seen.facts, accept: await tryAccept(context, request, rules.accept) }
+        : { ...seen.facts, merge: await tryMerge(context, seen) };
+    seen = { ...seen, facts };
+  }
+}
+
+interface Seen {
+  readonly facts: FinishFacts;
+  readonly head: CommitId | null;
+  readonly target: BranchName | null;
+  readonly targetTip: CommitId | null;
+}
+
+async function firstLook(context: RunContext, request: GateRequest): Promise<Seen> {
+  const { git, merging, policy } = context;
+  const { task, worktree, saysNoChanges } = request;
+  const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
+  if (worktree === null) {
+    const facts = { ...unseen, target: '', uncommitted: null, operation: null, commits: [] };
+    return { facts, head: null, target: null, targetTip: null };
+  }
+  const look = await git.look(worktree.path);
+  if (look.state !== 'healthy') {
+    throw new Error(`the worktree of ${task.id} is ${look.state === 'absent' ? 'gone' : look.why}`);
+  }
+  const target = await landingTarget(context, request, worktree.baseBranch);
+  const targetTip = await tipOfTarget(context, target);
+  const { changed, untracked } = await git.uncommitted(worktree.path);
+  const commits: readonly CommitFacts[] =
+    targetTip === look.head ? [] : await merging.commits(targetTip, look.head, policy.finish.commitsLookedAt);
+  const uncommitted = [...changed, ...untracked];
+  const facts = { ...unseen, target, uncommitted, operation: look.operation, commits };
+  return { facts, head: look.head, target, targetTip };
+}
+
+async function landingTarget(
+  context: RunContext,
+  { task, agent }: GateRequest,
+  baseBranch: BranchName,
+): Promise<BranchName> {
+  const named = agent.landing.target === undefined ? undefined : brand<BranchName>(agent.landing.target);
+  const target = named ?? (await targetOf(context, baseBranch));
+  if (target === undefined) throw new Error(`there is no branch that ${task.id} could land on`);
+  return target;
+}
+
+/** Ours, or what is known of the remote's where there is none here. */
+export async function tipOfTarget({ git }: RunContext, target: BranchName): Promise<CommitId> {
+  const remote = await git.remoteName();
+  const tip =
+    (await git.tip(`refs/heads/${target}`)) ??
+    (remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${target}`));
+  if (tip === undefined) throw new Error(`there is no branch ${target} to land on`);
+  return tip;
+}
+
+async function tryAccept(
+  { commands, home, policy }: RunContext,
+  { task, worktree, environment }: GateRequest,
+  lines: readonly string[],
+): Promise<FinishFacts['accept']> {
+  const outcome = await commands.run({
+    name: 'accept',
+    commands: lines,
+    folder: worktree?.path ?? home,
+    env: environment,
+    timeoutMs: policy.workspace.commandTimeoutMs,
+    logFolder: `${home}/.copse/logs/${task.id}`,
+  });
+  if (outcome.ok) return 'passed';
+  const { command, because, code, tail } = outcome;
+  return {
+    command,
+    exitCode: because === 'timeout' ? null : code,
+    tail: tail.slice(-policy.finish.tailLines),
+  };
+}
+
+async function tryMerge(context: RunContext, { head, targetTip }: Seen): Promise<FinishFacts['merge']> {
+  if (head === null || targetTip === null) return { conflicts: [], with: [] };
+  const { conflicts } = await context.merging.trial(targetTip, head);
+  return { conflicts, with: conflicts.length === 0 ? [] : await landedSince(context, head, targetTip) };
+}
+
+const OTHERS = 10;
+
+/** What landed on the target since the branch left it: the other side of a conflict, and what it meant. */
+export async function landedSince(
+  { git, merging, board }: RunContext,
+  head: CommitId,
+  tip: CommitId,
+): Promise<readonly { readonly task: TaskId; readonly title: string }[]> {
+  const base = await git.mergeBase(head, tip);
+  if (base === undefined) return [];
+  const ids = new Set<TaskId>();
+  for (const { body } of await merging.commits(base, tip, OTHERS * 5)) {
+    for (const [, id = ''] of body.matchAll(/^Task: *(\S+) *$/gm)) {
+      const known = parseTaskId(id);
+      if (known !== undefined) ids.add(known);
+    }
+  }
+  const others: { readonly task: TaskId; readonly title: string }[] = [];
+  for (const id of [...ids].slice(0, OTHERS)) {
+    const task = await board.get('task', id);
+    if (task !== undefined) others.push({ task: id, title: task.title });
+  }
+  return others;
+}
+
+function commitMessage({ task, agent, summary }: GateRequest): string {
+  const said = (summary ?? task.title).split('\n', 1)[0] ?? task.title;
+  return `${agent.workspace.commit_message.replaceAll('{summary}', () => said)}\n\nTask: ${task.id}\n`;
+}

@@ -1,0 +1,91 @@
+/** A person lets a finished task land: it enters the queue, and whoever leads the queue lands it; here, if nobody does. */
+
+import { type Refused, refused } from '../domain/decision.ts';
+import { type LandingId, type TaskId, brand, drawId } from '../domain/ids.ts';
+import type { Landing } from '../domain/landing.ts';
+import { refuseUnlessAllowed } from '../domain/task.ts';
+import { decideMerge } from '../domain/task-outcomes.ts';
+import { shown } from '../domain/text.ts';
+import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
+import { type Outcome, change } from './context.ts';
+import { type Landed, giveUpLanding, landOne } from './land.ts';
+import { lead } from './lead.ts';
+import { removeWorkspace } from './remove.ts';
+import { type RunContext, agentNamed, targetOf } from './run-context.ts';
+import { workspaceOf } from './workspace-context.ts';
+
+/** Puts it into the queue unless it is there already. */
+export async function queueTask(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
+  const { board, git } = context;
+  const workspace = await workspaceOf(context, id);
+  const worktree = workspace?.worktree ?? null;
+  const facts = worktree && (await git.look(worktree.path));
+  const tip =
+    facts?.state === 'healthy' ? facts.head : worktree && (await git.tip(`refs/heads/${worktree.branch}`));
+  const unfinished = worktree && (await refuseUnfinished(context, id, worktree, facts));
+  const known = await board.get('task', id);
+  const session = known?.session ? await board.get('session', known.session) : undefined;
+  const target = await targetOf(context, worktree?.baseBranch, session && agentNamed(context, session.agent));
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    if (task.state.status === 'landing') return change.require('landing', task.state.landing);
+    const refusedNow = refuseUnlessAllowed(task, 'merge') ?? unfinished;
+    if (refusedNow) return change.refuse(refusedNow);
+    if (target === undefined) return change.refuse(noTarget(id));
+    const head = tip ?? (task.state.status === 'in_review' ? task.state.head : undefined);
+    if (!head) return change.refuse(nothingHere(id));
+    const landing = brand<LandingId>(drawId('la-', context.random));
+    await change.apply(decideMerge(task, { landing, target, attempt: null, head }, change.at));
+    // A person has looked: nothing has to be kept for them any more.
+    if (workspace?.disposition.is === 'kept')
+      await change.apply(decideWorkspace(workspace, { action: 'use' }, change.at));
+    return change.require('landing', landing);
+  });
+}
+
+/** What lands is what is committed, and the worktree goes afterwards: nothing may be left behind in it unseen. */
+async function refuseUnfinished(
+  { git }: RunContext,
+  id: TaskId,
+  { path, baseCommit }: NonNullable<Workspace['worktree']>,
+  facts: Awaited<ReturnType<RunContext['git']['look']>> | null,
+): Promise<Refused | undefined> {
+  if (facts?.state !== 'healthy') return undefined;
+  const next = [`copse resume ${id}`, `copse work ${id} --resume`] as const;
+  if (facts.operation !== null)
+    return refused('wrong_status', `A ${facts.operation} is not finished in the worktree of ${id}.`, ...next);
+  const { changed, untracked } = await git.uncommitted(path);
+  const [file, ...others] = [...changed, ...untracked];
+  if (file !== undefined) {
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    const what = `${id} has uncommitted changes, which would not land: ${shown(file)}${more}.`;
+    return refused('wrong_status', what, ...next);
+  }
+  if (facts.head !== baseCommit) return undefined;
+  return refused('wrong_status', `${id} has nothing to land: nothing was committed.`, ...next);
+}
+
+function noTarget(id: TaskId): Refused {
+  return refused('invalid', `There is no branch that ${id} could land on.`, 'copse config show');
+}
+
+function nothingHere(id: TaskId): Refused {
+  const what = `${id} has no worktree and no branch here that could land.`;
+  return refused('wrong_status', what, `copse show ${id}`);
+}
+
+/**
+ * Lands it now, or says who else is at it (undefined). With a person waiting, a conflict goes to that person: the task needs
+ * attention, and `resume` gives it back to its agent.
+ */
+export async function landNow(context: RunContext, id: TaskId): Promise<Landed | undefined> {
+  const open = (await context.board.openLandings()).find(({ task }) => task === id);
+  if (open === undefined) return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
+  const done = await lead(context, open.target, async (lead) => {
+    const landed = await landOne(context, lead, open);
+    if (landed.landing === 'conflicts') await giveUpLanding(context, open, landed.cause);
+    return landed;
+  });
+  if (done?.value.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
+  return done?.value;
+}

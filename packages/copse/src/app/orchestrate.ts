@@ -1,0 +1,241 @@
+/**
+ * One pass of the loop: observe → decide → act. It keeps nothing that the board does not know; two of them on one board, or
+ * one after the other with a kill in between, do the same work once.
+ *
+ * Order: what crashed first, so that its place is free; then what is to land, so that others can build on it; then new work.
+ * What takes long (ending processes, removing a worktree) goes on beside the passes, once per task.
+ */
+
+import { type AgentName, type BranchName, type LandingId, type TaskId, parseTaskId } from '../domain/ids.ts';
+import type { Landing } from '../domain/landing.ts';
+import { decideRecoveries } from '../domain/reconcile.ts';
+import { type Placement, Schedule } from '../domain/schedule.ts';
+import type { TaskSummary } from '../domain/task.ts';
+import { beginAttempt } from './begin-attempt.ts';
+import { type Landed, giveUpLanding, landOne } from './land.ts';
+import { lead } from './lead.ts';
+import { type Running, Silences, observeRunning } from './observe.ts';
+import { endLeftBehind, recover } from './recover.ts';
+import { removeWorkspace } from './remove.ts';
+import { type RunContext, agentNamed } from './run-context.ts';
+import { scheduleFacts } from './schedule-facts.ts';
+
+/** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */
+export type Problem = (task: TaskId, reason: string) => void;
+
+export interface Pass {
+  readonly running: readonly Running[];
+  readonly landings: readonly Landing[];
+  /** Ready tasks that did not start, as far as they were looked at. */
+  readonly waiting: readonly Extract<Placement, { start: false }>[];
+  readonly hasStarted: boolean;
+}
+
+export class Orchestrator {
+  readonly #context: RunContext;
+  readonly #onProblem: Problem;
+  readonly #silences = new Silences();
+  readonly #busy = new Map<TaskId, Promise<void>>();
+  /** When the removal of a worktree was last tried. */
+  readonly #released = new Map<TaskId, number>();
+  /** When the remote last refused a landing. */
+  readonly #refused = new Map<LandingId, number>();
+  /** What was told once is not told on every pass. */
+  readonly #told = new Map<TaskId, string>();
+
+  constructor(context: RunContext, onProblem: Problem) {
+    this.#context = context;
+    this.#onProblem = onProblem;
+  }
+
+  async pass(): Promise<Pass> {
+    const running = await observeRunning(this.#context, this.#silences);
+    for (const recovery of decideRecoveries(
+      running.map(({ held }) => held),
+      this.#context.policy,
+    )) {
+      this.#beside(recovery.task, async () => {
+        const outcome = await recover(this.#context, recovery);
+        if (!outcome.ok) this.#problem(recovery.task, outcome.refusal.reason);
+      });
+    }
+    await this.#endLeftBehind(running);
+    const landings = await this.#context.board.openLandings();
+    const schedule = await this.#schedule(running, landings);
+    await this.#land(landings, schedule);
+    await this.#releaseLeftovers();
+    const { waiting, hasStarted } = await this.#startReady(schedule);
+    return { running, landings, waiting, hasStarted };
+  }
+
+  /** What the next pass would start, and why the others wait. Changes nothing. */
+  async preview(limit: number): Promise<readonly Placement[]> {
+    const { board } = this.#context;
+    const running = await observeRunning(this.#context, this.#silences);
+    const schedule = await this.#schedule(running, await board.openLandings());
+    const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
+    return ready.map((task) => schedule.place(task));
+  }
+
+  /** Nothing is going on beside the passes. */
+  get isQuiet(): boolean {
+    return this.#busy.size === 0;
+  }
+
+  async settle(): Promise<void> {
+    while (this.#busy.size > 0) await Promise.all(this.#busy.values());
+  }
+
+  async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Schedule> {
+    const facts = await scheduleFacts(this.#context, running, landings);
+    return new Schedule(facts, this.#context.policy.orchestration);
+  }
+
+  async #startReady(
+    schedule: Schedule,
+  ): Promise<{ readonly waiting: Extract<Placement, { start: false }>[]; readonly hasStarted: boolean }> {
+    const { board, clock, policy } = this.#context;
+    const limit = policy.orchestration.consideredAtOnce;
+    const waiting: Extract<Placement, { start: false }>[] = [];
+    let hasStarted = false;
+    for (let offset = 0; ; offset += limit) {
+      const due = clock.now();
+      const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', due, limit, offset });
+      for (const task of ready) {
+        const placement = schedule.place(task);
+        if (!placement.start) waiting.push(placement);
+        else if (await this.#start(task, placement.agent)) hasStarted = true;
+        if (schedule.isFull) return { waiting, hasStarted };
+      }
+      if (ready.length < limit) return { waiting, hasStarted };
+    }
+  }
+
+  async #start(task: TaskSummary, agent: AgentName): Promise<boolean> {
+    if (this.#busy.has(task.id)) return false;
+    const begun = await beginAttempt(this.#context, task.id, agent, { how: 'claim' });
+    // A refusal means that somebody else was faster.
+    if (!begun.ok) return false;
+    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(task.id, begun.value.reason);
+    return true;
+  }
+
+  async #land(landings: readonly Landing[], schedule: Schedule): Promise<void> {
+    const targets = new Map<BranchName, Landing[]>();
+    for (const landing of landings.filter(({ id }) => !this.#wasJustRefused(id)))
+      targets.set(landing.target, [...(targets.get(landing.target) ?? []), landing]);
+    for (const [target, queue] of targets) {
+      await lead(this.#context, target, async (lead) => {
+        for (const landing of queue) {
+          const landed = await landOne(this.#context, lead, landing);
+          await this.#afterLanding(landing, landed, schedule);
+        }
+      });
+    }
+  }
+
+  async #afterLanding(landing: Landing, landed: Landed, schedule: Schedule): Promise<void> {
+    switch (landed.landing) {
+      case 'landed':
+        for (const note of landed.notes) this.#onProblem(landed.task, note);
+        this.#release(landed.task);
+        return;
+      case 'waits':
+        if (landed.isRefused) this.#refused.set(landing.id, this.#context.clock.elapsedMs());
+        return;
+      case 'gone':
+        return;
+      case 'conflicts':
+        return this.#handBack(landing, landed, schedule);
+      default:
+        throw new Error(`A landing cannot end ${String(landed satisfies never)}`);
+    }
+  }
+
+  #wasJustRefused(landing: LandingId): boolean {
+    const { clock, policy } = this.#context;
+    const refusedMs = this.#refused.get(landing);
+    return refusedMs !== undefined && clock.elapsedMs() - refusedMs < policy.landing.pushAgainMs;
+  }
+
+  /** To the agent whose work it is, as soon as there is room for it; to a person when there is no such agent. */
+  async #handBack(
+    landing: Landing,
+    { task: id, cause, target }: Extract<Landed, { landing: 'conflicts' }>,
+    schedule: Schedule,
+  ): Promise<void> {
+    const { board } = this.#context;
+    const task = await board.get('task', id);
+    const session = task?.session ? await board.get('session', task.session) : undefined;
+    const agent = session && agentNamed(this.#context, session.agent);
+    const mayHandBack = agent?.landing.on_conflict === 'handback';
+    if (task === undefined || session === undefined || !mayHandBack) {
+      const given = await giveUpLanding(this.#context, landing, cause);
+      if (!given.ok) this.#problem(id, given.refusal.reason);
+      return;
+    }
+    if (schedule.isFull) return;
+    const request = { how: 'handback', landing, cause, target } as const;
+    const begun = await beginAttempt(this.#context, id, session.agent, request);
+    if (!begun.ok) {
+      // Full by now: it stays in the queue, and the next pass tries again.
+      if (begun.refusal.code !== 'too_early') this.#problem(id, begun.refusal.reason);
+      return;
+    }
+    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(id, begun.value.reason);
+  }
+
+  /** Attempts that are over and left something: their runner was killed after it had told the board, or a person stopped them. */
+  async #endLeftBehind(running: readonly Running[]): Promise<void> {
+    const { board, occupancy, runners } = this.#context;
+    const held = new Set(running.map(({ held }) => held.attempt));
+    for (const id of await runners.known()) {
+      if (held.has(id)) continue;
+      const attempt = await board.get('attempt', id);
+      // One that has just begun, or whose runner is about to go by itself.
+      if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
+      this.#beside(attempt.task, async () => {
+        const remaining = await endLeftBehind(this.#context, id);
+        if (remaining > 0) this.#problem(attempt.task, `${remaining} of its processes cannot be ended.`);
+      });
+    }
+  }
+
+  /** Worktrees of tasks that are done: whoever landed them was killed before they went. */
+  async #releaseLeftovers(): Promise<void> {
+    const { board, clock, git, policy } = this.#context;
+    for (const { name } of git.worktrees()) {
+      const id = parseTaskId(name);
+      const triedMs = id && this.#released.get(id);
+      const isTooSoon =
+        triedMs !== undefined && clock.elapsedMs() - triedMs < policy.orchestration.releaseAgainMs;
+      if (id === undefined || isTooSoon) continue;
+      const state = (await board.get('task', id))?.state;
+      if (state?.status === 'done' && state.how !== 'as_it_is') this.#release(id);
+    }
+  }
+
+  /** The worktree and the branch of a task that landed. */
+  #release(task: TaskId): void {
+    this.#released.set(task, this.#context.clock.elapsedMs());
+    this.#beside(task, async () => {
+      const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
+      if (!removed.removed && 'reason' in removed && !removed.isBusy) this.#problem(task, removed.reason);
+    });
+  }
+
+  /** Once at a time for each task; what fails is told, and the next pass sees what is left to do. */
+  #beside(task: TaskId, work: () => Promise<void>): void {
+    if (this.#busy.has(task)) return;
+    const done = work()
+      .catch((error: unknown) => this.#problem(task, error instanceof Error ? error.message : String(error)))
+      .finally(() => this.#busy.delete(task));
+    this.#busy.set(task, done);
+  }
+
+  #problem(task: TaskId, reason: string): void {
+    if (this.#told.get(task) === reason) return;
+    this.#told.set(task, reason);
+    this.#onProblem(task, reason);
+  }
+}

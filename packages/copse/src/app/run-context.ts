@@ -1,0 +1,39 @@
+/** What running agents and landing their work needs besides workspaces. */
+
+import type { AgentName, BranchName } from '../domain/ids.ts';
+import type { Artifacts } from '../ports/artifacts.ts';
+import type { Commands } from '../ports/commands.ts';
+import type { Timer } from '../ports/clock.ts';
+import type { Machine } from '../ports/machine.ts';
+import type { Merging } from '../ports/merging.ts';
+import type { Runners } from '../ports/runners.ts';
+import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import type { Config } from '../protocol/config/schema.ts';
+import { baseBranchOf } from './newest-base.ts';
+import type { WorkspaceContext } from './workspace-context.ts';
+
+export interface RunContext extends WorkspaceContext {
+  readonly clock: Timer;
+  readonly runners: Runners;
+  readonly merging: Merging;
+  readonly commands: Commands;
+  readonly artifacts: Artifacts;
+  readonly machine: Machine;
+  /** In the order of copse.yml, which is the order of preference. */
+  readonly agents: readonly EffectiveAgent[];
+  readonly landing: Config['landing'];
+  readonly finish: Config['finish'];
+}
+
+export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {
+  return agents.find((agent) => agent.name === name);
+}
+
+/** The branch that a task's work lands on. */
+export async function targetOf(
+  { git, target }: RunContext,
+  begunFrom: BranchName | undefined,
+  agent?: EffectiveAgent,
+): Promise<BranchName | undefined> {
+  return baseBranchOf(git, agent?.landing.target ?? target, begunFrom);
+}

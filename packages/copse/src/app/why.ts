@@ -1,0 +1,198 @@
+/** Why a task is where it is, and what would move it: one answer for every status, from the same decisions as the loop. */
+
+import { delayCauses } from '../domain/claim.ts';
+import { describeEscape } from '../domain/escape.ts';
+import type { TaskId, Timestamp } from '../domain/ids.ts';
+import { type WaitingFor, Schedule } from '../domain/schedule.ts';
+import { type AttentionCause, type Task, suggestCommands } from '../domain/task.ts';
+import { type Outcome, refusal } from './context.ts';
+import { refused } from '../domain/decision.ts';
+import { Silences, observeRunning } from './observe.ts';
+import { scheduleFacts } from './schedule-facts.ts';
+import type { RunContext } from './run-context.ts';
+
+export interface Why {
+  readonly task: Task;
+  /** The first sentence answers the question; the rest is detail. */
+  readonly because: readonly string[];
+  readonly next: readonly string[];
+}
+
+export async function whyTask(context: RunContext, id: TaskId): Promise<Outcome<Why>> {
+  const task = await context.board.get('task', id);
+  if (task === undefined) {
+    return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
+  }
+  const because = [...(await reasonsOf(context, task)), ...(await escapes(context, task))];
+  return { ok: true, value: { task, because, next: nextFor(task) } };
+}
+
+/** Whoever asks why knows that command. */
+function nextFor(task: Task): readonly string[] {
+  return suggestCommands(task).filter((command) => !command.startsWith('copse why'));
+}
+
+async function reasonsOf(context: RunContext, task: Task): Promise<readonly string[]> {
+  const { state } = task;
+  switch (state.status) {
+    case 'pending':
+      return whyPending(context, task);
+    case 'ready':
+      return whyReady(context, task);
+    case 'in_progress':
+      return whyRunning(context, task);
+    case 'landing':
+      return whyLanding(context, task);
+    case 'paused':
+      return ['It was paused by a person; its worktree is kept.'];
+    case 'stuck':
+      return [`Its agent asks for a decision: ${state.reason}`];
+    case 'in_review':
+      return ['It is finished and waits for a person to review it.', ...(await lastCrash(context, task))];
+    case 'needs_attention':
+      return [attentionTexts[state.because], state.reason];
+    case 'failed':
+      return whyFailed(context, task, state.reason);
+    case 'cancelled':
+      return [state.reason === null ? 'It was cancelled.' : `It was cancelled: ${state.reason}`];
+    case 'done':
+      return [doneText[state.how] + (state.commit === null ? '' : ` (${state.commit.slice(0, 12)})`)];
+    default:
+      throw new Error(`There is no status such as ${String(state satisfies never)}`);
+  }
+}
+
+async function escapes(context: RunContext, { id }: Task): Promise<readonly string[]> {
+  const workspaces = await context.board.list('workspace', { task: id });
+  const { escape } = workspaces.findLast((one) => one.escape !== undefined) ?? {};
+  if (escape === undefined) return [];
+  const sessions = await Promise.all(escape.running.map((session) => context.board.get('session', session)));
+  const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
+  const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
+  return [
+    describeEscape(escape, tasks),
+    ...files,
+    `Move them into its worktree with: copse rescue move ${id}`,
+  ];
+}
+
+const LISTED = 10;
+
+const attentionTexts: Readonly<Record<AttentionCause, string>> = {
+  conflict: 'It is finished but conflicts with its target.',
+  checks: 'It is finished but its checks fail.',
+  push: 'It is finished but its target could not be pushed.',
+  dirty: 'Its agent stopped and left uncommitted changes, which are in its worktree.',
+  nothing_committed: 'Its agent stopped and committed nothing.',
+  commit_message: 'It is finished but its commit messages are not as they must be.',
+  accept: 'Its agent stopped although what must succeed does not.',
+};
+
+const doneText = {
+  landed: 'It landed',
+  pull_request: 'Its pull request was merged',
+  artifacts: 'Its agent finished it; there is no code to land',
+  no_changes: 'Its agent found nothing to do',
+  as_it_is: 'It is done as it is, on its branch',
+} as const;
+
+async function whyPending({ board }: RunContext, task: Task): Promise<readonly string[]> {
+  const statuses = await board.statuses(task.dependsOn);
+  const unmet = task.dependsOn.filter((id) => statuses.get(id) !== 'done');
+  const lines = unmet.map((id) => `  ${id} is ${statuses.get(id) ?? 'gone'}`);
+  return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`} to be done:`, ...lines];
+}
+
+async function whyReady(context: RunContext, task: Task): Promise<readonly string[]> {
+  const { board, policy } = context;
+  const running = await observeRunning(context, new Silences());
+  const facts = await scheduleFacts(context, running, await board.openLandings());
+  const placement = new Schedule(facts, policy.orchestration).place(task);
+  const crashes = await lastCrash(context, task);
+  if (!placement.start) return [describeWaiting(placement.waiting, facts.at), ...crashes];
+  return [
+    `Nothing is in its way: ${placement.agent} takes it at the next look of an orchestrator, or as soon as one runs.`,
+    ...crashes,
+  ];
+}
+
+export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
+  switch (waiting.for) {
+    case 'delay': {
+      const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
+      return `It waits ${seconds} s more because ${delayCauses[waiting.delay.because]}.`;
+    }
+    case 'agent':
+      return `No agent may take it: ${waiting.reasons.join('; ')}.`;
+    case 'area':
+      return `It waits for ${waiting.task}, which works on ${waiting.areas[1]} (it would touch ${waiting.areas[0]}).`;
+    case 'agent_limit':
+      return `All that could take it are busy: ${waiting.agents.join(', ')} (their \`max\` is reached).`;
+    case 'node_limit':
+      return `${waiting.max} sessions are running, which is the most at once on this node (policy.max_agents).`;
+    case 'memory':
+      return `This node has ${megabytes(waiting.freeBytes)} of memory free and needs ${megabytes(waiting.neededBytes)} (policy.min_free_memory).`;
+    case 'disk':
+      return `This node has ${megabytes(waiting.freeBytes)} of disk free and needs ${megabytes(waiting.neededBytes)} (policy.min_free_disk).`;
+    default:
+      throw new Error(`Nobody waits for ${String(waiting satisfies never)}`);
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2)} MB`;
+}
+
+async function whyRunning(context: RunContext, task: Task): Promise<readonly string[]> {
+  const { board, clock, node } = context;
+  if (task.state.status !== 'in_progress') return [];
+  const { claim, since } = task.state;
+  const attempt = await board.get('attempt', claim.attempt);
+  if (attempt === undefined) return [`${claim.agent} works on it by hand.`];
+  const lease = await board.lease(task.id);
+  const session = await board.get('session', claim.session);
+  const live = session?.state.life === 'live' ? session.state : undefined;
+  const where = claim.node === node ? 'here' : `on node ${claim.node}`;
+  const minutes = Math.round((clock.now() - since) / 60_000);
+  const seen = lease === undefined ? null : Math.max(0, Math.round((clock.now() - lease.renewedAt) / 1_000));
+  return [
+    `${claim.agent} works on it ${where} for ${minutes} min, in phase ${live?.phase ?? 'unknown'}.`,
+    ...(seen === null ? [] : [`Its runner's last sign of life was ${seen} s ago.`]),
+    ...(live?.attention ? [`It waits for a person: ${live.attention}.`] : []),
+    ...(await lastCrash(context, task)),
+  ];
+}
+
+async function whyLanding({ board }: RunContext, task: Task): Promise<readonly string[]> {
+  if (task.state.status !== 'landing') return [];
+  const open = await board.openLandings();
+  const { landing: id } = task.state;
+  const own = open.find((landing) => landing.id === id);
+  const queue = open.filter(({ target }) => target === own?.target);
+  const position = queue.findIndex((landing) => landing.id === id) + 1;
+  return [
+    `It is number ${position} of ${queue.length} to land on ${own?.target ?? 'its target'}.`,
+    ...(own?.waiting
+      ? [own.waiting]
+      : [`An orchestrator lands it at its next look, and \`copse merge ${task.id}\` lands it now.`]),
+  ];
+}
+
+async function whyFailed({ board }: RunContext, task: Task, reason: string): Promise<readonly string[]> {
+  const entries = await board.list('ledger', { task: task.id });
+  const crash = entries.findLast(({ kind }) => kind === 'crash');
+  return [`It was tried as often as may be and failed; the last time:`, crash?.text ?? reason];
+}
+
+async function lastCrash({ board }: RunContext, task: Task): Promise<readonly string[]> {
+  if (task.retries === 0) return [];
+  const attempts = await board.list('attempt', { task: task.id });
+  const ended = attempts.findLast(({ end }) => end !== null)?.end;
+  const entries = await board.list('ledger', { task: task.id });
+  const crash = entries.findLast(({ kind }) => kind === 'crash');
+  const times = task.retries === 1 ? 'once' : `${task.retries} times`;
+  return [
+    `It crashed ${times}${ended ? ` (last: ${ended.reason.replaceAll('_', ' ')})` : ''}.`,
+    ...(crash ? [crash.text] : []),
+  ];
+}

@@ -1,0 +1,68 @@
+/**
+ * What an agent may ask for with the session it was given: reading, adding tasks, and reporting about its own. The rest is
+ * for people. This keeps agents from mistakes; one that hides its session is not kept from anything by it.
+ */
+
+import path from 'node:path';
+
+import { sessionFrom, taskFrom } from '../domain/author.ts';
+import { resolvePrefix } from '../domain/ids.ts';
+import { shown } from '../domain/text.ts';
+import { fail } from './failure.ts';
+import type { Cli } from './invocation.ts';
+
+/** Whatever is not named here is for people, new commands included. */
+const forSessions: ReadonlySet<string> = new Set([
+  'add',
+  'agents',
+  'completion',
+  'config',
+  'diff',
+  'doctor',
+  'events',
+  'export',
+  'finish',
+  'heartbeat',
+  'ledger add',
+  'ledger list',
+  'list',
+  'logs',
+  'phase',
+  'plan list',
+  'plan show',
+  'rescue list',
+  'rescue show',
+  'show',
+  'stuck',
+  'sync',
+  'why',
+  'worktrees',
+]);
+
+export function refuseSessions(cli: Cli, command: string, words: readonly string[]): void {
+  const author = sessionFrom(cli.env);
+  if (author === undefined) return;
+  const [word] = words;
+  const isForPeople =
+    !forSessions.has(command) ||
+    (command === 'config' && word === 'accept-remotes') ||
+    (command === 'sync' && !isAboutOwnTask(cli, word));
+  if (!isForPeople) return;
+  const what = command === 'sync' ? `copse sync ${word ?? 'here'}` : `copse ${command}`;
+  fail(
+    'not_this_session',
+    `Session ${shown(author.session)} may not run ${shown(what)}: an agent reads, adds tasks and reports about its own; the rest is for people.`,
+    'copse stuck --reason "what a person should do"',
+    'copse finish',
+  );
+}
+
+/** Without an id it is about the worktree that one is in, which may be another's. */
+function isAboutOwnTask(cli: Cli, word: string | undefined): boolean {
+  const own = taskFrom(cli.env);
+  if (word !== undefined) return own !== undefined && 'found' in resolvePrefix(word, [own]);
+  const worktree = cli.env['COPSE_WORKTREE_PATH'];
+  if (!worktree) return true;
+  const relative = path.relative(worktree, cli.cwd);
+  return relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
+}

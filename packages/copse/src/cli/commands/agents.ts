@@ -1,0 +1,85 @@
+import { Silences, observeRunning } from '../../app/observe.ts';
+import { shown } from '../../domain/text.ts';
+import type { Invocation } from '../invocation.ts';
+import { age, times } from '../render.ts';
+import { withRun } from '../with-run.ts';
+
+/** Who works on what, on every node, and which agents this one has. */
+export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
+  await withRun(cli, {}, async (context, unusable) => {
+    const { board, clock, node } = context;
+    const now = clock.now();
+    const running = await observeRunning(context, new Silences());
+    const rows = [];
+    for (const { task, attempt, held } of running) {
+      if (task.state.status !== 'in_progress') continue;
+      const { claim, since } = task.state;
+      const session = await board.get('session', claim.session);
+      const live = session?.state.life === 'live' ? session.state : null;
+      rows.push({
+        task: task.id,
+        title: task.title,
+        agent: claim.agent,
+        node: claim.node,
+        isHere: claim.node === node,
+        since,
+        phase: live?.phase ?? null,
+        attention: live?.attention ?? null,
+        runner: attempt === undefined ? 'by hand' : held.runner,
+        pid: attempt?.process?.pid ?? null,
+        crashes: task.retries,
+      });
+    }
+    const agents = context.agents.map(({ name, runtime, command, max, capabilities, sandbox, terminal }) => ({
+      name,
+      runtime,
+      command: typeof command === 'string' ? command : (command ?? []).join(' '),
+      max: max ?? null,
+      capabilities,
+      sandbox,
+      terminal,
+    }));
+    if (options.json) {
+      cli.output.json({ running: rows, agents, unusable });
+      return;
+    }
+    const { output } = cli;
+    output.line(output.style('bold', `Running (${rows.length})`));
+    for (const row of rows) {
+      const where = row.isHere
+        ? row.pid === null
+          ? row.runner === 'never_told'
+            ? 'starting'
+            : row.runner
+          : `pid ${row.pid}`
+        : `node ${row.node}`;
+      const state =
+        row.isHere && row.runner === 'gone'
+          ? output.style('red', 'its runner is gone')
+          : (row.phase ?? row.runner);
+      const attention =
+        row.attention === null ? '' : output.style('yellow', ` waits for you: ${row.attention}`);
+      const crashes = row.crashes === 0 ? '' : `, crashed ${times(row.crashes)} before`;
+      output.line(
+        `${output.style('cyan', '*')} #${row.task} (${age(row.since, now)}) ${shown(row.agent)}, ${where}, ${state}${crashes}${attention}`,
+      );
+      output.line(`      ${shown(row.title)}`);
+    }
+    if (rows.length === 0) output.line('    nobody: copse orchestrate');
+    output.line();
+    output.line(output.style('bold', `Agents (${agents.length})`));
+    for (const agent of agents) {
+      const limits = [
+        agent.max === null ? '' : `at most ${agent.max}`,
+        agent.terminal === 'tmux' ? 'in tmux' : '',
+        `sandbox: ${agent.sandbox}`,
+      ];
+      output.line(
+        `    ${shown(agent.name)}: ${shown(agent.command)} (${limits.filter((text) => text !== '').join(', ')})`,
+      );
+    }
+    for (const { reason } of unusable) output.line(`    ${output.style('yellow', shown(reason))}`);
+    if (agents.length === 0 && unusable.length === 0)
+      output.line('    none in copse.yml: copse orchestrate --command "./my-agent.sh" needs none');
+  });
+}

@@ -1,0 +1,141 @@
+/** What happened to tasks, one line each, for whoever watches. What is only of use to programs has no line. */
+
+import { describeEscape } from '../domain/escape.ts';
+import type { BoardEvent } from '../domain/event.ts';
+import type { TaskId, Timestamp } from '../domain/ids.ts';
+import { shown } from '../domain/text.ts';
+import type { BoardReader } from '../ports/board.ts';
+import type { Output } from './output.ts';
+
+type Style = Parameters<Output['style']>[0];
+
+interface Line {
+  readonly word: string;
+  readonly style: Style;
+  readonly task: TaskId;
+  readonly text: string;
+}
+
+/** As wide as the longest word. */
+const WORD_WIDTH = 11;
+
+export async function eventLine(
+  event: BoardEvent,
+  board: BoardReader,
+  output: Output,
+): Promise<string | undefined> {
+  const line = await describe(event, board);
+  if (line === undefined) return undefined;
+  const { word, style, task, text } = line;
+  return `${output.style(style, word.padEnd(WORD_WIDTH))} #${task} ${shown(text)}`.trimEnd();
+}
+
+async function describe(event: BoardEvent, board: BoardReader): Promise<Line | undefined> {
+  const titleOf = async (id: TaskId) => (await board.get('task', id))?.title ?? '';
+  const taskOf = async (kind: 'landing' | 'workspace' | 'session', id: string) =>
+    (await board.get(kind, id))?.task;
+  const line = (word: string, style: Style, task: TaskId, text: string): Line => ({
+    word,
+    style,
+    task,
+    text,
+  });
+  switch (event.type) {
+    case 'task.claimed':
+      return line('started', 'cyan', event.id, `${await titleOf(event.id)} (${event.claim.agent})`);
+    case 'task.resumed':
+      return line('resumed', 'cyan', event.id, `${await titleOf(event.id)} (${event.claim.agent})`);
+    case 'task.restarted':
+      return line('restarted', 'cyan', event.id, await titleOf(event.id));
+    case 'task.promoted':
+      return line('ready', 'reset', event.id, `${await titleOf(event.id)}: what it waited for is done`);
+    case 'task.handed_back':
+      return line(
+        'handed back',
+        'yellow',
+        event.id,
+        `${event.because.replaceAll('_', ' ')}: ${firstLine(event.reason)}`,
+      );
+    case 'task.crashed':
+      return event.delay === null
+        ? line('failed', 'red', event.id, `${firstLine(event.reason)}; no retry is left`)
+        : line(
+            'crashed',
+            'yellow',
+            event.id,
+            `${firstLine(event.reason)}; its work is kept and it is tried again`,
+          );
+    case 'task.parked':
+      return line(
+        'parked',
+        'yellow',
+        event.id,
+        event.because === 'taken' ? 'its branch is in use elsewhere' : 'its agent hit a rate limit',
+      );
+    case 'task.stuck':
+      return line('stuck', 'red', event.id, `asks: ${firstLine(event.reason)}`);
+    case 'task.needs_attention':
+      return line('needs you', 'red', event.id, firstLine(event.reason));
+    case 'task.sent_to_review':
+      return line('review', 'yellow', event.id, 'is finished and waits for you: copse merge');
+    case 'task.queued':
+      return line('finished', 'cyan', event.id, 'and is about to land');
+    case 'task.done':
+      return line('done', 'green', event.id, doneText(event));
+    case 'landing.waiting': {
+      const task = await taskOf('landing', event.id);
+      return task && line('waits', 'yellow', task, firstLine(event.reason));
+    }
+    case 'workspace.escaped': {
+      const task = await taskOf('workspace', event.id);
+      const tasks = await Promise.all(event.running.map((one) => taskOf('session', one)));
+      const known = tasks.filter((one) => one !== undefined);
+      if (task === undefined || (await firstWithEscape(board, known, event.at)) !== task) return undefined;
+      return line('escaped', 'red', task, `${describeEscape(event, known)} copse rescue move ${task}`);
+    }
+    case 'session.attention': {
+      const task = event.attention && (await taskOf('session', event.id));
+      return task ? line('asks', 'yellow', task, `waits for a person: ${event.attention}`) : undefined;
+    }
+    case 'task.paused':
+      return line('paused', 'yellow', event.id, '');
+    case 'task.cancelled':
+      return line('cancelled', 'dim', event.id, event.reason ?? '');
+    default:
+      return undefined;
+  }
+}
+
+/** An escape is on the record of everybody who was running and had a workspace by then; the first of them tells it. */
+async function firstWithEscape(
+  board: BoardReader,
+  tasks: readonly TaskId[],
+  at: Timestamp,
+): Promise<TaskId | undefined> {
+  for (const task of tasks) {
+    const workspaces = await board.list('workspace', { task });
+    if (workspaces.some(({ escape }) => escape !== undefined && escape.at >= at)) return task;
+  }
+  return undefined;
+}
+
+function doneText({ how, commit }: Extract<BoardEvent, { type: 'task.done' }>): string {
+  switch (how) {
+    case 'landed':
+      return `landed as ${commit?.slice(0, 10) ?? 'it was'}`;
+    case 'no_changes':
+      return 'there was nothing to do';
+    case 'as_it_is':
+      return 'as it is, on its branch';
+    case 'pull_request':
+      return 'its pull request was merged';
+    case 'artifacts':
+      return 'there is no code to land';
+    default:
+      throw new Error(`Nothing is done ${String(how satisfies never)}`);
+  }
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').replace(/[:;.]$/, '');
+}

@@ -1,0 +1,163 @@
+/** The commands that run agents and land their work. */
+
+import type { Command } from 'commander';
+
+import { defaultPolicy } from '../domain/policy.ts';
+import { type On, examples } from './program-parts.ts';
+
+export const runCommands = [
+  'orchestrate',
+  'up',
+  'agents',
+  'attach',
+  'logs',
+  'merge',
+  'restart',
+  'resume',
+  'pause',
+  'cancel',
+  'why',
+  'demo',
+];
+
+const aTask = 'a task, by any unique beginning of its id';
+
+export function addRunCommands(program: Command, on: On): void {
+  const { orchestration, retry } = defaultPolicy;
+  program
+    .command('orchestrate')
+    .alias('up')
+    .description('Hand ready tasks to agents, look after them, and land what they finish.')
+    .option(
+      '--max-agents <n>',
+      `how many agents at once on this machine (default: policy.max_agents, ${orchestration.maxAgents})`,
+    )
+    .option(
+      '--max-retries <n>',
+      `after how many crashes a task has failed (default: policy.max_retries, ${retry.maxRetries})`,
+    )
+    .option(
+      '--poll-interval <time>',
+      'how long to wait at most before looking again (default: policy.poll_interval, 5s)',
+    )
+    .option('--until-idle', 'stop when nothing is left to do without a person')
+    .option('--once', 'look once, start and land what can be, and stop')
+    .option('--dry-run', 'only show what would start, and why the rest waits')
+    .option(
+      '--command <line>',
+      'a line for the shell that works as the agent, instead of those in copse.yml; its prompt is in $COPSE_PROMPT_FILE',
+    )
+    .option('--json', 'with --dry-run: print { "plan": [...] }')
+    .addHelpText(
+      'after',
+      '\nCtrl+C stops the loop and leaves the agents running; the next one picks them up.',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse orchestrate', 'until Ctrl+C'],
+        ['copse up --until-idle --max-agents 8', 'in a script'],
+        ['copse up --command "./my-agent.sh"', 'any program is an agent'],
+      ]),
+    )
+    .action(on(() => import('./commands/orchestrate.ts')));
+  program
+    .command('agents')
+    .description('Show who works on what, and which agents there are.')
+    .option('--json', 'print { "running": [...], "agents": [...] }')
+    .action(on(() => import('./commands/agents.ts')));
+  program
+    .command('attach')
+    .argument('<id>', aTask)
+    .description('Join the terminal of an agent that runs in tmux.')
+    .addHelpText(
+      'after',
+      '\nCtrl+B D leaves it; the agent goes on. Agents run there with `terminal: tmux` in copse.yml.',
+    )
+    .action(on(() => import('./commands/attach.ts')));
+  program
+    .command('logs')
+    .argument('<id>', aTask)
+    .description('Show what the agent of a task printed, in its latest attempt.')
+    .option('-f, --follow', 'go on as it prints more')
+    .option('-n, --lines <n>', 'how many lines from the end (default: 200)')
+    .option('--all', 'all attempts, whole')
+    .option('--runner', 'what its runner noted, instead: handbacks, crashes, problems')
+    .addHelpText('after', examples([['copse logs a1b2 --follow', 'over all its attempts, until Ctrl+C']]))
+    .action(on(() => import('./commands/logs.ts')));
+  program
+    .command('merge')
+    .argument('<ids...>', 'tasks that are in review or need attention')
+    .description('Let finished tasks land, and see them land.')
+    .option('--json', 'print { "landings": [...] }')
+    .addHelpText(
+      'after',
+      examples([
+        ['copse list --status in_review', 'what waits for you'],
+        ['copse merge a1b2 c3d4', ''],
+      ]),
+    )
+    .action(on(() => import('./commands/merge.ts')));
+  program
+    .command('restart')
+    .argument('<id>', aTask)
+    .description(
+      'Answer a task that is stuck, or give one that failed another try: a fresh conversation in the same worktree.',
+    )
+    .option('--answer <text>', 'what an agent that asked is told')
+    .option('--command <line>', 'a line for the shell that works as the agent')
+    .option('--json', 'print the task as JSON')
+    .addHelpText(
+      'after',
+      '\nA stuck task goes on at once. A failed one waits for the next look of an orchestrator.',
+    )
+    .addHelpText('after', examples([['copse restart a1b2 --answer "Keep both tables"', '']]))
+    .action(on(() => import('./commands/restart.ts')));
+  program
+    .command('resume')
+    .argument('<id>', aTask)
+    .description(
+      'Let a task go on in the conversation it had: after a pause, a review, or even when it is done.',
+    )
+    .option('--message <text>', 'what the agent is told')
+    .option('--command <line>', 'a line for the shell that works as the agent')
+    .option('--json', 'print the task as JSON')
+    .addHelpText('after', examples([['copse resume a1b2 --message "Please add a test"', '']]))
+    .action(on(() => import('./commands/resume.ts')));
+  program
+    .command('pause')
+    .argument('<id>', aTask)
+    .description('Stop the agent of a task. The worktree stays; copse resume goes on.')
+    .option('--json', 'print the task as JSON')
+    .action(on(() => import('./commands/pause.ts')));
+  program
+    .command('cancel')
+    .argument('<id>', aTask)
+    .description('Stop a task for good. The worktree stays until it is cleaned up.')
+    .option('--reason <text>', 'why')
+    .option('--json', 'print the task as JSON')
+    .action(on(() => import('./commands/cancel.ts')));
+  program
+    .command('why')
+    .argument('<id>', aTask)
+    .description('Say why a task is where it is, and what would move it.')
+    .option('--json', 'print { "task", "because", "next" }')
+    .action(on(() => import('./commands/why.ts')));
+  program
+    .command('demo')
+    .description(
+      'Watch seven tasks get done in a scratch repository: a crash, a conflict, a question. Under a minute.',
+    )
+    .option(
+      '--dir <folder>',
+      'where, instead of the system’s folder for temporary files; must be empty or new',
+    )
+    .option('--keep', 'in a new folder copse-demo right here, where nothing cleans up')
+    .option('--speed <factor>', 'how fast the agents think: 2 is twice as fast')
+    .addHelpText(
+      'after',
+      '\nNo key, no network; nothing outside the folder is touched. The folder stays, and the last line says how to delete it.\nCtrl+C ends the demo and its agents.',
+    )
+    .addHelpText('after', examples([['copse demo --dir ~/thermo --speed 2', '']]))
+    .action(on(() => import('./commands/demo.ts')));
+}

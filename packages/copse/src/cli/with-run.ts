@@ -1,0 +1,31 @@
+/** Opens everything that running and landing needs, for as long as a command needs it. */
+
+import type { RunContext } from '../app/run-context.ts';
+import type { RunOptions } from '../compose/run.ts';
+import type { TaskId } from '../domain/ids.ts';
+import type { Cli } from './invocation.ts';
+import { requireTaskId } from './with-board.ts';
+
+export async function withRun<T>(
+  cli: Cli,
+  options: RunOptions,
+  work: (context: RunContext, unusable: readonly { readonly reason: string }[]) => Promise<T>,
+): Promise<T> {
+  const { openRun } = await import('../compose/run.ts');
+  const run = await openRun(cli, options);
+  try {
+    return await work(run.context, run.unusable);
+  } finally {
+    await run.close();
+  }
+}
+
+export async function withRunOf<T>(
+  cli: Cli,
+  words: readonly string[],
+  work: (context: RunContext, id: TaskId) => Promise<T>,
+): Promise<T> {
+  return withRun(cli, {}, async (context) =>
+    work(context, await requireTaskId(context.board, words[0] ?? '')),
+  );
+}

@@ -1,0 +1,119 @@
+/** Everything that a runner needs for its one attempt. */
+
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { furnishingGit } from '../adapters/git/furnish-git.ts';
+import { openMerging } from '../adapters/git/merging.ts';
+import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { processesOfAttempt } from '../adapters/processes/attempt.ts';
+import { closeInherited } from '../adapters/processes/inherited.ts';
+import { openPrograms } from '../adapters/processes/programs.ts';
+import { recordProcesses } from '../adapters/processes/recorder.ts';
+import { attemptFiles, readOrders } from '../adapters/runners/attempt-files.ts';
+import { openRunners } from '../adapters/runners/open.ts';
+import { commandRuntime } from '../adapters/runtimes/command.ts';
+import { openArtifacts } from '../adapters/workspace/artifacts.ts';
+import { runCommands } from '../adapters/workspace/commands.ts';
+import { openContextFiles } from '../adapters/workspace/context-files.ts';
+import { openMemory } from '../adapters/workspace/memory.ts';
+import { openReports } from '../adapters/workspace/report-file.ts';
+import type { AttemptContext } from '../app/attempt-context.ts';
+import { type Surroundings, openWorkspaceContext, requireRepository } from '../compose.ts';
+import type { Orders } from '../ports/runners.ts';
+import type { Programs } from '../ports/programs.ts';
+import { type Runtime, RuntimeUnavailable } from '../ports/runtime.ts';
+import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import { ownPrograms, systemTimer } from './parts.ts';
+import type { AttemptSettings } from './run.ts';
+
+export interface AttemptSurroundings extends Surroundings {
+  readonly stop: AbortSignal;
+  readonly log: (line: string) => void;
+}
+
+export interface OpenAttempt {
+  readonly context: AttemptContext;
+  readonly orders: Orders;
+  close(): Promise<void>;
+}
+
+export async function openAttempt(file: string, surroundings: AttemptSurroundings): Promise<OpenAttempt> {
+  closeInherited();
+  const { orders, settings } = readOrders(file) as {
+    readonly orders: Orders;
+    readonly settings: AttemptSettings;
+  };
+  const { agent } = settings;
+  const repository = requireRepository(surroundings);
+  const workspaces = await openWorkspaceContext(surroundings, settings);
+  const { home } = workspaces;
+  const dir = openTrustedDir(repository);
+  const merging = openMerging(dir, { mainCheckout: repository.configFolder });
+  const files = attemptFiles(home, orders.attempt);
+  const self = await workspaces.occupancy.identify(process.pid);
+  const recorder = self && recordProcesses({ file: files.processes, around: self });
+  const runners = openRunners({
+    home,
+    program: [process.execPath],
+    environment: surroundings.env,
+    processesOf: processesOfAttempt,
+  });
+  const { session, token } = orders;
+  const context: AttemptContext = {
+    ...workspaces,
+    by: { kind: 'session', session, token },
+    clock: systemTimer,
+    machine: { freeMemoryBytes: () => null },
+    merging,
+    commands: { run: runCommands },
+    artifacts: openArtifacts(home),
+    runners,
+    agents: [agent],
+    landing: agent.landing,
+    finish: agent.finish,
+    agent,
+    runtime: runtimeFor(agent, openPrograms({ onStart: (process) => recorder?.add(process) })),
+    reports: openReports(),
+    checkoutMemory: openMemory(home, 'main-checkout'),
+    contextFiles: openContextFiles({
+      git: furnishingGit(dir),
+      gitDirOf: (worktree) => workspaces.git.gitDirOf(worktree),
+      home,
+    }),
+    pid: process.pid,
+    environment: environmentOf(surroundings, ownPrograms(home)),
+    stop: surroundings.stop,
+    log: surroundings.log,
+  };
+  return {
+    context,
+    orders,
+    async close() {
+      recorder?.stop();
+      // Only now: until here a successor needs to know what there is to end.
+      if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
+      else rmSync(files.orders, { force: true });
+      await merging.close();
+      await context.board.close();
+    },
+  };
+}
+
+function runtimeFor(agent: EffectiveAgent, programs: Programs): Runtime {
+  const { name, runtime, command, prompt_by, system_prompt } = agent;
+  if (runtime !== 'command' || command === undefined)
+    throw new RuntimeUnavailable(`The agent ${name} has no runtime that this version knows.`);
+  const settings = { command, promptBy: prompt_by, ...(system_prompt && { systemPrompt: system_prompt }) };
+  return commandRuntime(settings, programs);
+}
+
+/** Without what would make git in an agent work on another repository. */
+function environmentOf({ env }: Surroundings, programs: string): Readonly<Record<string, string>> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !/^(?:GIT_|COPSE_(?!BOARD$))/.test(entry[0]),
+  );
+  const known = Object.fromEntries(kept);
+  return { ...known, PATH: [programs, known['PATH'] ?? ''].join(path.delimiter) };
+}

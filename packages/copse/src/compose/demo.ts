@@ -1,0 +1,3 @@
+/** The repository of the demo. */
+
+export { drawHistory, makeRepository } from '../adapters/git/new-repository.ts';

@@ -1,0 +1,42 @@
+/** What an orchestrator and its runners share, small enough for a runner. */
+
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { timestamp } from '../domain/ids.ts';
+import type { Timer } from '../ports/clock.ts';
+
+export const systemTimer: Timer = {
+  now: () => timestamp(Date.now()),
+  elapsedMs: () => performance.now(),
+  async sleep(ms, signal) {
+    try {
+      await sleep(ms, undefined, signal && { signal });
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'AbortError')) throw error;
+    }
+  },
+};
+
+/** A program of this package: bundled side by side, or a source file. */
+export function programFile(name: 'cli' | 'runner'): string {
+  const bundled = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+  return existsSync(bundled) ? bundled : fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
+}
+
+/** The folder with a `copse` that is this one, for agents to call whatever their PATH has. */
+export function ownPrograms(home: string): string {
+  const folder = path.join(home, '.copse', 'bin');
+  const file = path.join(folder, 'copse');
+  const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+  const script = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(programFile('cli'))} "$@"\n`;
+  if (existsSync(file) && readFileSync(file, 'utf8') === script) return folder;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${process.pid}.new`;
+  writeFileSync(temporary, script, { mode: 0o700 });
+  chmodSync(temporary, 0o700);
+  renameSync(temporary, file);
+  return folder;
+}

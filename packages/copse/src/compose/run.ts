@@ -1,0 +1,121 @@
+/** Everything that running agents and landing their work needs, put together. */
+
+import { readFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+
+import { openMerging } from '../adapters/git/merging.ts';
+import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { processesOfAttempt } from '../adapters/processes/attempt.ts';
+import { openRunners } from '../adapters/runners/open.ts';
+import { openArtifacts } from '../adapters/workspace/artifacts.ts';
+import { runCommands } from '../adapters/workspace/commands.ts';
+import type { RunContext } from '../app/run-context.ts';
+import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../compose.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Machine } from '../ports/machine.ts';
+import { programFile, systemTimer } from './parts.ts';
+import { type EffectiveAgent, effectiveAgent } from '../protocol/config/effective.ts';
+import { type Config, configSchema } from '../protocol/config/schema.ts';
+
+/** What goes to a runner with its orders. */
+export interface AttemptSettings {
+  readonly agent: EffectiveAgent;
+  readonly policy: Policy;
+}
+
+export interface RunOptions {
+  /** A command line that works as an agent, in place of those in copse.yml. */
+  readonly command?: string | undefined;
+  /** On behalf of this node, not of the person who started it. */
+  readonly asNode?: boolean;
+  /** What the command line says differently from copse.yml, for the runners too. */
+  readonly limited?: (policy: Policy) => Policy;
+}
+
+export interface OpenRun {
+  readonly context: RunContext;
+  /** Agents of copse.yml that cannot run here, each with a sentence. */
+  readonly unusable: readonly { readonly name: string; readonly reason: string }[];
+  close(): Promise<void>;
+}
+
+export async function openRun(surroundings: Surroundings, options: RunOptions = {}): Promise<OpenRun> {
+  const repository = requireRepository(surroundings);
+  const config = withCommand(await configOf(repository), options.command);
+  const workspaces = await openWorkspaceContext(surroundings);
+  const all = Object.keys(config.agents).flatMap((name) => effectiveAgent(config, name) ?? []);
+  const agents = all.filter((agent) => unusableBecause(agent) === null);
+  const { home, node } = workspaces;
+  const merging = openMerging(openTrustedDir(repository), {
+    mainCheckout: repository.configFolder,
+    pushTimeoutMs: workspaces.policy.workspace.fetchTimeoutMs,
+  });
+  const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
+  const context: RunContext = {
+    ...workspaces,
+    policy,
+    ...(options.asNode && { by: { kind: 'node', node } }),
+    clock: systemTimer,
+    machine,
+    merging,
+    commands: { run: runCommands },
+    artifacts: openArtifacts(home),
+    runners: openRunners({
+      home,
+      program: [process.execPath, programFile('runner')],
+      // With the board's address, so that a runner need not read copse.yml, which may be another one by then.
+      environment: { ...(config.board && { COPSE_BOARD: config.board }), ...surroundings.env },
+      processesOf: processesOfAttempt,
+      settingsOf: (orders): AttemptSettings => {
+        const agent = agents.find(({ name }) => name === orders.agent);
+        if (agent === undefined) throw new Error(`There is no agent ${orders.agent} here`);
+        return { agent, policy };
+      },
+    }),
+    agents,
+    landing: config.landing,
+    finish: config.finish,
+  };
+  return {
+    context,
+    unusable: all.flatMap((agent) => {
+      const reason = unusableBecause(agent);
+      return reason === null ? [] : [{ name: agent.name, reason }];
+    }),
+    async close() {
+      await merging.close();
+      await context.board.close();
+    },
+  };
+}
+
+function withCommand(config: Config, command: string | undefined): Config {
+  if (command === undefined) return config;
+  const { agents } = configSchema.parse({ agents: { command: { command } } });
+  return { ...config, agents };
+}
+
+function unusableBecause({ name, runtime, command, sandbox, landing }: EffectiveAgent): string | null {
+  if (runtime === undefined)
+    return `The agent ${name} has neither a runtime nor a command: give it a \`command\` in copse.yml.`;
+  if (runtime !== 'command')
+    return `The agent ${name} uses the runtime ${runtime}, which this version does not have yet: use \`runtime: command\`.`;
+  if (command === undefined) return `The agent ${name} has no command: give it a \`command\` in copse.yml.`;
+  if (landing.policy === 'pr')
+    return `The agent ${name} has landing.policy pr, and this version cannot open pull requests yet: use review.`;
+  if (sandbox !== 'none')
+    return `The agent ${name} asks for the sandbox ${sandbox}, which this version does not have yet.`;
+  return null;
+}
+
+const machine: Machine = {
+  freeMemoryBytes() {
+    // What can be had without taking it from anybody; Linux counts its caches as used otherwise.
+    try {
+      const [, kilobytes] = /^MemAvailable:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? [];
+      return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;
+    } catch {
+      return freemem();
+    }
+  },
+};

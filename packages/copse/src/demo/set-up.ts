@@ -1,0 +1,29 @@
+/** Puts the plan and the tasks of the demo on its board, as `copse plan add` and `copse add` would. */
+
+import { type Context, type Outcome } from '../app/context.ts';
+import { addPlan } from '../app/plans.ts';
+import { addTask } from '../app/tasks.ts';
+import type { TaskId } from '../domain/ids.ts';
+import { plan, tasks } from './scenario.ts';
+
+/** In the order of the scenario. */
+export async function addTasks(context: Context): Promise<readonly TaskId[]> {
+  const { id: planId } = must(await addPlan(context, plan));
+  const ids = new Map<string, TaskId>();
+  for (const { key, after, ...definition } of tasks) {
+    const dependsOn = after.map(
+      (one) => ids.get(one) ?? mistake(`${key} waits for ${one}, which comes later`),
+    );
+    const task = must(await addTask(context, { ...definition, plan: planId, dependsOn }));
+    ids.set(key, task.id);
+  }
+  return [...ids.values()];
+}
+
+function must<T>(outcome: Outcome<T>): T {
+  return outcome.ok ? outcome.value : mistake(outcome.refusal.reason);
+}
+
+function mistake(what: string): never {
+  throw new Error(`The demo's scenario is wrong: ${what}`);
+}

@@ -1,0 +1,96 @@
+/**
+ * Merging in the object store: no checkout, no hook, no driver. The same request gives the same commits, however often it
+ * is repeated, so whoever was killed may simply ask again.
+ */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+
+export const mergeMethods = ['rebase', 'merge', 'squash'] as const;
+export type MergeMethod = (typeof mergeMethods)[number];
+
+export interface CandidateRequest {
+  readonly task: TaskId;
+  readonly title: string;
+  readonly plan: string | null;
+  readonly branch: BranchName;
+  readonly target: BranchName;
+  /** The target's tip, on which the candidate is built. */
+  readonly onto: CommitId;
+  /** What the task submitted. */
+  readonly head: CommitId;
+  readonly method: MergeMethod;
+  /** The committer's date of everything that is made, so that ids repeat. */
+  readonly at: Timestamp;
+}
+
+export type Candidate =
+  | {
+      readonly built: true;
+      readonly commit: CommitId;
+      /** How many commits the target gains; 0 when it has all of it already. */
+      readonly commits: number;
+      /** For example that a branch with merges was not rebased but merged. */
+      readonly note: string | null;
+    }
+  | {
+      readonly built: false;
+      readonly because: 'conflict';
+      readonly files: readonly string[];
+      /** Commits of the target, not of the task, that changed those files: the other side. */
+      readonly theirs: readonly CommitId[];
+    }
+  /** Merges of the branch that take back what others landed. */
+  | { readonly built: false; readonly because: 'reverts'; readonly files: readonly string[] }
+  | { readonly built: false; readonly because: 'unrelated' };
+
+export interface CommitSummary {
+  readonly id: CommitId;
+  readonly subject: string;
+  readonly body: string;
+  readonly isMerge: boolean;
+}
+
+export type TargetMove =
+  | { readonly moved: true }
+  | { readonly moved: false; readonly because: 'changed'; readonly tip: CommitId | null }
+  /** Somebody has the target checked out and changed these files. */
+  | {
+      readonly moved: false;
+      readonly because: 'in_the_way';
+      readonly checkout: string;
+      readonly files: readonly string[];
+    }
+  | { readonly moved: false; readonly because: 'busy'; readonly checkout: string; readonly reason: string };
+
+export type Pushed =
+  | { readonly pushed: true }
+  | {
+      readonly pushed: false;
+      readonly because: 'no_remote' | 'unreachable' | 'rejected';
+      readonly reason: string;
+    };
+
+export interface Merging {
+  /** Writes objects, moves nothing. */
+  build(request: CandidateRequest): Promise<Candidate>;
+  /** Whether the head could land on the tip right now; leaves nothing behind. */
+  trial(onto: CommitId, head: CommitId): Promise<{ readonly conflicts: readonly string[] }>;
+  /** Newest first, at most `limit`; merges of the target into the branch are among them. */
+  commits(notFrom: CommitId, from: CommitId, limit: number): Promise<readonly CommitSummary[]>;
+  /**
+   * From exactly `from` to exactly `to`: by compare-and-swap where nobody has the branch checked out, else together with the
+   * files of that checkout, which are never overwritten.
+   */
+  moveTarget(request: {
+    readonly target: BranchName;
+    readonly from: CommitId;
+    readonly to: CommitId;
+    readonly reason: string;
+    /** Only says what would happen. */
+    readonly isTrial?: boolean;
+  }): Promise<TargetMove>;
+  /** Pushes without force. */
+  push(branch: BranchName, commit: CommitId): Promise<Pushed>;
+  /** Commits everything that is uncommitted in a worktree, for an agent that did not or cannot. Runs no hook. */
+  commitAll(worktree: string, message: string): Promise<CommitId | null>;
+}

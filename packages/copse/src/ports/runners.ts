@@ -1,0 +1,44 @@
+/**
+ * Runners: one detached process for each attempt, which outlives whoever started it. What it needs to know goes with it
+ * as its orders; what it leaves behind while it runs is what a successor needs to clean up after it.
+ */
+
+import type { AgentName, AttemptId, CommitId, FencingToken, SessionId, TaskId } from '../domain/ids.ts';
+import type { ProcessIdentity } from '../domain/removal.ts';
+import type { HandbackReason } from '../domain/task.ts';
+
+/** Everything about one attempt that was decided when its task was claimed. */
+export interface Orders {
+  readonly task: TaskId;
+  readonly session: SessionId;
+  readonly attempt: AttemptId;
+  readonly token: FencingToken;
+  readonly agent: AgentName;
+  /** The runtime's conversation to go on with, or null for a fresh one. */
+  readonly conversation: string | null;
+  readonly begin: Begin;
+}
+
+/** Why the attempt begins; the agent is told. */
+export type Begin =
+  | { readonly why: 'claimed' }
+  | { readonly why: 'retried'; readonly crashes: number }
+  | { readonly why: 'restarted'; readonly answer: string | null }
+  | { readonly why: 'resumed'; readonly message: string | null }
+  | {
+      readonly why: 'handed_back';
+      readonly because: HandbackReason;
+      readonly reason: string;
+      readonly target: CommitId | null;
+    };
+
+export interface Runners {
+  /** Returns as soon as the process runs. It tells the board itself who it is. */
+  start(orders: Orders): Promise<void>;
+  /** The processes that an attempt is known to have started, whether or not their parents still live. */
+  processesOf(attempt: AttemptId): Promise<readonly ProcessIdentity[]>;
+  /** The attempts of which something is kept here: those that run, and those after which nobody has cleaned up. */
+  known(): Promise<readonly AttemptId[]>;
+  /** Nobody will ask about this attempt again. */
+  forget(attempt: AttemptId): Promise<void>;
+}

@@ -1,0 +1,25 @@
+/** A process that moves a target, and either ends itself without warning at one step or says what came of it. */
+
+import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { type BranchName, type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+
+const [repository = '', from = '', to = '', killAt = ''] = process.argv.slice(2);
+
+const found = findRepository(repository);
+if (!found) throw new Error(`${repository} is no repository`);
+const merging = openMerging(openTrustedDir(found), {
+  onStep: (step) => {
+    if (step === killAt) process.kill(process.pid, 'SIGKILL');
+  },
+});
+const request = {
+  target: brand<BranchName>('main'),
+  from: brand<CommitId>(from),
+  to: brand<CommitId>(to),
+  reason: 'test',
+};
+const outcome = await merging.moveTarget(request);
+await merging.close();
+console.log(JSON.stringify(outcome));
