@@ -17,13 +17,14 @@ import { workspaceOf } from './workspace-context.ts';
 /** Puts it into the queue unless it is there already. */
 export async function queueTask(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
   const { board, git } = context;
+  // Before anything of it is looked at: what was seen must be what was finished.
+  const known = await board.get('task', id);
   const workspace = await workspaceOf(context, id);
   const worktree = workspace?.worktree ?? null;
   const facts = worktree && (await git.look(worktree.path));
   const tip =
     facts?.state === 'healthy' ? facts.head : worktree && (await git.tip(`refs/heads/${worktree.branch}`));
   const unfinished = worktree && (await refuseUnfinished(context, id, worktree, facts));
-  const known = await board.get('task', id);
   const session = known?.session ? await board.get('session', known.session) : undefined;
   const target = await targetOf(context, worktree?.baseBranch, session && agentNamed(context, session.agent));
   return change(context, async (change) => {
@@ -31,6 +32,8 @@ export async function queueTask(context: RunContext, id: TaskId): Promise<Outcom
     if (task.state.status === 'landing') return change.require('landing', task.state.landing);
     const refusedNow = refuseUnlessAllowed(task, 'merge') ?? unfinished;
     if (refusedNow) return change.refuse(refusedNow);
+    if (task.token !== known?.token || task.state.status !== known.state.status)
+      return change.refuse(movedOn(id));
     if (target === undefined) return change.refuse(noTarget(id));
     const head = tip ?? (task.state.status === 'in_review' ? task.state.head : undefined);
     if (!head) return change.refuse(nothingHere(id));
@@ -63,6 +66,10 @@ async function refuseUnfinished(
   }
   if (facts.head !== baseCommit) return undefined;
   return refused('wrong_status', `${id} has nothing to land: nothing was committed.`, ...next);
+}
+
+function movedOn(id: TaskId): Refused {
+  return refused('wrong_status', `${id} was worked on while its branch was looked at.`, `copse merge ${id}`);
 }
 
 function noTarget(id: TaskId): Refused {
