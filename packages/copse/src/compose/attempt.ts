@@ -14,7 +14,7 @@ import { attemptFiles, readOrders } from '../adapters/runners/attempt-files.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { commandRuntime } from '../adapters/runtimes/command.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
-import { runCommands } from '../adapters/workspace/commands.ts';
+import { REPOSITORY_VARIABLES, runCommands } from '../adapters/workspace/commands.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
 import { openMemory } from '../adapters/workspace/memory.ts';
 import { openReports } from '../adapters/workspace/report-file.ts';
@@ -112,7 +112,7 @@ function runtimeFor(agent: EffectiveAgent, programs: Programs): Runtime {
 function environmentOf({ env }: Surroundings, programs: string): Readonly<Record<string, string>> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined && !/^(?:GIT_|COPSE_(?!BOARD$))/.test(entry[0]),
+      entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]) && !/^COPSE_(?!BOARD$)/.test(entry[0]),
   );
   const known = Object.fromEntries(kept);
   return { ...known, PATH: [programs, known['PATH'] ?? ''].join(path.delimiter) };

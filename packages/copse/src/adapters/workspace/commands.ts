@@ -91,7 +91,7 @@ function inherited(): Record<string, string> {
   return Object.fromEntries(kept);
 }
 
-const REPOSITORY_VARIABLES =
+export const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|CEILING_DIRECTORIES|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|SHALLOW_FILE|GRAFT_FILE|QUARANTINE_PATH)$/;
 
 async function tailOf(log: string, from: number): Promise<readonly string[]> {

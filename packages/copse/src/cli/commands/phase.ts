@@ -12,6 +12,6 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withReporting(cli, id, async (context, about) => {
     const phase = orFail(await reportPhase(context, about, word));
     if (options.json) cli.output.json({ task: about.task, phase });
-    else cli.output.line(`${about.task} is in ${phase}.`);
+    else cli.output.line(`${about.task} is in the phase ${phase}.`);
   });
 }

@@ -1,3 +1,4 @@
+import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import type { TaskId, Timestamp } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
 import type { KeptTip, Rescue } from '../../ports/git.ts';
@@ -13,7 +14,8 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [word] = words;
   await withWorkspaces(cli, async (context) => {
-    const [rescues, kept] = await Promise.all([context.rescues.list(), context.rescues.kept()]);
+    const [rescues, tips] = await Promise.all([context.rescues.list(), context.rescues.kept()]);
+    const kept = await withoutLanded(context, tips);
     const known = [...rescues, ...kept].map(({ task }) => task);
     const task = word === undefined ? undefined : await requireTaskIdAmong(context, word, known);
     const found = { rescues: newestFirst(rescues, task), kept: newestFirst(kept, task) };
@@ -23,6 +25,19 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     }
     print(cli, found, context.clock.now());
   });
+}
+
+/** What was submitted and landed as other commits is on the target; that it is kept as it was is no news. */
+async function withoutLanded(
+  { board }: WorkspaceContext,
+  tips: readonly KeptTip[],
+): Promise<readonly KeptTip[]> {
+  const left: KeptTip[] = [];
+  for (const tip of tips) {
+    const landings = await board.list('landing', { task: tip.task });
+    if (!landings.some(({ head, state }) => head === tip.commit && state.status === 'landed')) left.push(tip);
+  }
+  return left;
 }
 
 interface Saved {

@@ -31,7 +31,7 @@ const handbacks = section(
 export const policySection = section(
   {
     max_agents: count.min(1).describe('How many sessions may run at once on a node.'),
-    max_retries: count.describe('How often a crashed task is tried again before it is `failed`.'),
+    max_retries: count.describe('With how many crashes a task is `failed`; before that it is tried again.'),
     max_stuck_restarts: count.describe(
       'How often a task that is `stuck` by failing is restarted without being asked; a question to a person never is.',
     ),
