@@ -1,0 +1,69 @@
+/** The board port on a store in memory. Who asks, and when, is for the door to say. */
+
+import type { RecordedEvent } from '../../packages/copse/src/domain/event.ts';
+import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { MemoryStore } from './memory-store.ts';
+
+interface BoardDoor {
+  readonly ask: <T>(name: string, effect: () => T | Promise<T>) => Promise<T>;
+  readonly committed: (events: readonly RecordedEvent[]) => void;
+  readonly renewed: (task: TaskId, token: number, isRenewed: boolean) => void;
+  readonly follow: (wake: () => void) => () => void;
+}
+
+const OPEN_DOOR: BoardDoor = {
+  ask: async (_, effect) => effect(),
+  committed: () => {},
+  renewed: () => {},
+  follow: () => () => {},
+};
+
+export function boardOn(
+  store: MemoryStore,
+  { ask, committed, renewed, follow }: BoardDoor = OPEN_DOOR,
+): Board {
+  return {
+    engine: 'sqlite',
+    location: 'memory',
+    get: (kind, id) => ask(`get ${kind} ${id}`, () => store.get(kind, id)),
+    list: (kind, where) => ask(`list ${kind}`, () => store.list(kind, where)),
+    tasks: (query) => ask('tasks', () => store.tasks(query)),
+    idsStartingWith: (kind, prefix, limit) => ask('ids', () => store.idsStartingWith(kind, prefix, limit)),
+    statuses: (ids) => ask('statuses', () => store.statuses(ids)),
+    dependants: (id) => ask('dependants', () => store.dependants(id)),
+    dependencyGraph: (from) => ask('graph', () => store.dependencyGraph(from)),
+    lease: (task) => ask('lease', () => store.leases.get(task)),
+    held: () => ask('held', () => store.held()),
+    openLandings: () => ask('open landings', () => store.openLandings()),
+    expiredLeases: (at) => ask('expired', () => store.expiredLeases(at)),
+    events: (query) => ask('events', () => store.events(query)),
+    lastEvent: () => ask('last event', () => store.lastEvent()),
+    transact: (work) =>
+      ask('transact', async () => {
+        const { value, recorded } = await store.transact(work);
+        if (recorded.length > 0) committed(recorded);
+        return value;
+      }),
+    renewLease: (task, token, at) =>
+      ask(`renew ${task} with ${token}`, () => {
+        const renewal = store.renewLease(task, token, at);
+        renewed(task, token, renewal.renewed);
+        return renewal;
+      }),
+    seeNode: (id, at) => ask('see node', () => store.seeNode(id, at)),
+    lastSeen: (id) => ask('last seen', () => store.lastSeen(id)),
+    onChange: (wake) =>
+      ask('follow', () => {
+        const stop = follow(wake);
+        return { stop: async () => stop() };
+      }),
+    exportTo: notHere,
+    importFrom: notHere,
+    close: async () => {},
+  };
+}
+
+function notHere(): never {
+  throw new Error('A board in memory is neither exported nor imported');
+}

@@ -1,0 +1,320 @@
+/** A board in memory: the events, what `evolve` makes of them, and the leases. One transaction at a time. */
+
+import { metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
+import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/domain/claim.ts';
+import {
+  type AnyRecord,
+  type Author,
+  type BoardEvent,
+  type RecordKind,
+  type RecordedEvent,
+  type Records,
+  evolve,
+  kindOf,
+  recordKinds,
+} from '../../packages/copse/src/domain/event.ts';
+import type {
+  EventNumber,
+  FencingToken,
+  NodeId,
+  TaskId,
+  Timestamp,
+} from '../../packages/copse/src/domain/ids.ts';
+import { type Landing, openLandingStatuses } from '../../packages/copse/src/domain/landing.ts';
+import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import {
+  type Task,
+  type TaskStatus,
+  type TaskSummary,
+  isFinished,
+} from '../../packages/copse/src/domain/task.ts';
+import type {
+  BoardTransaction,
+  EventQuery,
+  Held,
+  ReadyQuery,
+  TaskQuery,
+} from '../../packages/copse/src/ports/board.ts';
+
+export class MemoryStore {
+  readonly records = Object.fromEntries(recordKinds.map((kind) => [kind, new Map()])) as unknown as {
+    readonly [K in RecordKind]: Map<string, Records[K]>;
+  };
+  readonly leases = new Map<TaskId, Lease>();
+  readonly log: RecordedEvent[] = [];
+  readonly #used = new Set<string>();
+  readonly #seen = new Map<NodeId, Timestamp>();
+
+  get<K extends RecordKind>(kind: K, id: string): Records[K] | undefined {
+    return this.records[kind].get(id);
+  }
+
+  list<K extends Exclude<RecordKind, 'task'>>(
+    kind: K,
+    where?: { readonly task: TaskId },
+  ): readonly Records[K][] {
+    const all = [...this.records[kind].values()] as readonly Records[K][];
+    const wanted = where === undefined ? all : all.filter((one) => taskOf(kind, one) === where.task);
+    return wanted.toSorted((one, other) => createdAt(one) - createdAt(other) || compare(one.id, other.id));
+  }
+
+  tasks(query: TaskQuery): readonly TaskSummary[] {
+    const { statuses, plan, agent, workItem, finished, due, order, offset = 0, limit } = query;
+    const wanted = [...this.records.task.values()].filter(
+      (task) =>
+        (statuses === undefined || statuses.includes(task.state.status)) &&
+        (plan === undefined || task.plan === plan) &&
+        (agent === undefined || task.agent === agent) &&
+        (workItem === undefined ||
+          (task.workItem?.source === workItem.source && task.workItem.id === workItem.id)) &&
+        (finished === undefined || isFinished(task.state.status) === finished) &&
+        (due === undefined || notBefore(task) <= due),
+    );
+    const sorted = order === 'urgent' ? wanted.toSorted(byUrgency) : wanted.toSorted(byRecency);
+    return sorted.slice(offset, limit === undefined ? undefined : offset + limit).map(summary);
+  }
+
+  idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): readonly string[] {
+    const ids = [...this.records[kind].keys()].filter((id) => id.startsWith(prefix));
+    return ids.toSorted(compare).slice(0, limit);
+  }
+
+  statuses(ids: readonly TaskId[]): ReadonlyMap<TaskId, TaskStatus> {
+    const found = [...ids].toSorted(compare).flatMap((id) => {
+      const task = this.records.task.get(id);
+      return task === undefined ? [] : [[id, task.state.status] as const];
+    });
+    return new Map(found);
+  }
+
+  dependants(id: TaskId): readonly TaskId[] {
+    const waiting = [...this.records.task.values()].filter(({ dependsOn }) => dependsOn.includes(id));
+    return waiting.map((task) => task.id).toSorted(compare);
+  }
+
+  dependencyGraph(from: readonly TaskId[]): ReadonlyMap<TaskId, readonly TaskId[]> {
+    const graph = new Map<TaskId, readonly TaskId[]>();
+    const open = [...from];
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      const { dependsOn = [] } = this.records.task.get(id) ?? {};
+      if (graph.has(id) || dependsOn.length === 0) continue;
+      graph.set(id, dependsOn);
+      open.push(...dependsOn);
+    }
+    return graph;
+  }
+
+  held(): readonly Held[] {
+    const leases = [...this.leases.values()].toSorted((one, other) => compare(one.task, other.task));
+    return leases.flatMap((lease) => {
+      const task = this.records.task.get(lease.task);
+      return task === undefined ? [] : [{ task: summary(task), lease }];
+    });
+  }
+
+  openLandings(): readonly Landing[] {
+    return this.list('landing').filter(({ state }) =>
+      (openLandingStatuses as readonly string[]).includes(state.status),
+    );
+  }
+
+  expiredLeases(at: Timestamp): readonly Lease[] {
+    const expired = [...this.leases.values()].filter(({ expiresAt }) => expiresAt <= at);
+    return expired.toSorted((one, other) => one.expiresAt - other.expiresAt);
+  }
+
+  events({ after, limit, task }: EventQuery): readonly RecordedEvent[] {
+    const wanted = this.log
+      .slice(after)
+      .filter((one) => task === undefined || this.#taskOfEvent(one.event) === task);
+    return wanted.slice(0, limit);
+  }
+
+  lastEvent(): EventNumber {
+    return this.log.length as EventNumber;
+  }
+
+  wasUsed(id: string): boolean {
+    return this.#used.has(id);
+  }
+
+  renewLease(task: TaskId, token: FencingToken, at: Timestamp): Renewal {
+    const renewal = decideRenewal(this.leases.get(task), token, at, defaultPolicy.lease);
+    if (renewal.renewed) this.leases.set(task, renewal.lease);
+    return renewal;
+  }
+
+  seeNode(id: NodeId, at: Timestamp): void {
+    if (this.records.node.has(id)) this.#seen.set(id, at);
+  }
+
+  lastSeen(id: NodeId): Timestamp | undefined {
+    return this.#seen.get(id);
+  }
+
+  nextReady({ at, agent }: ReadyQuery): Task | undefined {
+    const met = metCapabilities(agent.capabilities);
+    const able = [...this.records.task.values()].filter(
+      (task) =>
+        task.state.status === 'ready' &&
+        notBefore(task) <= at &&
+        (task.agent === null || task.agent === agent.name) &&
+        task.requires.every((capability) => met.includes(capability)),
+    );
+    return able.toSorted(byUrgency)[0];
+  }
+
+  /** Everything that the work records, or nothing of it. Returns what was recorded. */
+  async transact<T>(
+    work: (transaction: BoardTransaction) => Promise<T>,
+  ): Promise<{ readonly value: T; readonly recorded: readonly RecordedEvent[] }> {
+    const undo: (() => void)[] = [];
+    const recorded: RecordedEvent[] = [];
+    const found = new Map<string, Task | undefined>();
+    try {
+      const value = await work(this.#transaction(undo, recorded, found));
+      this.log.push(...recorded);
+      for (const { event } of recorded) this.#used.add(this.#taskOfEvent(event) ?? event.id);
+      return { value, recorded };
+    } catch (error) {
+      for (const step of undo.toReversed()) step();
+      throw error;
+    }
+  }
+
+  /** Which task an event is about, also of records that are gone by now. */
+  readonly #tasks = new Map<string, TaskId>();
+
+  #taskOfEvent(event: BoardEvent): TaskId | null {
+    const kind = kindOf(event);
+    return kind === 'task' ? (event.id as TaskId) : (this.#tasks.get(event.id) ?? null);
+  }
+
+  #transaction(
+    undo: (() => void)[],
+    recorded: RecordedEvent[],
+    found: Map<string, Task | undefined>,
+  ): BoardTransaction {
+    const record = async (by: Author, events: readonly BoardEvent[]): Promise<void> => {
+      for (const event of events) {
+        const kind = kindOf(event);
+        const records = this.records[kind] as Map<string, AnyRecord>;
+        const before = records.get(event.id);
+        if (kind === 'task' && !found.has(event.id)) found.set(event.id, before as Task | undefined);
+        const now = evolve(before, event);
+        const task = taskOf(kind, now ?? before);
+        if (by.kind === 'session')
+          requireHeld(
+            by,
+            task,
+            found.has(task ?? '') ? found.get(task ?? '') : this.records.task.get(task ?? ''),
+          );
+        if (task !== null) this.#tasks.set(event.id, task as TaskId);
+        undo.push(() => (before === undefined ? records.delete(event.id) : records.set(event.id, before)));
+        if (now === undefined) records.delete(event.id);
+        else records.set(event.id, now);
+        if (kind === 'task') this.#lease(event.id as TaskId, event, now as Task | undefined, undo);
+        const number = (this.log.length + recorded.length + 1) as EventNumber;
+        recorded.push({ number, by, event });
+      }
+    };
+    return {
+      get: async (kind, id) => this.get(kind, id),
+      list: async (kind, where) => this.list(kind, where),
+      tasks: async (query) => this.tasks(query),
+      idsStartingWith: async (kind, prefix, limit) => this.idsStartingWith(kind, prefix, limit),
+      statuses: async (ids) => this.statuses(ids),
+      dependants: async (id) => this.dependants(id),
+      dependencyGraph: async (from) => this.dependencyGraph(from),
+      lease: async (task) => this.leases.get(task),
+      held: async () => this.held(),
+      openLandings: async () => this.openLandings(),
+      expiredLeases: async (at) => this.expiredLeases(at),
+      events: async (query) => this.events(query),
+      lastEvent: async () => this.lastEvent(),
+      nextReady: async (query) => this.nextReady(query),
+      lockDependencies: async () => {},
+      wasUsed: async (id) => this.wasUsed(id),
+      record,
+    };
+  }
+
+  /** A lease exists exactly while a task is in progress. */
+  #lease(id: TaskId, event: BoardEvent, now: Task | undefined, undo: (() => void)[]): void {
+    const before = this.leases.get(id);
+    undo.push(() => (before === undefined ? this.leases.delete(id) : this.leases.set(id, before)));
+    if (now?.state.status !== 'in_progress') this.leases.delete(id);
+    else {
+      const until = grantedUntil(event);
+      if (until === null) return;
+      this.leases.set(id, { task: id, token: now.token, renewedAt: event.at, expiresAt: until });
+    }
+  }
+}
+
+/** The last door: whatever a session writes, it must have held the task when the transaction began. */
+function requireHeld(
+  { session, token }: Author & { kind: 'session' },
+  id: string | null,
+  task: Task | undefined,
+): void {
+  if (task?.state.status === 'in_progress' && task.state.claim.token === token) return;
+  throw new Error(`Session ${session} with token ${token} does not hold ${id ?? 'any task'}`);
+}
+
+function grantedUntil(event: BoardEvent): Timestamp | null {
+  switch (event.type) {
+    case 'task.claimed':
+    case 'task.resumed':
+      return event.leaseUntil;
+    case 'task.restarted':
+    case 'task.handed_back':
+      return event.grant?.leaseUntil ?? null;
+    default:
+      return null;
+  }
+}
+
+function taskOf(kind: RecordKind, record: AnyRecord | undefined): string | null {
+  if (record === undefined) return null;
+  if (kind === 'task') return record.id;
+  return 'task' in record ? record.task : null;
+}
+
+const CREATED = [
+  'createdAt',
+  'startedAt',
+  'preparedAt',
+  'queuedAt',
+  'at',
+  'joinedAt',
+  'since',
+  'lastFiredAt',
+] as const;
+
+function createdAt(record: AnyRecord): number {
+  const fields = record as unknown as Readonly<Record<string, number | null | undefined>>;
+  const name = CREATED.find((one) => one in fields);
+  return (name === undefined ? null : fields[name]) ?? 0;
+}
+
+function notBefore({ state }: Task): number {
+  return state.status === 'ready' && state.delay !== null ? state.delay.until : 0;
+}
+
+function byUrgency(one: Task, other: Task): number {
+  return other.priority - one.priority || one.createdAt - other.createdAt || compare(one.id, other.id);
+}
+
+function byRecency(one: Task, other: Task): number {
+  return other.updatedAt - one.updatedAt || compare(one.id, other.id);
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function summary(task: Task): TaskSummary {
+  const { body: _, ...rest } = task;
+  return rest;
+}

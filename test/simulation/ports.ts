@@ -1,0 +1,454 @@
+/** The ports of one process, each call of which is an action in the world. */
+
+import { mergeReport, parseReport } from '../../packages/copse/src/domain/report.ts';
+import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { Author, RecordedEvent } from '../../packages/copse/src/domain/event.ts';
+import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+import type { Policy } from '../../packages/copse/src/domain/policy.ts';
+import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { ContextFiles } from '../../packages/copse/src/ports/context-files.ts';
+import type { FurnishReport } from '../../packages/copse/src/ports/furnishing.ts';
+import type { Git, RefMove, Rescues } from '../../packages/copse/src/ports/git.ts';
+import type { Merging } from '../../packages/copse/src/ports/merging.ts';
+import type { Ended, Occupancy } from '../../packages/copse/src/ports/occupancy.ts';
+import type { Reports } from '../../packages/copse/src/ports/reports.ts';
+import type { Orders } from '../../packages/copse/src/ports/runners.ts';
+import type { Trash, TrashEntry } from '../../packages/copse/src/ports/trash.ts';
+import type { EffectiveAgent } from '../../packages/copse/src/protocol/config/effective.ts';
+import type { Config } from '../../packages/copse/src/protocol/config/schema.ts';
+import { boardOn } from './memory-board.ts';
+import type { MemoryStore } from './memory-store.ts';
+import { type SimNode, type SimTrashEntry, TARGET } from './node.ts';
+import { summaryOf } from './repository.ts';
+import type { Process, World } from './world.ts';
+
+/** What every process of a simulation can reach. */
+export interface Surroundings {
+  readonly world: World;
+  readonly store: MemoryStore;
+  readonly nodes: ReadonlyMap<string, SimNode>;
+  readonly policy: Policy;
+  readonly config: Config;
+  readonly agents: readonly EffectiveAgent[];
+  readonly wakers: Set<{ readonly process: Process; readonly wake: () => void }>;
+  readonly reports: Map<string, ReportFile>;
+  readonly isBoardAway: boolean;
+  startRunner(node: SimNode, orders: Orders): void;
+  /** A process changed something that is not its own alone. */
+  readonly changed: (process: Process, what: string) => void;
+  readonly committed: (process: Process, events: readonly RecordedEvent[]) => void;
+  readonly renewed: (process: Process, task: TaskId, token: number, isRenewed: boolean) => void;
+  /** A folder is about to go to the trash. */
+  readonly trashed: (node: SimNode, path: string) => void;
+}
+
+interface ReportFile {
+  text: string;
+  readonly watchers: Set<() => void>;
+}
+
+export function contextFor(of: Surroundings, node: SimNode, process: Process, by: Author): RunContext {
+  const { world, policy, config, agents } = of;
+  const call = <T>(name: string, effect: () => T | Promise<T>): Promise<T> =>
+    world.call(process, name, effect);
+  const clock = world.clockOf(process);
+  const processes = processPorts(of, node, process);
+  return {
+    board: boardFor(of, process),
+    clock,
+    random: world.random,
+    policy,
+    by,
+    git: gitFor(of, node, process),
+    rescues: rescuesFor(node, call),
+    trash: trashFor(of, node, process),
+    merging: mergingFor(of, node, process),
+    ...processes,
+    pool: { list: () => [], take: unused, refill: unused, recycle: unused },
+    sync: { bring: unused, settle: unused },
+    diffs: {
+      compare: () => call('diff', () => ({ files: [], inserted: 0, deleted: 0, patch: Buffer.alloc(0) })),
+    },
+    checkout: { look: unused, move: unused },
+    furnishing: {
+      furnish: () => call('furnish', () => FURNISHED),
+      dismantle: () => call('dismantle', () => ({ ok: true, ran: 0 }) as const),
+    },
+    portProbe: { isFree: () => call('probe a port', () => true) },
+    disk: { freeBytes: () => call('free disk', () => 1e12) },
+    machine: { freeMemoryBytes: () => null },
+    commands: {
+      run: ({ commands, folder }) =>
+        call('run commands', () => {
+          const [command = ''] = commands;
+          if (!world.chance(0.3)) return { ok: true, ran: commands.length };
+          return { ok: false, command, because: 'exit', code: 1, tail: ['no'], log: `${folder}/log` };
+        }),
+    },
+    artifacts: { save: (task, name) => call('save an artifact', () => `${task}/${name}`) },
+    node: node.id,
+    root: node.root,
+    worktreeFolder: node.worktreeFolder,
+    // Looking for escapes only tells; it is tested elsewhere.
+    mainGitDir: null,
+    home: node.root,
+    settings: config.workspace,
+    target: undefined,
+    agents,
+    landing: config.landing,
+    finish: config.finish,
+  };
+}
+
+const FURNISHED: FurnishReport = {
+  brought: [],
+  linked: [],
+  skipped: [],
+  submodules: [],
+  notes: [],
+  setup: { ok: true, ran: 0 },
+};
+
+function unused(): never {
+  throw new Error('The simulation has no such port');
+}
+
+export const BOARD_AWAY = 'The board cannot be reached';
+
+function boardFor(of: Surroundings, process: Process): Board {
+  const { world, wakers, committed, renewed } = of;
+  return boardOn(of.store, {
+    ask: (name, effect) =>
+      world.call(process, `board.${name}`, () => {
+        if (of.isBoardAway) throw new Error(BOARD_AWAY);
+        return effect();
+      }),
+    committed: (events) => {
+      committed(process, events);
+      for (const { process: other, wake } of wakers) world.post(other, 'wakes', wake);
+    },
+    renewed: (task, token, isRenewed) => renewed(process, task, token, isRenewed),
+    follow: (wake) => {
+      const waker = { process, wake };
+      wakers.add(waker);
+      return () => void wakers.delete(waker);
+    },
+  });
+}
+
+function gitFor({ world, changed }: Surroundings, node: SimNode, process: Process): Git {
+  const { repository } = node.shared;
+  const call = <T>(name: string, effect: () => T): Promise<T> => world.call(process, `git.${name}`, effect);
+  return {
+    withLock: (work) => work(),
+    tryLock: async (name, work) => {
+      const isMine = await call(`lock ${name}`, () => {
+        if (node.locks.has(name)) return false;
+        node.locks.set(name, process);
+        return true;
+      });
+      if (!isMine) return undefined;
+      try {
+        return { value: await work() };
+      } finally {
+        node.locks.delete(name);
+      }
+    },
+    look: (path) => call(`look ${path}`, () => node.look(path)),
+    uncommitted: (path) => call(`uncommitted ${path}`, () => node.uncommitted(path)),
+    tip: (ref) => call(`tip ${ref}`, () => node.tip(ref)),
+    isAncestor: (ancestor, of) => call('is ancestor', () => repository.isAncestor(ancestor, of)),
+    mergeBase: (one, other) => call('merge base', () => repository.mergeBase(one, other)),
+    countCommits: (notFrom, from) => call('count', () => repository.between(notFrom, from).length),
+    ignored: unused,
+    countFiles: () => 0,
+    files: unused,
+    holderOf: (branch) => call(`holder of ${branch}`, () => node.holderOf(branch)),
+    detectBase: () => call('detect base', () => TARGET),
+    remoteName: () => call('remote', () => undefined),
+    fetch: unused,
+    moveRef: (ref, from, to) =>
+      call(`move ${ref} from ${short(from)} to ${short(to)}`, (): RefMove => {
+        const now = node.move(ref, from, to, process);
+        if (now !== true) return { moved: false, because: 'changed', tip: now };
+        if (ref.startsWith('refs/heads/')) changed(process, `moved ${ref}`);
+        return { moved: true };
+      }),
+    register: ({ path, name, branch }) =>
+      call(`register ${path}`, () => {
+        const takenBy = node.holderOf(branch);
+        if (takenBy !== undefined) return { registered: false, takenBy } as const;
+        if (node.folders.has(path) || node.registrations.has(path))
+          throw new Error(`${path} is there already`);
+        const tip = node.tip(`refs/heads/${branch}`);
+        if (tip === undefined) throw new Error(`There is no branch ${branch}`);
+        node.registrations.set(path, { name, path, branch, isFinished: false });
+        node.folders.set(path, { files: new Map() });
+        changed(process, `registered ${path}`);
+        return { registered: true, place: { path, gitDir: gitDirOf(node, path), tip } } as const;
+      }),
+    registerDetached: unused,
+    checkOut: ({ path, tip }) =>
+      call(`check out ${path}`, () => {
+        const registration = node.registrations.get(path);
+        if (registration === undefined) throw new Error(`${path} is no worktree`);
+        const { files } = node.requireFolder(path);
+        for (const [file, content] of repository.require(tip).tree) files.set(file, content);
+        registration.isFinished = true;
+        changed(process, `checked out ${path}`);
+      }),
+    repair: () => call('repair', () => {}),
+    locks: () => call('locks', () => []),
+    deleteRemoteBranch: unused,
+    worktrees: () => [...node.registrations.values()].map(({ name, path }) => ({ name, path })),
+    gitDirOf: (path) => (node.registrations.has(path) ? gitDirOf(node, path) : undefined),
+  };
+}
+
+function gitDirOf(node: SimNode, path: string): string {
+  return `${node.root}/.git/worktrees/${path.slice(path.lastIndexOf('/') + 1)}`;
+}
+
+function short(commit: CommitId | null): string {
+  return commit === null ? 'nothing' : commit.slice(0, 7);
+}
+
+function rescuesFor(node: SimNode, call: <T>(name: string, effect: () => T) => Promise<T>): Rescues {
+  return {
+    snapshot: (request) => call(`rescue ${request.worktree}`, () => node.snapshot(request)),
+    list: (task) =>
+      call('rescues', () => node.rescues.filter((one) => task === undefined || one.task === task)),
+    kept: () => call('kept', () => []),
+    find: (ref) => call('find a rescue', () => node.rescues.find((one) => one.ref === ref)),
+    changes: unused,
+    restore: unused,
+  };
+}
+
+/** What is put there is moved in two renames, between which anything may happen. */
+function trashFor(
+  { world, reports, changed, trashed }: Surroundings,
+  node: SimNode,
+  process: Process,
+): Trash {
+  const call = <T>(name: string, effect: () => T): Promise<T> => world.call(process, `trash.${name}`, effect);
+  return {
+    put: async ({ path, record }) => {
+      const entry: SimTrashEntry = { record, files: null };
+      await call(`put the files of ${path}`, () => {
+        node.trash.push(entry);
+        const folder = node.folders.get(path);
+        if (folder === undefined) return;
+        trashed(node, path);
+        entry.files = folder.files;
+        node.folders.delete(path);
+        reports.delete(path);
+        changed(process, `trashed ${path}`);
+      });
+      await call(`put what git knows of ${path}`, () => void node.registrations.delete(path));
+      return entryOf(node, entry);
+    },
+    list: () => call('list', () => node.trash.toReversed().map((entry) => entryOf(node, entry))),
+    all: unused,
+    bringBack: unused,
+    thin: unused,
+    delete: unused,
+    begin: unused,
+    retire: unused,
+  };
+}
+
+function entryOf(node: SimNode, { record }: SimTrashEntry): TrashEntry {
+  const folder = `${node.root}/.copse/trash/${record.task}-${record.at}`;
+  return {
+    folder,
+    record,
+    files: `${folder}/files`,
+    gitDir: `${folder}/git`,
+    gitDirWas: null,
+    isRetired: false,
+    isThin: false,
+    isBegun: false,
+    isKept: false,
+  };
+}
+
+function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Process): Merging {
+  const { repository } = node.shared;
+  const call = <T>(name: string, effect: () => T): Promise<T> =>
+    world.call(process, `merging.${name}`, effect);
+  return {
+    build: (request) =>
+      call(`build ${request.task} on ${short(request.onto)}`, () => repository.build(request)),
+    trial: (onto, head) => call('trial', () => ({ conflicts: repository.merge(onto, head).conflicts })),
+    commits: (notFrom, from, limit) =>
+      call('commits', () => repository.between(notFrom, from).slice(0, limit).map(summaryOf)),
+    moveTarget: ({ target, from, to, isTrial = false }) =>
+      call(`${isTrial ? 'try to ' : ''}move ${target} from ${short(from)} to ${short(to)}`, () =>
+        node.moveTarget(from, to, { by: process, isTrial }),
+      ),
+    push: () =>
+      call('push', () => ({ pushed: false, because: 'no_remote', reason: 'there is none' }) as const),
+    commitAll: (worktree, message) =>
+      call(`commit all in ${worktree}`, () => {
+        const commit = node.commitAll(worktree, message, world.elapsedMs);
+        changed(process, `committed in ${worktree}`);
+        return commit;
+      }),
+  };
+}
+
+function processPorts(of: Surroundings, node: SimNode, process: Process) {
+  const { world } = of;
+  const call = <T>(name: string, effect: () => T): Promise<T> => world.call(process, name, effect);
+  const here = (one: Process): boolean => one.node === node.id;
+  const occupancy: Occupancy = {
+    inside: (folder, { roots, sessions }) =>
+      call(`who is in ${folder}`, () => ({
+        known: true,
+        processes: world
+          .alive((one) => here(one) && one.folder === folder && one !== process)
+          .map((one) => ({
+            pid: one.pid,
+            startTime: one.startTime,
+            name: one.kind,
+            at: folder,
+            isOurs:
+              (one.session !== null && sessions.includes(one.session)) ||
+              roots.some((root) => isThe(root, one)),
+          })),
+        unreadable: [],
+      })),
+    identify: (pid) =>
+      call('identify', () => world.alive((one) => here(one) && one.pid === pid).map(identity)[0]),
+    isAlive: (wanted) =>
+      call(`is ${wanted.pid} alive`, () => world.alive((one) => here(one) && isThe(wanted, one)).length > 0),
+    end: (list, { graceMs }) => endProcesses(world, process, node.id, list, graceMs),
+    tmuxSessions: () => call('tmux sessions', () => ({ known: true, sessions: [] })),
+    killTmuxSession: () => call('kill tmux', () => false),
+  };
+  return {
+    occupancy,
+    runners: {
+      start: (orders: Orders) =>
+        call(`start a runner for ${orders.task} with ${orders.token}`, () => {
+          if (world.chance(0.01)) throw new Error('there is no memory for another process');
+          node.attempts.add(orders.attempt);
+          of.startRunner(node, orders);
+        }),
+      processesOf: (attempt: string) =>
+        call(`processes of ${attempt}`, () =>
+          world.alive((one) => here(one) && isMarked(one, attempt)).map(identity),
+        ),
+      known: () => call('known attempts', () => [...node.attempts]),
+      forget: (attempt: AttemptId) => call(`forget ${attempt}`, () => void node.attempts.delete(attempt)),
+    },
+  };
+}
+
+/** Only agents and what they start carry the mark, not the runner. */
+function isMarked(one: Process, attempt: string): boolean {
+  return one.attempt === attempt && (one.kind === 'agent' || one.kind === 'child');
+}
+
+function identity({ pid, startTime }: Process): ProcessIdentity {
+  return { pid, startTime };
+}
+
+function isThe(wanted: ProcessIdentity, one: Process): boolean {
+  return wanted.pid === one.pid && wanted.startTime === one.startTime;
+}
+
+const LOOK_EVERY_MS = 250;
+
+export async function endProcesses(
+  world: World,
+  by: Process,
+  node: NodeId,
+  list: readonly ProcessIdentity[],
+  graceMs: number,
+): Promise<Ended> {
+  const meant = new Set<Process>();
+  const gather = (): readonly Process[] => {
+    for (const one of world.alive((candidate) => candidate.node === node)) {
+      const isBelow = one.parent !== null && meant.has(one.parent);
+      if (isBelow || list.some((wanted) => isThe(wanted, one))) meant.add(one);
+    }
+    return [...meant].filter((one) => one.state !== 'dead');
+  };
+  const clock = world.clockOf(by);
+  await world.call(by, `ask ${list.map(({ pid }) => pid).join()} to go`, () => {
+    for (const one of gather()) world.terminate(one);
+  });
+  const until = clock.elapsedMs() + graceMs;
+  while (gather().length > 0 && clock.elapsedMs() < until) await clock.sleep(LOOK_EVERY_MS);
+  if (gather().length > 0)
+    await world.call(by, 'kill them', () => {
+      for (const one of gather()) world.kill(one, `SIGKILL by ${by.name}`);
+    });
+  return { ended: [...meant].map(identity), remaining: [] };
+}
+
+export function reportsFor({ world, reports, changed }: Surroundings, process: Process): Reports {
+  const fileOf = (folder: string): ReportFile => {
+    const known = reports.get(folder) ?? { text: '', watchers: new Set() };
+    reports.set(folder, known);
+    return known;
+  };
+  return {
+    watch: (folder, on) => {
+      const file = fileOf(folder);
+      let last = '';
+      const look = (): void => {
+        if (file.text === last) return;
+        last = file.text;
+        const seen = parseReport(file.text);
+        if (seen !== undefined) on(seen);
+      };
+      const watcher = (): void => world.post(process, 'sees a report', look);
+      file.watchers.add(watcher);
+      watcher();
+      return {
+        stop: () => {
+          file.watchers.delete(watcher);
+          look();
+        },
+      };
+    },
+    read: (folder) => parseReport(fileOf(folder).text),
+    write: (folder, report) => writeReport(of(folder), mergeReport(of(folder).text, report)),
+    clear: (folder) => {
+      changed(process, `cleared the report in ${folder}`);
+      fileOf(folder).text = '';
+    },
+  };
+  function of(folder: string): ReportFile {
+    return fileOf(folder);
+  }
+}
+
+export function writeReport(file: ReportFile, text: string): void {
+  file.text = text;
+  for (const watcher of file.watchers) watcher();
+}
+
+export function contextFilesFor({ world, changed }: Surroundings, process: Process): ContextFiles {
+  const call = <T>(name: string, effect: () => T): Promise<T> => world.call(process, name, effect);
+  return {
+    choose: (_, worktree) =>
+      call('choose context files', () => {
+        const at = (file: string) => ({ root: worktree ?? '/', file });
+        const names = {
+          context: 'c',
+          facts: 'f',
+          prompt: 'p',
+          instructions: 'i',
+          report: '.copse/session.json',
+        };
+        return { context: at('c'), facts: at('f'), prompt: at('p'), instructions: at('i'), names, notes: [] };
+      }),
+    write: ({ prompt }) =>
+      call('write context files', () => changed(process, `wrote the context in ${prompt.root}`)),
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * Whole runs of the product's own code against a fake clock, fake git and scripted agents, with everything killed, stopped
+ * and slowed down at will. The other half of the seeds is in simulation-rest.test.ts, so that two processes share them.
+ *
+ * COPSE_SEED=7 npm test -- test/simulation     one seed, with everything that happens in it
+ * COPSE_SEEDS=200000 npm test -- test/simulation   more of them
+ */
+
+import { describe, expect, it } from 'vitest';
+
+import { onlySeed, partOfSeeds, runSeeds } from './run-seeds.ts';
+import { simulate } from './simulate.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe.runIf(onlySeed === undefined)('in a world where anything may be killed, stopped or late', () => {
+  it(
+    'nothing is lost, lands twice, is done by two at once or hangs, whatever the seed',
+    { timeout: HOUR_MS },
+    async () => {
+      const happened = await runSeeds(partOfSeeds(0, 2));
+      expect([...happened.keys()]).toEqual(expect.arrayContaining(everyThing));
+    },
+  );
+
+  it('the same seed makes the same run', async () => {
+    const [first, second] = [await simulate(11, { isTraced: true }), await simulate(11, { isTraced: true })];
+    expect(first.trace.length).toBeGreaterThan(100);
+    expect(second.trace).toEqual(first.trace);
+  });
+});
+
+it.runIf(onlySeed !== undefined)('the one seed that was asked for', { timeout: HOUR_MS }, async () => {
+  const { trace, violations } = await simulate(onlySeed ?? 0, { isTraced: true });
+  process.stdout.write(`${trace.join('\n')}\n`);
+  expect(violations).toEqual([]);
+});
+
+/** What never happens is not tested: a simulation in which all goes well would find nothing. */
+const everyThing = [
+  'task.claimed',
+  'task.crashed',
+  'task.parked',
+  'task.stuck',
+  'task.restarted',
+  'task.resumed',
+  'task.paused',
+  'task.cancelled',
+  'task.deleted',
+  'task.handed_back',
+  'task.needs_attention',
+  'task.sent_to_review',
+  'task.promoted',
+  'task.done',
+  'session.misreported',
+  'session.interrupted',
+  'session.reopened',
+  'landing.landed',
+  'landing.waiting',
+  'landing.requeued',
+  'landing.conflicted',
+  'landing.withdrawn',
+  'workspace.kept',
+  'workspace.used_again',
+  'workspace.released',
+  'fenced',
+];
