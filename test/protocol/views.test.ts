@@ -89,6 +89,8 @@ describe('a task', () => {
       plan: 'pl-1111',
       agent: 'coder',
       accept: ['npm test'],
+      waiting: null,
+      worker: null,
       workItem: { source: 'github', id: '7', url: null },
       session: 'se-1',
       retries: 1,
