@@ -59,8 +59,8 @@ describe('without a remote', () => {
         .split('\n');
     expect(ofTask('rebased', '%an %cn %p %s').map((line) => line.replace(/ \w+ /, ' '))).toHaveLength(2);
     expect(ofTask('rebased', '%an|%cn|%s')).toEqual([
-      `Agent|Copse|feat: ${id('rebased')} one`,
-      `Agent|Copse|feat: ${id('rebased')} two`,
+      `Ada|Copse|feat: ${id('rebased')} one`,
+      `Ada|Copse|feat: ${id('rebased')} two`,
     ]);
     expect(ofTask('squashed', '%s')).toEqual(['squashed']);
     expect(ofTask('merged', '%s').at(-1)).toBe(`Merge ${id('merged')}/merged into main`);
