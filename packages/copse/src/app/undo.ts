@@ -49,7 +49,10 @@ export async function undo(context: WorkspaceContext, task: TaskId | undefined):
       refused('not_found', `${what} was removed or reset that could be undone.`, 'copse rescue list'),
     );
   }
-  const done = await context.git.tryLock(`task-${entry.record.task}`, () => bringBack(context, entry));
+  // The upkeep in the background may be at the trash right now, which passes.
+  const patienceMs = context.policy.removal.undoPatienceMs;
+  const name = `task-${entry.record.task}`;
+  const done = await context.git.tryLock(name, () => bringBack(context, entry), { patienceMs });
   const busy = `Another process is preparing or removing the worktree of ${entry.record.task} right now.`;
   return done?.value ?? refusal(refused('wrong_status', busy, 'copse worktrees'));
 }

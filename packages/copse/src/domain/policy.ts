@@ -155,6 +155,8 @@ export const defaultPolicy = {
     endGraceMs: 5 * SECOND,
     /** A younger lock file of git may belong to a command that is still running. */
     staleLockAgeMs: MINUTE,
+    /** How long an undo waits for the upkeep of the trash. */
+    undoPatienceMs: 30 * SECOND,
   },
 
   /** TCP ports that sessions get for servers of their own. */

@@ -83,7 +83,12 @@ export interface Git {
   /** Held by one process at a time; given back by the system when its holder dies. */
   withLock<T>(this: void, work: () => Promise<T>): Promise<T>;
   /** Undefined when another process has it. */
-  tryLock<T>(this: void, name: string, work: () => Promise<T>): Promise<{ readonly value: T } | undefined>;
+  tryLock<T>(
+    this: void,
+    name: string,
+    work: () => Promise<T>,
+    options?: { readonly patienceMs: number },
+  ): Promise<{ readonly value: T } | undefined>;
 
   look(path: string): Promise<WorktreeFacts>;
   uncommitted(path: string): Promise<Uncommitted>;

@@ -2,6 +2,7 @@
 
 import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { brand, timestamp } from '../../domain/ids.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -36,7 +37,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
   };
   return {
     withLock,
-    tryLock: (name, work) => tryFileLock(lockFile(name), work),
+    tryLock: (name, work, options) => tryPatiently(lockFile(name), work, options?.patienceMs ?? 0),
     look: (worktree) => lookAtWorktree(dir, worktree, tip),
     uncommitted: (worktree) => uncommittedIn(dir, worktree),
     tip,
@@ -112,4 +113,19 @@ function locksIn(gitDir: string | undefined): Awaited<ReturnType<Git['locks']>> 
       const found = statSync(path.join(gitDir, name), { throwIfNoEntry: false });
       return found ? [{ file: path.join(gitDir, name), since: timestamp(Math.round(found.mtimeMs)) }] : [];
     });
+}
+
+const LOOK_EVERY_MS = 50;
+
+async function tryPatiently<T>(
+  file: string,
+  work: () => Promise<T>,
+  patienceMs: number,
+): Promise<{ readonly value: T } | undefined> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const done = await tryFileLock(file, work);
+    if (done !== undefined || performance.now() >= until) return done;
+    await sleep(LOOK_EVERY_MS);
+  }
 }
