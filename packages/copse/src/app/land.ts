@@ -10,11 +10,12 @@
  */
 
 import { refused, unreachable } from '../domain/decision.ts';
+import { describeConflict } from '../domain/finish.ts';
 import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
 import { type Landing, decideLanding } from '../domain/landing.ts';
 import type { AttentionCause, Task } from '../domain/task.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-outcomes.ts';
-import { shown } from '../domain/text.ts';
+import { listed, shown } from '../domain/text.ts';
 import type { Candidate, MergeMethod, TargetMove } from '../ports/merging.ts';
 import { type Outcome, change } from './context.ts';
 import { landedSince, tipOfTarget } from './finish.ts';
@@ -178,24 +179,17 @@ async function notBuilt(
   candidate: Extract<Candidate, { built: false }>,
 ): Promise<Landed> {
   const of = { landing: 'conflicts', task: task.id, target: onto } as const;
-  const list = (files: readonly string[]) => files.map((file) => `  ${shown(file)}`).join('\n');
   switch (candidate.because) {
     case 'conflict': {
       const others = await landedSince(context, head, onto);
-      const sides = others.map((other) => `  ${other.task}: ${shown(other.title)}`);
-      const reason = [
-        `The branch of ${task.id} conflicts with ${shown(target)}:`,
-        list(candidate.files),
-        ...(sides.length > 0 ? ['What landed there:', ...sides, 'Keep what both sides meant.'] : []),
-        'Bring it in with `copse sync --conflict`, resolve, commit, and finish again.',
-      ].join('\n');
       const { files } = candidate;
+      const reason = describeConflict({ task: task.id, target, files, others });
       return { ...of, cause: { because: 'conflict', reason, files, with: others.map((one) => one.task) } };
     }
     case 'reverts': {
       const reason = [
         `A merge on the branch of ${task.id} takes back what others landed on ${shown(target)}:`,
-        list(candidate.files),
+        listed(candidate.files),
         'Merge again so that their changes stay, and finish again.',
       ].join('\n');
       return { ...of, cause: { because: 'conflict', reason, files: candidate.files } };

@@ -19,7 +19,7 @@ import type { Recovery } from '../domain/reconcile.ts';
 import { type Attempt, decideSession } from '../domain/session.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { decideCrash } from '../domain/task-outcomes.ts';
-import { shown } from '../domain/text.ts';
+import { listed } from '../domain/text.ts';
 import { type Outcome, change, refusal } from './context.ts';
 import { rescueFirst } from './rescue-first.ts';
 import type { RunContext } from './run-context.ts';
@@ -141,15 +141,11 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   return { ref: await rescueFirst(context, request), uncommitted: [...changed, ...untracked] };
 }
 
-const LISTED = 20;
-
 function crashText({ reason }: Crash, { ref, uncommitted }: Rescued): string {
-  const files = uncommitted.slice(0, LISTED).map((file) => `  ${shown(file)}`);
-  const more = uncommitted.length > LISTED ? [`  … and ${uncommitted.length - LISTED} more`] : [];
   const lines =
     uncommitted.length === 0
       ? ['Nothing was uncommitted.']
-      : ['Uncommitted, and still in the worktree:', ...files, ...more];
+      : ['Uncommitted, and still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? [] : [`Saved as ${ref}.`];

@@ -14,7 +14,7 @@
 
 import type { CommitId, TaskId } from './ids.ts';
 import type { HandbackReason } from './task.ts';
-import { shown } from './text.ts';
+import { listed, shown } from './text.ts';
 
 export interface FinishRules {
   readonly onDirty: 'handback' | 'commit' | 'fail';
@@ -138,19 +138,32 @@ function refuseConflict(
   { task, target }: FinishFacts,
   { conflicts, with: others }: NonNullable<FinishFacts['merge']>,
 ): GateVerdict {
-  const sides = others.map(({ task: other, title }) => `  ${other}: ${shown(title)}`);
-  const reason = [
-    `The branch of ${task} conflicts with ${shown(target)}, which moved meanwhile:`,
-    listed(conflicts),
-    ...(sides.length > 0 ? ['What landed there:', ...sides, 'Keep what both sides meant.'] : []),
-    'Bring it in with `copse sync --conflict`, resolve, commit, and finish again.',
-  ].join('\n');
+  const reason = describeConflict({ task, target, files: conflicts, others, isNews: true });
   return shut(
     'conflict',
     reason,
     conflicts,
     others.map(({ task: other }) => other),
   );
+}
+
+/** What whoever has to resolve it reads, from the gate as from the queue. */
+export function describeConflict(conflict: {
+  readonly task: TaskId;
+  readonly target: string;
+  readonly files: readonly string[];
+  readonly others: readonly OtherSide[];
+  /** Its agent is still at work, and has not heard that the target moved. */
+  readonly isNews?: boolean;
+}): string {
+  const { task, target, files, others, isNews } = conflict;
+  const sides = others.map(({ task: other, title }) => `  ${other}: ${shown(title)}`);
+  return [
+    `The branch of ${task} conflicts with ${shown(target)}${isNews ? ', which moved meanwhile' : ''}:`,
+    listed(files),
+    ...(sides.length > 0 ? ['What landed there:', ...sides, 'Keep what both sides meant.'] : []),
+    'Bring it in with `copse sync --conflict`, resolve, commit, and finish again.',
+  ].join('\n');
 }
 
 function shut(
@@ -162,13 +175,6 @@ function shut(
   return { gate: 'shut', because, reason, isFinal: false, files, with: others };
 }
 
-const LISTED = 20;
-
-function listed(files: readonly string[]): string {
-  const more = files.length > LISTED ? [`  … and ${files.length - LISTED} more`] : [];
-  return [...files.slice(0, LISTED).map((file) => `  ${shown(file)}`), ...more].join('\n');
-}
-
 const CONVENTIONAL = /^[a-z]+(?:\([^()]+\))?!?: \S/;
 /** What git itself writes. */
 const BY_GIT = /^(?:Revert "|Merge |fixup! |squash! |amend! )/;
@@ -178,9 +184,9 @@ function isConventional(subject: string): boolean {
 }
 
 function badMessages(commits: readonly CommitFacts[]): string {
-  const lines = commits.slice(0, LISTED).map(({ id, subject }) => `  ${id.slice(0, 8)} ${shown(subject)}`);
+  const lines = listed(commits.map(({ id, subject }) => `${id.slice(0, 8)} ${subject}`));
   return [
     'These commit messages do not follow the convention (type(scope): subject, such as "fix(auth): refuse empty tokens"):',
-    ...lines,
+    lines,
   ].join('\n');
 }

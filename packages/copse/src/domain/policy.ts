@@ -95,6 +95,8 @@ export const defaultPolicy = {
     titleLength: 200,
     nameLength: 100,
     listLength: 100,
+    /** Files that a message names before it only counts. */
+    listedFiles: 20,
     /** Comparing two areas costs the product of their lengths. */
     areaLength: 300,
     bodyLength: 8 * 1024 * 1024,

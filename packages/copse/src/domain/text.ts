@@ -48,6 +48,13 @@ export function shown(text: string): string {
   return wellFormed.split('\n').map(shownLine).join('\n');
 }
 
+/** Names of files for people, one to a line: the first of them when there are many. */
+export function listed(files: readonly string[]): string {
+  const most = defaultPolicy.text.listedFiles;
+  const more = files.length > most ? [`  … and ${files.length - most} more`] : [];
+  return [...files.slice(0, most).map((file) => `  ${shown(file)}`), ...more].join('\n');
+}
+
 const NEEDS_CARE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 const CONTROLS_EXCEPT_TAB = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 const BIDI_OVERRIDES = /[\u202d\u202e]/;
