@@ -3,7 +3,8 @@
  * be written. Everything recovers or says what is wrong, and nothing is lost.
  */
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   existsSync,
@@ -16,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
@@ -77,19 +79,41 @@ describe('stale locks of git', () => {
     expectSound(project.folder);
   });
 
-  it.each(['packed-refs.lock', 'refs/heads/BRANCH.lock'])(
-    'with a stale %s the worktree is removed, and its branch is deleted or kept whole',
-    async (name) => {
+  it.each([['refs/heads/BRANCH.lock'], ['packed-refs.lock'], ['packed-refs.lock', 'packed-refs.new']])(
+    'the %s of a git that is long gone is taken away, and the branch goes with its worktree',
+    async (...names) => {
       const { project, task, branch, before } = await newScene();
-      const lock = path.join(project.folder, '.git', name.replace('BRANCH', branch));
-      writeFileSync(lock, '');
-      utimesSync(lock, HOUR_AGO, HOUR_AGO);
+      const left = names.map((name) => path.join(project.folder, '.git', name.replace('BRANCH', branch)));
+      for (const file of left) {
+        writeFileSync(file, '');
+        utimesSync(file, HOUR_AGO, HOUR_AGO);
+      }
       const { becameOfBranch } = await project.remove(task, { deleteBranch: true });
-      const listed = git(project.folder, 'for-each-ref', '--format=%(refname:short)', 'refs/heads');
-      expect(listed.split('\n').includes(branch)).toBe(becameOfBranch === 'kept');
-      rmSync(lock, { force: true });
+      expect(becameOfBranch).toBe('deleted');
+      expect(left.filter((file) => existsSync(file))).toEqual([]);
       await project.undo(task);
       expect(stateOf(project.worktree(task))).toEqual(before);
+    },
+  );
+
+  it.runIf(process.platform === 'linux')(
+    'the lock of all packed refs stays for as long as a git runs that may have made it',
+    async () => {
+      const { project, task, branch } = await newScene();
+      const lock = path.join(project.folder, '.git', 'packed-refs.lock');
+      writeFileSync(lock, '');
+      utimesSync(lock, HOUR_AGO, HOUR_AGO);
+      // It waits for a pipe that nobody writes to.
+      const packing = spawn('git', ['-C', project.folder, 'hash-object', '--', '/dev/stdin']);
+      const ended = once(packing, 'exit');
+      const removal = project.remove(task, { deleteBranch: true });
+      await sleep(2_000);
+      expect(existsSync(lock)).toBe(true);
+      packing.stdin.end();
+      await ended;
+      expect((await removal).becameOfBranch).toBe('deleted');
+      expect(existsSync(lock)).toBe(false);
+      expect(git(project.folder, 'for-each-ref', `refs/heads/${branch}`)).toBe('');
     },
   );
 

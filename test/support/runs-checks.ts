@@ -127,18 +127,9 @@ async function expectNothingLeft(run: Run): Promise<void> {
   expect(kept).toEqual([]);
 }
 
-/**
- * One lock may stay, with that of the ref it was about: a git that is killed while it deletes a ref leaves the lock of all
- * packed refs. It looks like that of somebody who packs them, which may take long, so nobody takes it away.
- */
 function expectNoLocks(run: Run): void {
   const names = readdirSync(path.join(run.folder, '.git'), { recursive: true, encoding: 'utf8' });
-  const locks = names.filter((name) => name.endsWith('.lock'));
-  if (locks.includes('packed-refs.lock')) {
-    expect(locks.filter((name) => !/^(packed-refs|refs[/]copse[/].*)[.]lock$/.test(name))).toEqual([]);
-    return;
-  }
-  expect(locks).toEqual([]);
+  expect(names.filter((name) => name.endsWith('.lock'))).toEqual([]);
   expect(git(run.folder, 'for-each-ref', 'refs/copse/candidate')).toBe('');
 }
 

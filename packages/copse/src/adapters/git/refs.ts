@@ -1,11 +1,8 @@
 /** Refs: reading them, and moving them only from where they are expected to be. */
 
-import { lstatSync, rmSync } from 'node:fs';
-import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
-
 import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
 import type { RefMove, TrackedFile } from '../../ports/git.ts';
+import { outliveLock } from './dead-locks.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -65,41 +62,12 @@ export async function moveRef(
   throw new GitFailed(argv, code, stderr);
 }
 
-/**
- * A git that was killed leaves the lock of its ref behind, and nothing but this takes it away. A living git has one for
- * moments; one that has not changed for as long as this belongs to nobody.
- */
-const DEAD_LOCK_MS = 10_000;
-const LOOK_AGAIN_MS = 100;
-
+/** Waits for a lock that is in the way, and takes it away once it is dead. */
 export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promise<GitResult> {
   for (;;) {
     const result = await tryGit(dir, argv);
     const [, lock] = /Unable to create '([^']+\.lock)': File exists/s.exec(result.stderr) ?? [];
-    if (result.code === 0 || lock === undefined || !isOfOneRef(dir, lock)) return result;
-    await outlive(lock);
-  }
-}
-
-/** Not that of all packed refs: packing takes as long as it takes. */
-function isOfOneRef(dir: TrustedDir, lock: string): boolean {
-  return [dir.plain, dir.raw, dir.commonDir].some((gitDir) =>
-    lock.startsWith(path.join(gitDir, 'refs') + path.sep),
-  );
-}
-
-/** Until the lock is gone, another one, or dead and taken away. */
-export async function outlive(lock: string): Promise<void> {
-  const first = lstatSync(lock, { throwIfNoEntry: false });
-  if (first === undefined) return;
-  for (
-    let now: typeof first | undefined = first;
-    now !== undefined;
-    now = lstatSync(lock, { throwIfNoEntry: false })
-  ) {
-    if (now.ino !== first.ino || now.mtimeMs !== first.mtimeMs) return;
-    if (Date.now() - now.mtimeMs >= DEAD_LOCK_MS) return rmSync(lock, { force: true });
-    await setTimeout(LOOK_AGAIN_MS);
+    if (result.code === 0 || lock === undefined || !(await outliveLock(dir, lock))) return result;
   }
 }
 

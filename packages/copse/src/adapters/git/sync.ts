@@ -26,7 +26,8 @@ import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/sync.ts';
 import { identityEnv } from './identity.ts';
 import { GitFailed, gitLine, tryGit } from './process.ts';
-import { findTip, isAncestor, outlive } from './refs.ts';
+import { outliveRefLock } from './dead-locks.ts';
+import { findTip, isAncestor } from './refs.ts';
 import { hasOperation, requirePlace, type Place } from './snapshot-place.ts';
 import { applyMove, finishMove, type Move, type Stage } from './sync-worktree.ts';
 import type { TrustedDir } from './trusted-dir.ts';
@@ -47,7 +48,7 @@ async function settle(dir: TrustedDir, worktree: string): Promise<void> {
     const heads = path.join(dir.commonDir, 'refs', 'heads');
     const lock = path.join(heads, `${branch}.lock`);
     // HEAD is a file that anybody may have written.
-    if (lock.startsWith(heads + path.sep)) await outlive(lock);
+    if (lock.startsWith(heads + path.sep)) await outliveRefLock(lock);
   }
   for (const name of readdirSync(place.gitDir))
     if (name.endsWith('.lock')) rmSync(path.join(place.gitDir, name), { force: true });
