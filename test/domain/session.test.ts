@@ -29,6 +29,8 @@ const about = { task: brand<TaskId>('cp-0001'), agent: brand<AgentName>('coder')
 const id = brand<SessionId>('se-1');
 const opened = { type: 'session.opened', id, at, ...about, follows: null, phase: 'registered' } as const;
 
+const unused = { usage: { input: 0, cached: 0, output: 0, dollars: null }, question: null };
+
 const phases = 'registered planning planning_complete working shipping reviews_in_progress pr_ready'.split(
   ' ',
 ) as OpenPhase[];
@@ -37,6 +39,9 @@ const requests: Readonly<Record<SessionAction, SessionRequest>> = {
   advance: { action: 'advance', phase: 'pr_ready' },
   attend: { action: 'attend', attention: 'permission' },
   converse: { action: 'converse', conversation: 'c-1' },
+  use: { action: 'use', usage: { input: 10, cached: 100, output: 5, dollars: 0.25 } },
+  ask: { action: 'ask', question: { id: 'qu-1', tool: 'Bash', what: 'rm -rf build' } },
+  answer: { action: 'answer', isAllowed: true, message: null },
   complete: { action: 'complete' },
   stick: { action: 'stick', reason: 'JWT or cookies?' },
   interrupt: { action: 'interrupt', because: 'paused' },
@@ -44,7 +49,8 @@ const requests: Readonly<Record<SessionAction, SessionRequest>> = {
   reopen: { action: 'reopen' },
   handback: { action: 'handback' },
 };
-const { advance, attend, converse, complete, stick, interrupt, cancel, reopen, handback } = requests;
+const { advance, attend, converse, use, ask, answer, complete, stick, interrupt, cancel, reopen, handback } =
+  requests;
 
 /** Where each action leads from each life; - where it is refused. */
 const table = `
@@ -52,6 +58,9 @@ const table = `
   advance     live         -            -            -          -
   attend      live         -            -            -          -
   converse    live         -            -            -          -
+  use         live         -            -            -          -
+  ask         live         -            -            -          -
+  answer      live         -            -            -          -
   complete    complete     -            -            -          -
   stick       stuck        stuck        -            stuck      -
   interrupt   interrupted  -            interrupted  -          -
@@ -71,7 +80,7 @@ const leadsTo = (action: SessionAction, from: SessionLife) =>
   cells.find((cell) => cell.action === action && cell.life === from)?.leads;
 
 const wayTo: Readonly<Record<SessionLife, readonly SessionRequest[]>> = {
-  live: [],
+  live: [ask],
   interrupted: [interrupt],
   stuck: [stick],
   complete: [complete],
@@ -197,6 +206,39 @@ describe('attention', () => {
   });
 });
 
+describe('a question', () => {
+  it('raises attention, keeps its answer, and lowers it again', () => {
+    const waiting = sessionIn('shipping', ask);
+    expect(waiting.state).toEqual({ life: 'live', phase: 'shipping', attention: 'permission' });
+    expect(waiting.question).toEqual({ id: 'qu-1', tool: 'Bash', what: 'rm -rf build', answer: null });
+    const answered = take(waiting, { action: 'answer', isAllowed: false, message: 'Not that.' });
+    expect(answered.state).toMatchObject({ attention: null });
+    expect(answered.question?.answer).toEqual({ isAllowed: false, message: 'Not that.' });
+  });
+
+  it('is answered once, and not when nothing was asked', () => {
+    for (const session of [sessionIn('working'), sessionIn('working', ask, answer)]) {
+      expect(decideSession(session, answer, later)).toMatchObject({
+        decided: false,
+        refusal: {
+          code: 'wrong_status',
+          reason: 'Session se-1 of cp-0001 waits for no answer: its agent asks nothing.',
+        },
+      });
+    }
+  });
+});
+
+describe('what a session used', () => {
+  it('is added up over all its attempts, and dollars are unknown until somebody says', () => {
+    const silent = { input: 1, cached: 2, output: 3, dollars: null };
+    const quiet = sessionIn('working', { action: 'use', usage: silent });
+    expect(quiet.usage).toEqual(silent);
+    const both = [use, interrupt, reopen, use].reduce(take, quiet);
+    expect(both.usage).toEqual({ input: 21, cached: 202, output: 13, dollars: 0.5 });
+  });
+});
+
 describe('the end of a session', () => {
   const ends: readonly (readonly [EndReason, SessionRequest])[] = [
     ['completed', complete],
@@ -236,7 +278,7 @@ describe('a conversation', () => {
     ];
     for (const way of returns) {
       const { state: _, ...kept } = sessionIn('registered', converse, ...way);
-      expect(kept).toEqual({ id, ...about, follows: null, conversation: 'c-1', startedAt: at });
+      expect(kept).toEqual({ id, ...about, follows: null, ...unused, conversation: 'c-1', startedAt: at });
     }
   });
 
@@ -248,6 +290,7 @@ describe('a conversation', () => {
       id: 'se-2',
       ...about,
       follows: 'se-1',
+      ...unused,
       conversation: null,
       startedAt: later,
       state: { life: 'live', phase: 'working', attention: null },
@@ -257,7 +300,19 @@ describe('a conversation', () => {
 
 describe('whatever happens to a session', () => {
   const anyRequest = fc.oneof(
-    { weight: 5, arbitrary: fc.constantFrom<SessionRequest>(attend, converse, complete, stick, handback) },
+    {
+      weight: 5,
+      arbitrary: fc.constantFrom<SessionRequest>(
+        attend,
+        converse,
+        use,
+        ask,
+        answer,
+        complete,
+        stick,
+        handback,
+      ),
+    },
     {
       weight: 5,
       arbitrary: fc.constantFrom(...phases.map((phase) => ({ action: 'advance', phase }) as const)),

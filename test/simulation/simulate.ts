@@ -200,7 +200,13 @@ export class Simulation implements AgentSurroundings {
           finish: agent.finish,
           agent,
           runtime: {
-            capabilities: { stop: 'reprompt', resume: 'never' },
+            capabilities: {
+              stop: 'reprompt',
+              resume: 'never',
+              permissions: 'decides',
+              cost: 'nothing',
+              commits: true,
+            },
             start: (turn) => startTurn(this, node, process, turn),
           },
           reports: reportsFor(this, process),

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { endAttempt, processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
 import { type AttemptId, type SessionId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { noUsage } from '../../packages/copse/src/domain/usage.ts';
 import type { Turn } from '../../packages/copse/src/ports/runtime.ts';
 
 export const AWKWARD = `wörk 'tree' "x" $(touch pwned) \`touch pwned\` #(touch pwned) #{pid} %H\n林;`;
@@ -37,8 +38,10 @@ export function newTurn(area: string, changes: Partial<Turn> = {}): Turn {
     conversation: null,
     log: path.join(logs, `${attempt}.log`),
     terminal: null,
+    used: noUsage,
     on: () => {},
     beforeStop: () => Promise.resolve({ may: true }),
+    mayUse: () => Promise.resolve({ isAllowed: true, message: null }),
     ...changes,
   };
 }

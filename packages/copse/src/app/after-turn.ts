@@ -10,6 +10,8 @@ import type { Watched } from './watch-turn.ts';
 
 export type AfterTurn =
   | { readonly next: 'gate'; readonly exitCode: number | null }
+  /** The agent hands over to somebody with an empty context. */
+  | { readonly next: 'handoff' }
   | { readonly next: 'end'; readonly ending: Ending; readonly exitCode: number | null }
   | { readonly next: 'crash'; readonly crash: Pick<Crash, 'reason' | 'because' | 'exitCode'> };
 
@@ -22,6 +24,11 @@ export function afterTurn(
   if (watched.end === 'timed_out') {
     const reason = `it took longer than its limit of ${Math.round((agent.limits.time ?? 0) / 1_000)} s`;
     return { next: 'crash', crash: { reason, because: 'timed_out', exitCode: null } };
+  }
+  if (watched.end === 'enough') {
+    if (watched.enough === 'context_full') return { next: 'handoff' };
+    const { reason } = watched;
+    return { next: 'end', ending: { to: 'over_budget', reason }, exitCode: null };
   }
   const outcome: RuntimeOutcome =
     watched.end === 'ended' ? watched.outcome : { outcome: 'completed', exitCode: null };
@@ -44,6 +51,10 @@ export function afterTurn(
     case 'cancelled':
       return { next: 'crash', crash: { reason: 'its agent was stopped', because: 'crashed', exitCode } };
     case 'api_error':
+      // Trying again would only be refused again.
+      if (!outcome.isRetryable)
+        return { next: 'end', ending: { to: 'stuck', reason: outcome.reason }, exitCode };
+      return { next: 'crash', crash: { reason: outcome.reason, because: 'crashed', exitCode } };
     case 'crashed':
       return { next: 'crash', crash: { reason: outcome.reason, because: 'crashed', exitCode } };
     default:

@@ -31,7 +31,7 @@ import type { Prepared } from './prepare.ts';
 import { strategyFor } from './prepare-elsewhere.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
-export { handbackPrompt } from '../domain/briefing-prompts.ts';
+export { handbackPrompt, handoffPrompt } from '../domain/briefing-prompts.ts';
 
 export interface BriefingContext extends WorkspaceContext {
   readonly merging: Pick<Merging, 'commits'>;
@@ -120,6 +120,7 @@ function briefBegin(begin: Begin, { entryLength }: Policy['briefing']): BriefedB
   const cut = (text: string | null) => (text === null ? null : excerpt(text, entryLength));
   switch (begin.why) {
     case 'claimed':
+    case 'continued':
     case 'retried':
       return begin;
     case 'restarted':

@@ -16,7 +16,7 @@ import type { RunContext } from './run-context.ts';
 
 export type Ending =
   | { readonly to: 'finished'; readonly gate: GateLook; readonly policy: 'auto' | 'review' | 'pr' | 'none' }
-  | { readonly to: 'stuck'; readonly reason: string }
+  | { readonly to: 'stuck' | 'over_budget'; readonly reason: string }
   | { readonly to: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
   | { readonly to: 'needs_attention'; readonly because: AttentionCause; readonly reason: string };
 
@@ -61,6 +61,7 @@ function decideTask(
     case 'finished':
       return decideFinish(task, token, finishOf(context, ending, task), at);
     case 'stuck':
+    case 'over_budget':
       return decideStuck(task, token, ending.reason, at);
     case 'parked':
       return decidePark(task, token, ending, at);
@@ -98,7 +99,10 @@ function sessionEnd(ending: Ending): { readonly request: SessionRequest; readonl
       return { request: { action: 'complete' }, reason: 'completed' };
     case 'stuck':
       return { request: { action: 'stick', reason: ending.reason }, reason: 'stuck' };
+    case 'over_budget':
+      return { request: { action: 'interrupt', because: ending.to }, reason: ending.to };
     case 'parked': {
+      if (ending.because === 'handoff') return { request: { action: 'complete' }, reason: 'completed' };
       const because = ending.because === 'rate_limit' ? 'rate_limited' : 'paused';
       return { request: { action: 'interrupt', because }, reason: because };
     }

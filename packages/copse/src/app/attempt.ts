@@ -10,13 +10,18 @@
 
 import { decided } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
-import { type SessionRequest, decideSession } from '../domain/session.ts';
 import type { Task } from '../domain/task.ts';
 import { decideHandback } from '../domain/task-outcomes.ts';
 import type { Orders } from '../ports/runners.ts';
-import type { RunningTurn, Runtime, StopAnswer } from '../ports/runtime.ts';
+import type { RunningTurn, StopAnswer } from '../ports/runtime.ts';
 import { afterTurn } from './after-turn.ts';
-import { type MidwayHandback, handbackPrompt, loadBriefing, writeContext } from './agent-context.ts';
+import {
+  type MidwayHandback,
+  handbackPrompt,
+  handoffPrompt,
+  loadBriefing,
+  writeContext,
+} from './agent-context.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import { type Ending, endAttemptWith } from './attempt-end.ts';
 import {
@@ -28,13 +33,15 @@ import {
 } from './attempt-surroundings.ts';
 import { change } from './context.ts';
 import { type GateLook, lookAtGate } from './finish.ts';
+import { Hearing } from './hear-turn.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
+import { addLedgerEntry } from './ledger.ts';
 import { type Prepared, prepareWorkspace } from './prepare.ts';
 import { type Crash, endAttempt, recordCrash, terminalName } from './recover.ts';
 import { reportFolder } from './report.ts';
 import { rescueFirst } from './rescue-first.ts';
 import { settleWorktree } from './settle-worktree.ts';
-import { watchTurn } from './watch-turn.ts';
+import { type Watched, watchTurn } from './watch-turn.ts';
 
 export type AttemptEnd =
   | { readonly end: 'lost' }
@@ -156,10 +163,13 @@ async function takeTurns(
   let written = await brief();
   await runHook(context, orders, 'before_run', prepared.path, environment);
   const startedMs = clock.elapsedMs();
+  const hearing = await Hearing.open(context, orders);
+  let isHandingOver = false;
   let { prompt } = written;
   for (let number = 1; ; number += 1) {
     if (lease.lost.aborted) return { end: 'lost' };
     const gate = () => askGate(context, orders, prepared, worktree, environment);
+    const over = new AbortController();
     const turn = await runtime.start({
       task: task.id,
       session: orders.session,
@@ -170,25 +180,42 @@ async function takeTurns(
       prompt,
       promptFile: written.promptFile,
       systemPrompt: written.systemPrompt,
-      conversation: orders.conversation,
+      conversation: hearing.conversation,
+      used: hearing.used,
       log: `${context.home}/.copse/logs/${task.id}/${orders.attempt}.log`,
       terminal: agent.terminal === 'tmux' ? terminalName(task.id) : null,
-      on: (event) => void tellBoard(context, orders, event),
-      beforeStop: () => beforeStop(context, orders, gate),
+      on: hearing.on,
+      beforeStop: () => (isHandingOver ? Promise.resolve({ may: true }) : beforeStop(context, orders, gate)),
+      mayUse: (permission) => hearing.mayUse(permission, over.signal),
     });
     const limitMs =
       agent.limits.time === undefined ? null : agent.limits.time - (clock.elapsedMs() - startedMs);
-    const watched = await watchTurn(context, orders, turn, { lost: lease.lost, limitMs, reported });
+    const watched = await watchTurn(context, orders, turn, {
+      lost: lease.lost,
+      limitMs,
+      hearing: isHandingOver ? null : hearing,
+      reported,
+    });
+    over.abort();
     await endLeftovers(context, orders, turn);
+    await hearing.settled();
     if (worktree !== null) await settleWorktree(context, task.id, worktree);
     await watchMainCheckout(context, orders, 'end');
     if (watched.end === 'lost' || lease.lost.aborted) return { end: 'lost' };
+    // However that went: the one who goes on has the worktree, the ledger and a fresh context.
+    if (isHandingOver && watched.end !== 'timed_out') return handOver(context, orders, watched);
     const answer = afterTurn(context, watched, reports.read(reported));
     if (answer.next === 'crash') {
       await runHook(context, orders, 'on_error', prepared.path, environment);
       return crash(context, orders, answer.crash);
     }
     if (answer.next === 'end') return end(context, orders, answer.ending, answer.exitCode);
+    if (answer.next === 'handoff') {
+      context.log('Its context is nearly full: it is asked to hand over');
+      isHandingOver = true;
+      prompt = handoffPrompt();
+      continue;
+    }
 
     const look = await gate();
     if (lease.lost.aborted) return { end: 'lost' };
@@ -231,11 +258,18 @@ async function askGate(
   return lookAtGate(context, {
     task,
     worktree: worktree === null || baseBranch === undefined ? null : { path: worktree, baseBranch },
-    agent: context.agent,
+    agent: committing(context),
     saysNoChanges: report?.noChanges ?? false,
     summary: report?.summary ?? null,
     environment,
   });
+}
+
+/** A program that cannot commit would be asked for it in vain. */
+function committing({ agent, runtime }: AttemptContext): AttemptContext['agent'] {
+  const { finish } = agent;
+  if (runtime.capabilities.commits || finish.on_dirty !== 'handback') return agent;
+  return { ...agent, finish: { ...finish, on_dirty: 'commit' } };
 }
 
 /** For programs that ask before they stop. */
@@ -284,21 +318,21 @@ async function endLeftovers(context: AttemptContext, { attempt }: Orders, turn: 
   await turn.ended;
 }
 
-async function tellBoard(
-  context: AttemptContext,
-  { session, task }: Orders,
-  event: Parameters<Parameters<Runtime['start']>[0]['on']>[0],
-): Promise<void> {
-  const outcome = await change(context, async (change) => {
-    await change.requireMine(task);
-    const current = await change.require('session', session);
-    const request: SessionRequest =
-      event.type === 'conversation'
-        ? { action: 'converse', conversation: event.id }
-        : { action: 'attend', attention: event.attention };
-    await change.apply(decideSession(current, request, change.at));
-  });
-  if (!outcome.ok) context.log(outcome.refusal.reason);
+/** Whoever goes on begins with an empty context in the same worktree, and reads in the ledger what this one leaves. */
+async function handOver(context: AttemptContext, orders: Orders, watched: Watched): Promise<AttemptEnd> {
+  const { board, clock } = context;
+  const attempt = await board.get('attempt', orders.attempt);
+  const entries = await board.list('ledger', { task: orders.task });
+  const hasWritten = entries.some(({ kind, at }) => kind === 'handoff' && at >= (attempt?.startedAt ?? 0));
+  const lastWords =
+    watched.end === 'ended' && watched.outcome.outcome === 'completed'
+      ? watched.outcome.lastWords
+      : undefined;
+  if (!hasWritten && lastWords?.trim()) {
+    const added = await addLedgerEntry(context, orders.task, { kind: 'handoff', text: lastWords });
+    if (!added.ok) context.log(added.refusal.reason);
+  }
+  return end(context, orders, { to: 'parked', until: clock.now(), because: 'handoff' }, null);
 }
 
 async function end(

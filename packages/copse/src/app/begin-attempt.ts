@@ -74,7 +74,8 @@ export async function beginAttempt(
     // Only who began a conversation can go on with it.
     const isSame = session === before?.id && before.agent === agent;
     const resumed = isSame ? before.conversation : null;
-    return { task: id, session, attempt, token, agent, conversation: resumed, begin: beginOf(task, request) };
+    const begin: Begin = isSame && request.how === 'claim' ? { why: 'continued' } : beginOf(task, request);
+    return { task: id, session, attempt, token, agent, conversation: resumed, begin };
   });
   if (!claimed.ok) return claimed;
   const orders = claimed.value;
@@ -115,7 +116,7 @@ function decideConversation(
   { how }: BeginRequest,
   at: Timestamp,
 ): { readonly id: SessionId; readonly decision: Decision<SessionEvent> | null } {
-  const isSame = how === 'resume' || how === 'handback';
+  const isSame = how === 'resume' || how === 'handback' || isParked(before, agent);
   if (before !== undefined && isSame) {
     const action = how === 'handback' ? 'handback' : 'reopen';
     const isLive = before.state.life === 'live';
@@ -125,6 +126,13 @@ function decideConversation(
   if (before?.agent === agent) return { id, decision: decideFollowUp(before, id, at) };
   const of = { task: task.id, agent, workItem: task.workItem?.id ?? null, follows: before?.id ?? null };
   return { id, decision: decided({ type: 'session.opened', id, at, ...of, phase: 'registered' }) };
+}
+
+/** A rate limit only interrupts: the same conversation goes on. */
+function isParked(before: Session | undefined, agent: AgentName): boolean {
+  return (
+    before?.agent === agent && before.state.life === 'interrupted' && before.state.because === 'rate_limited'
+  );
 }
 
 async function take(

@@ -1,6 +1,7 @@
 /**
  * Watches one turn of an agent until it is over: because the program ended, because it took too long, because it said that
- * it is finished or stuck and then did not go, or because the lease is lost. In the last three it is stopped first.
+ * it is finished or stuck and then did not go, because it used enough, or because the lease is lost. In all but the first it
+ * is stopped first.
  */
 
 import { decided } from '../domain/decision.ts';
@@ -11,14 +12,18 @@ import type { RunningTurn, RuntimeOutcome } from '../ports/runtime.ts';
 import { addLedgerEntry } from './ledger.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import { change } from './context.ts';
+import type { Enough, Hearing } from './hear-turn.ts';
 
 export type Watched =
   | { readonly end: 'ended'; readonly outcome: RuntimeOutcome }
-  | { readonly end: 'told' | 'timed_out' | 'lost' };
+  | { readonly end: 'told' | 'timed_out' | 'lost' }
+  | ({ readonly end: 'enough' } & Enough);
 
 export interface WatchOptions {
   readonly lost: AbortSignal;
   readonly limitMs: number | null;
+  /** Null while the agent hands over: it has had enough already. */
+  readonly hearing: Hearing | null;
   /** The folder that has the agent's reports. */
   readonly reported: string;
 }
@@ -27,7 +32,7 @@ export async function watchTurn(
   context: AttemptContext,
   orders: Orders,
   turn: RunningTurn,
-  { lost, limitMs, reported }: WatchOptions,
+  { lost, limitMs, hearing, reported }: WatchOptions,
 ): Promise<Watched> {
   const { clock, policy, reports } = context;
   const over = new AbortController();
@@ -46,6 +51,8 @@ export async function watchTurn(
     aborted(lost).then(() => ({ end: 'lost' }) as const),
     aborted(told.signal).then(() => after(policy.session.exitGraceMs, 'told')),
   ];
+  if (hearing !== null)
+    contenders.push(hearing.enough(over.signal).then((enough) => ({ end: 'enough', ...enough }) as const));
   if (limitMs !== null) contenders.push(after(limitMs, 'timed_out'));
   try {
     const watched = await Promise.race(contenders);

@@ -97,6 +97,13 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
       const task = event.attention && (await taskOf('session', event.id));
       return task ? line('asks', 'yellow', task, `waits for a person: ${event.attention}`) : undefined;
     }
+    case 'session.asked': {
+      const task = await taskOf('session', event.id);
+      const { tool, what } = event.question;
+      return (
+        task && line('asks', 'yellow', task, `may it use ${tool}? ${firstLine(what)} copse answer ${task}`)
+      );
+    }
     case 'task.paused':
       return line('paused', 'yellow', event.id, '');
     case 'task.cancelled':

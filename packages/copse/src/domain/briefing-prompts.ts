@@ -49,6 +49,16 @@ export function handbackPrompt(because: HandbackReason, reason: string): string 
   return `${parts.join('\n\n')}\n`;
 }
 
+/** For a conversation whose context is nearly full. */
+export function handoffPrompt(): string {
+  const parts = [
+    'Your context is nearly full. Do not go on with the task: somebody with an empty context goes on in this worktree, and knows only the task, the files and the ledger.',
+    'Commit what is worth keeping. Then hand over with `copse ledger add handoff "…"`: what is done, what is not, what you tried that does not work, and what to do next. Then stop; do not say `copse finish`.',
+    'If you cannot run that command, write the handover as your last message.',
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
 export function whatHappened(briefing: Briefing): string {
   const { begin, task, crashes } = briefing;
   switch (begin.why) {
@@ -64,6 +74,8 @@ export function whatHappened(briefing: Briefing): string {
       return begin.answer === null
         ? 'An earlier session got stuck, and a person restarted it. You begin a fresh conversation; what was done is still there.'
         : `An earlier session asked a question and stopped. A person answered:\n\n${fenced(begin.answer)}\n\nYou begin a fresh conversation; what was done is still there.`;
+    case 'continued':
+      return 'A rate limit had interrupted you, and it is over. Go on where you were.';
     case 'resumed':
       return begin.message === null
         ? 'A person asks you to go on.'

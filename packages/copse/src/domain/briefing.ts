@@ -58,6 +58,8 @@ interface BriefedTask extends Pick<TaskDefinition, 'kind' | 'areas' | 'requires'
 /** Why the attempt begins, with what was said about it. */
 export type BriefedBegin =
   | { readonly why: 'claimed' }
+  /** A rate limit had interrupted it. */
+  | { readonly why: 'continued' }
   | { readonly why: 'retried'; readonly crashes: number }
   | { readonly why: 'restarted'; readonly answer: Excerpt | null }
   | { readonly why: 'resumed'; readonly message: Excerpt | null }

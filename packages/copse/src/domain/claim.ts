@@ -64,6 +64,7 @@ export const delayCauses: Readonly<Record<Delay['because'], string>> = {
   crash: 'its last attempt crashed',
   rate_limit: 'its agent hit a rate limit',
   taken: 'its branch was in use elsewhere',
+  handoff: 'its agent handed over to a fresh conversation',
 };
 
 /** The next claim on a task: one token above every earlier one. */

@@ -12,6 +12,7 @@
 
 import { type Decision, decided, refused, unreachable } from './decision.ts';
 import { existing, mustBeNew } from './evolution.ts';
+import { type Usage, addUsage, noUsage } from './usage.ts';
 import type { AgentName, AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from './ids.ts';
 
 export const openPhases = [
@@ -58,14 +59,36 @@ export interface Session {
   readonly follows: SessionId | null;
   /** The runtime's own name for the conversation, as soon as it is known. */
   readonly conversation: string | null;
+  /** All that it used until now, over all its attempts. */
+  readonly usage: Usage;
+  /** What it asked last to be allowed. */
+  readonly question: Question | null;
   readonly startedAt: Timestamp;
   readonly state: SessionState;
+}
+
+/** An agent asks a person whether it may do something, and waits. */
+export interface Question {
+  readonly id: string;
+  /** The program's name for what it wants to use. */
+  readonly tool: string;
+  readonly what: string;
+  readonly answer: Answer | null;
+}
+
+export interface Answer {
+  readonly isAllowed: boolean;
+  /** What the agent hears with it. */
+  readonly message: string | null;
 }
 
 export const sessionTransitions = {
   advance: { live: ['live'] },
   attend: { live: ['live'] },
   converse: { live: ['live'] },
+  use: { live: ['live'] },
+  ask: { live: ['live'] },
+  answer: { live: ['live'] },
   complete: { live: ['complete'] },
   stick: { live: ['stuck'], interrupted: ['stuck'], complete: ['stuck'] },
   interrupt: { live: ['interrupted'], stuck: ['interrupted'] },
@@ -93,6 +116,10 @@ export type SessionEvent =
   | (Of<'session.advanced'> & { readonly phase: OpenPhase })
   | (Of<'session.attention'> & { readonly attention: Attention | null })
   | (Of<'session.conversation_known'> & { readonly conversation: string })
+  /** What was used since this was last said. */
+  | (Of<'session.used'> & { readonly usage: Usage })
+  | (Of<'session.asked'> & { readonly question: Omit<Question, 'answer'> })
+  | (Of<'session.answered'> & { readonly question: string; readonly answer: Answer })
   /** The agent reported something that cannot be understood; nothing came of it. */
   | (Of<'session.misreported'> & { readonly problem: string })
   | Of<'session.completed'>
@@ -105,6 +132,9 @@ export type SessionRequest =
   | { readonly action: 'advance'; readonly phase: OpenPhase }
   | { readonly action: 'attend'; readonly attention: Attention | null }
   | { readonly action: 'converse'; readonly conversation: string }
+  | { readonly action: 'use'; readonly usage: Usage }
+  | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
+  | ({ readonly action: 'answer' } & Answer)
   | { readonly action: 'complete' }
   | { readonly action: 'stick'; readonly reason: string }
   | { readonly action: 'interrupt'; readonly because: Interruption }
@@ -141,6 +171,24 @@ export function decideSession(
       return decided({ type: 'session.attention', ...of, attention: request.attention });
     case 'converse':
       return decided({ type: 'session.conversation_known', ...of, conversation: request.conversation });
+    case 'use':
+      return decided({ type: 'session.used', ...of, usage: request.usage });
+    case 'ask':
+      return decided({ type: 'session.asked', ...of, question: request.question });
+    case 'answer': {
+      const { isAllowed, message } = request;
+      const { question } = session;
+      if (question === null || question.answer !== null) {
+        const reason = `Session ${session.id} of ${session.task} waits for no answer: its agent asks nothing.`;
+        return refused('wrong_status', reason, `copse show ${session.task}`);
+      }
+      return decided({
+        type: 'session.answered',
+        ...of,
+        question: question.id,
+        answer: { isAllowed, message },
+      });
+    }
     case 'complete':
       return decided({ type: 'session.completed', ...of });
     case 'stick':
@@ -202,19 +250,52 @@ export function evolveSession(session: Session | undefined, event: SessionEvent)
     mustBeNew(session, event);
     const { id, task, agent, workItem, follows, phase, at } = event;
     const state = { life: 'live', phase, attention: null } as const;
-    return { id, task, agent, workItem, follows, conversation: null, startedAt: at, state };
+    const nothing = { conversation: null, usage: noUsage, question: null };
+    return { id, task, agent, workItem, follows, ...nothing, startedAt: at, state };
   }
   const before = existing(session, event);
-  if (event.type === 'session.conversation_known') return { ...before, conversation: event.conversation };
-  if (event.type === 'session.misreported') return before;
-  return { ...before, state: nextState(before.state, event) };
+  switch (event.type) {
+    case 'session.conversation_known':
+      return { ...before, conversation: event.conversation };
+    case 'session.misreported':
+      return before;
+    case 'session.used':
+      return { ...before, usage: addUsage(before.usage, event.usage) };
+    case 'session.asked': {
+      const question = { ...event.question, answer: null };
+      return { ...before, question, state: attended(before.state, 'permission') };
+    }
+    case 'session.answered': {
+      const { question, answer } = event;
+      if (before.question?.id !== question) throw new Error(`${before.id} did not ask ${question}`);
+      return {
+        ...before,
+        question: { ...before.question, answer },
+        state: attended(before.state, null),
+      };
+    }
+    default:
+      return { ...before, state: nextState(before.state, event) };
+  }
+}
+
+function attended(state: SessionState, attention: Attention | null): SessionState {
+  return { life: 'live', phase: openPhase(state), attention };
 }
 
 function nextState(
   state: SessionState,
   event: Exclude<
     SessionEvent,
-    { type: 'session.opened' | 'session.conversation_known' | 'session.misreported' }
+    {
+      type:
+        | 'session.opened'
+        | 'session.conversation_known'
+        | 'session.misreported'
+        | 'session.used'
+        | 'session.asked'
+        | 'session.answered';
+    }
   >,
 ): SessionState {
   const { at } = event;
@@ -223,7 +304,7 @@ function nextState(
     case 'session.reopened':
       return { life: 'live', phase: event.phase, attention: null };
     case 'session.attention':
-      return { life: 'live', phase: openPhase(state), attention: event.attention };
+      return attended(state, event.attention);
     case 'session.completed':
       return { life: 'complete', phase: 'complete', at };
     case 'session.stuck':

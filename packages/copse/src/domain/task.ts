@@ -95,7 +95,7 @@ export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | '
 /** Why a ready task is not claimed before some time. */
 export interface Delay {
   readonly until: Timestamp;
-  readonly because: 'crash' | 'rate_limit' | 'taken';
+  readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff';
 }
 
 export type TaskState =

@@ -22,6 +22,8 @@ export interface Orders {
 /** Why the attempt begins; the agent is told. */
 export type Begin =
   | { readonly why: 'claimed' }
+  /** A rate limit had interrupted it. */
+  | { readonly why: 'continued' }
   | { readonly why: 'retried'; readonly crashes: number }
   | { readonly why: 'restarted'; readonly answer: string | null }
   | { readonly why: 'resumed'; readonly message: string | null }

@@ -5,12 +5,19 @@
 
 import type { ProcessIdentity } from '../domain/removal.ts';
 import type { AttemptId, SessionId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { Usage } from '../domain/usage.ts';
 
-interface RuntimeCapabilities {
+export interface RuntimeCapabilities {
   /** Whether the program asks before it stops, or has to be prompted again after it did. */
   readonly stop: 'native' | 'reprompt';
   /** Where an earlier conversation can go on. */
   readonly resume: 'anywhere' | 'same_folder' | 'never';
+  /** Whether a person can be asked before it does something, or its own rules decide alone. */
+  readonly permissions: 'asks' | 'decides';
+  /** What it says about what it used. */
+  readonly cost: 'dollars' | 'tokens' | 'nothing';
+  /** Whether it can commit by itself; where it cannot, the gate has to do it. */
+  readonly commits: boolean;
 }
 
 /** One turn: the program works until it wants to stop. */
@@ -33,19 +40,45 @@ export interface Turn {
   readonly log: string;
   /** The name of the tmux session to run in, or null. */
   readonly terminal: string | null;
+  /** What the conversation used until now, for programs that count from its beginning. */
+  readonly used: Usage;
   readonly on: (event: RuntimeEvent) => void;
   /** Asked by programs that ask before they stop; what it says is what the agent hears. */
   readonly beforeStop: () => Promise<StopAnswer>;
+  /** Asks a person, and waits for as long as that takes, or until the turn is over. */
+  readonly mayUse: (permission: PermissionRequest) => Promise<PermissionAnswer>;
+}
+
+export interface PermissionRequest {
+  /** The program's name for what it wants to use, such as Bash. */
+  readonly tool: string;
+  /** What exactly it would do, for a person to read. */
+  readonly what: string;
+}
+
+export interface PermissionAnswer {
+  readonly isAllowed: boolean;
+  /** What the agent hears with it. */
+  readonly message: string | null;
 }
 
 export type StopAnswer = { readonly may: true } | { readonly may: false; readonly because: string };
 
-type RuntimeEvent =
+export type RuntimeEvent =
   | { readonly type: 'conversation'; readonly id: string }
-  | { readonly type: 'attention'; readonly attention: 'permission' | 'idle' | null };
+  | { readonly type: 'attention'; readonly attention: 'permission' | 'idle' | null }
+  /** What was used since it was last said, never a sum. */
+  | { readonly type: 'usage'; readonly usage: Usage }
+  /** How full the conversation's context is, from 0 to 1. */
+  | { readonly type: 'context'; readonly share: number };
 
 export type RuntimeOutcome =
-  | { readonly outcome: 'completed'; readonly exitCode: number | null }
+  | {
+      readonly outcome: 'completed';
+      readonly exitCode: number | null;
+      /** The last thing that the agent said, where the program tells. */
+      readonly lastWords?: string;
+    }
   | { readonly outcome: 'needs_input'; readonly question: string }
   | { readonly outcome: 'cancelled' }
   | { readonly outcome: 'limit'; readonly until: Timestamp | null; readonly reason: string }

@@ -34,7 +34,13 @@ export interface CommandSettings {
 
 export function commandRuntime(settings: CommandSettings, programs: Programs): Runtime {
   return {
-    capabilities: { stop: 'reprompt', resume: 'never' },
+    capabilities: {
+      stop: 'reprompt',
+      resume: 'never',
+      permissions: 'decides',
+      cost: 'nothing',
+      commits: true,
+    },
     start: (turn) => startTurn(settings, programs, turn),
   };
 }
