@@ -31,7 +31,7 @@ import {
   decidePark,
   decideStuck,
 } from '../../packages/copse/src/domain/task-outcomes.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board, EventQuery } from '../../packages/copse/src/ports/board.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../support/boards.ts';
 import { claimant, must, newTask } from '../support/tasks.ts';
 
@@ -244,6 +244,30 @@ describe.each(engines)('a board on %s', (engine) => {
         (await board.events({ after: start, limit: 10, task: id })).map(({ event }) => event.type),
       ).toEqual(['task.created', 'task.deleted']);
       expect(await board.transact((transaction) => transaction.wasUsed(id))).toBe(true);
+    });
+
+    it('tells the events of certain types, in order, of one task or of all', async () => {
+      const one = await newTask(board, { title: 'One' });
+      const other = await newTask(board, { title: 'Other' });
+      must(await editTask(contextOf(board), one.id, { title: 'Renamed' }));
+      must(await deleteTasks(contextOf(board), [one.id, other.id], { unlink: false }));
+      const ask = async (query: Omit<EventQuery, 'limit'> & { readonly limit?: number }) =>
+        (await board.events({ limit: 10, ...query })).map(({ number, event }) => [number, event.type]);
+      expect(await ask({ after: start, types: ['task.created', 'task.edited'] })).toEqual([
+        [1, 'task.created'],
+        [2, 'task.created'],
+        [3, 'task.edited'],
+      ]);
+      expect(await ask({ after: brand<EventNumber>(1), types: ['task.created'] })).toEqual([
+        [2, 'task.created'],
+      ]);
+      expect(await ask({ after: start, limit: 1, types: ['task.deleted'] })).toEqual([[4, 'task.deleted']]);
+      expect(await ask({ after: start, task: one.id, types: ['task.created', 'task.deleted'] })).toEqual([
+        [1, 'task.created'],
+        [4, 'task.deleted'],
+      ]);
+      expect(await ask({ after: start, types: ['session.used'] })).toEqual([]);
+      expect(await ask({ after: start, types: [] })).toEqual([]);
     });
 
     it('frees those that waited for a deleted task when asked to', async () => {

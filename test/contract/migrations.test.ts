@@ -16,8 +16,13 @@ import { type BoardPlace, engines, newPlace } from '../support/boards.ts';
 import { newTask } from '../support/tasks.ts';
 import { version1 } from './samples/version-1.ts';
 import { version2 } from './samples/version-2.ts';
+import { version3 } from './samples/version-3.ts';
 
-const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = { 1: version1, 2: version2 };
+const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
+  1: version1,
+  2: version2,
+  3: version3,
+};
 const fresh = { id: 'fresh', at: 0 };
 
 async function withEngine<T>(place: BoardPlace, work: (engine: Engine) => Promise<T>): Promise<T> {
@@ -56,6 +61,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect((await board.get('task', id))?.body).toBe('with \0 and \ud800 inside');
       expect(await board.list('ledger', { task: id })).toEqual([...told.ledger.values()]);
       expect(await board.list('resource')).toEqual([...told.resource.values()]);
+      expect(await board.list('session')).toEqual([...told.session.values()]);
       await newTask(board, { title: 'New task', dependsOn: [id] });
       expect(await board.lastEvent()).toBe(events.length + 1);
       await withEngine(place, async ({ db }) => {

@@ -29,7 +29,11 @@ describe.each(ways)('an orchestrator that is %s', (_, end, code) => {
       expect(await first.ended).toBe(code);
       if (code === 0) expect(first.printed).toContain('Stopped. 1 agent');
       // Past its lease: nobody looks, and it is renewed all the same.
+      const before = await run.context.board.lease(task!);
       await sleep(PAST_A_LEASE_MS);
+      const after = await run.context.board.lease(task!);
+      expect(after?.token).toBe(before?.token);
+      expect(after?.renewedAt).toBeGreaterThan(before?.renewedAt ?? Infinity);
       expect(await run.runners()).toEqual([attempt.process.pid]);
       expect(run.agents()).toContain(run.agentOf(attempt.id));
       const second = run.orchestrate('--until-idle');

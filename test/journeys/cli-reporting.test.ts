@@ -90,7 +90,7 @@ describe('an agent', () => {
     expect(reportIn(worktree)).toEqual({ status: 'finished', noChanges: true });
   });
 
-  test('hears at once what is missing, and nothing is reported', async () => {
+  test('hears at once what is missing, and is not reported as finished, only as having tried', async () => {
     const { project, task, worktree, at } = await newSession();
     writeFileSync(path.join(worktree, 'left "over"'), '');
     const dirty = await refusedWith(['finish'], at);
@@ -100,8 +100,11 @@ describe('an agent', () => {
     expect((await refusedWith(['finish'], empty.at)).reason).toContain(
       `Nothing was committed for ${empty.task}`,
     );
-    for (const one of [worktree, empty.worktree])
-      expect(existsSync(path.join(one, '.copse', 'session.json'))).toBe(false);
+    for (const one of [worktree, empty.worktree]) expect(reportIn(one)).toEqual({ triedToFinish: true });
+    git(worktree, 'add', '.');
+    git(worktree, 'commit', '--quiet', '--message=feat: left over');
+    await answer(['finish'], at);
+    expect(reportIn(worktree)).toEqual({ status: 'finished' });
     expect((await project.context.board.get('task', task))?.handbacks).toEqual({});
   });
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { git, newArea } from '../support/cli.ts';
+import { git, newArea, printed } from '../support/cli.ts';
 import { type Scene, endAgents, newScene, refusedBy } from '../support/scripted-agents.ts';
 
 const area = newArea();
@@ -24,6 +24,10 @@ const scripts: Readonly<Record<string, readonly [script: string, ...options: str
   'dirty, then commits': [
     'if was_told "uncommitted changes"; then git add --all; git commit --quiet --message="feat: late"; else echo d > late.txt; fi',
   ],
+  'refused as its last word': [
+    'if was_told "uncommitted changes"; then git add --all; git commit --quiet --message="feat: refused"; copse finish; else echo r > r.txt; true && copse finish; fi',
+  ],
+  'ends like a refusal': ['test -f e.txt && exit 0; commit ends e.txt; exit 4'],
   'dirty for ever': ['echo d > "left behind.txt"'],
   'dirty, committed for it': ['echo c > c.txt; copse finish --summary "made c"', '--requires', 'committer'],
   'dirty, and that is final': ['note dirty; echo f > f.txt', '--requires', 'failer'],
@@ -88,6 +92,8 @@ describe('the gate', () => {
       'reports and stops': 'done',
       'only stops': 'done',
       'dirty, then commits': 'done',
+      'refused as its last word': 'done',
+      'ends like a refusal': 'done',
       'dirty for ever': 'needs_attention',
       'dirty, committed for it': 'done',
       'dirty, and that is final': 'needs_attention',
@@ -125,6 +131,18 @@ describe('the gate', () => {
       'try',
       'try',
     ]);
+  });
+
+  test('asks whoever ends with a refused `finish` again, and that is no crash', async () => {
+    const [refused, crashed] = [id('refused as its last word'), id('ends like a refusal')];
+    const of = async (task: string) =>
+      (await scene.events()).filter((event) => event.id === task).map(({ type }) => type);
+    expect(await of(refused)).toEqual(expect.arrayContaining(['task.handed_back']));
+    expect(await of(refused)).not.toContain('task.crashed');
+    expect(await of(crashed)).toContain('task.crashed');
+    expect(await printed(['logs', refused, '--all'], scene.at)).toContain(
+      `${refused} is not finished. There are uncommitted changes:\n  r.txt\n`,
+    );
   });
 
   test('keeps the worktree of whoever needs attention, with all that is in it', () => {

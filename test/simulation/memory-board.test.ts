@@ -184,6 +184,11 @@ async function everything(board: BoardReader, ids: readonly TaskId[]) {
     landings: await board.openLandings(),
     expired: await board.expiredLeases(timestamp(1_200_000)),
     events: await board.events({ after: brand<EventNumber>(2), limit: 50 }),
+    ofTypes: await board.events({
+      after: brand<EventNumber>(1),
+      limit: 3,
+      types: ['task.claimed', 'task.stuck', 'ledger.added'],
+    }),
     ofOne: ids[0] && (await board.events({ after: brand<EventNumber>(0), limit: 50, task: ids[0] })),
     last: await board.lastEvent(),
     starting: await board.idsStartingWith('task', 'cp-', 3),

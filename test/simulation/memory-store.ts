@@ -123,9 +123,10 @@ export class MemoryStore {
     return expired.toSorted((one, other) => one.expiresAt - other.expiresAt);
   }
 
-  events({ after, limit, task }: EventQuery): readonly RecordedEvent[] {
+  events({ after, limit, task, types }: EventQuery): readonly RecordedEvent[] {
     const wanted = this.log
       .slice(after)
+      .filter((one) => types === undefined || types.includes(one.event.type))
       .filter((one) => task === undefined || this.#taskOfEvent(one.event) === task);
     return wanted.slice(0, limit);
   }
@@ -234,6 +235,7 @@ export class MemoryStore {
       lastEvent: async () => this.lastEvent(),
       nextReady: async (query) => this.nextReady(query),
       lockDependencies: async () => {},
+      lockSchedule: async () => {},
       wasUsed: async (id) => this.wasUsed(id),
       record,
     };

@@ -12,6 +12,7 @@ import {
   type TaskId,
   brand,
 } from '../../packages/copse/src/domain/ids.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
 import type {
   Rescue,
   SnapshotOutcome,
@@ -70,6 +71,8 @@ export class SimNode {
   readonly rescues: Rescue[] = [];
   /** Those whose orders nobody has taken away yet. */
   readonly attempts = new Set<AttemptId>();
+  /** Their runners, as whoever started them wrote them down. */
+  readonly runners = new Map<AttemptId, ProcessIdentity>();
   /** The files of a checkout that has the target, or null when nobody has it. */
   readonly checkout: { readonly files: Map<string, string>; isBusy: boolean } | null;
 

@@ -34,7 +34,7 @@ export interface Surroundings {
   readonly wakers: Set<{ readonly process: Process; readonly wake: () => void }>;
   readonly reports: Map<string, ReportFile>;
   readonly isBoardAway: boolean;
-  startRunner(node: SimNode, orders: Orders): void;
+  startRunner(node: SimNode, orders: Orders): Process;
   /** A process changed something that is not its own alone. */
   readonly changed: (process: Process, what: string) => void;
   readonly committed: (process: Process, events: readonly RecordedEvent[]) => void;
@@ -331,18 +331,28 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
   return {
     occupancy,
     runners: {
-      start: (orders: Orders) =>
-        call(`start a runner for ${orders.task} with ${orders.token}`, () => {
+      start: async (orders: Orders) => {
+        const started = await call(`start a runner for ${orders.task} with ${orders.token}`, () => {
           if (world.chance(0.01)) throw new Error('there is no memory for another process');
           node.attempts.add(orders.attempt);
-          of.startRunner(node, orders);
-        }),
+          return identity(of.startRunner(node, orders));
+        });
+        await call(`write down who runs ${orders.attempt}`, () => {
+          node.attempts.add(orders.attempt);
+          node.runners.set(orders.attempt, started);
+        });
+      },
+      runnerOf: (attempt: AttemptId) => call(`runner of ${attempt}`, () => node.runners.get(attempt)),
       processesOf: (attempt: string) =>
         call(`processes of ${attempt}`, () =>
           world.alive((one) => here(one) && isMarked(one, attempt)).map(identity),
         ),
       known: () => call('known attempts', () => [...node.attempts]),
-      forget: (attempt: AttemptId) => call(`forget ${attempt}`, () => void node.attempts.delete(attempt)),
+      forget: (attempt: AttemptId) =>
+        call(`forget ${attempt}`, () => {
+          node.attempts.delete(attempt);
+          node.runners.delete(attempt);
+        }),
     },
   };
 }

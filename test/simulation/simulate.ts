@@ -179,7 +179,7 @@ export class Simulation implements AgentSurroundings {
     });
   }
 
-  startRunner(node: SimNode, orders: Orders): void {
+  startRunner(node: SimNode, orders: Orders): Process {
     const { world } = this;
     const { task, token, attempt } = orders;
     const agent = this.agents.find(({ name }) => name === orders.agent);
@@ -187,7 +187,7 @@ export class Simulation implements AgentSurroundings {
     const of = { kind: 'runner', name: `runner ${task}.${token}`, node: node.id, task, token } as const;
     // Now and then it takes longer to start than anybody waits for it.
     const delayMs = world.chance(0.03) ? 10 * SECOND + world.upTo(20 * SECOND) : world.upTo(500);
-    world.spawn(of, delayMs, async (process) => {
+    return world.spawn(of, delayMs, async (process) => {
       const stop = new AbortController();
       process.onTerm = () => stop.abort();
       const { session } = orders;

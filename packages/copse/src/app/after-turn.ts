@@ -1,5 +1,6 @@
 /** What is to become of a turn that is over, before the gate is asked: from how it ended, and from what the agent said. */
 
+import { refusedExitCode } from '../domain/decision.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { ReportSeen } from '../domain/report.ts';
 import type { RuntimeOutcome } from '../ports/runtime.ts';
@@ -39,6 +40,8 @@ export function afterTurn(
   }
   // What it said counts more than how its program ended; the gate trusts neither.
   if (report?.status === 'finished') return { next: 'gate', exitCode };
+  // A program that ends as its last command did, and that was a refused `copse finish`: the gate tells it once more.
+  if (report?.triedToFinish && exitCode === refusedExitCode) return { next: 'gate', exitCode };
   switch (outcome.outcome) {
     case 'completed':
       return { next: 'gate', exitCode };

@@ -54,8 +54,10 @@ export async function beginAttempt(
 ): Promise<Outcome<Begun>> {
   const attempt = brand<AttemptId>(drawId('at-', context.random));
   const claimed = await change(context, async (change) => {
+    const isLimited = request.how === 'claim' || request.how === 'handback';
+    if (isLimited) await change.board.lockSchedule();
     const task = await change.require('task', id);
-    await refuseUnlessFree(context, change, task, request);
+    if (isLimited) await refuseUnlessFree(context, change, task, request);
     const before = task.session === null ? undefined : await change.board.get('session', task.session);
     const conversation = decideConversation(context, task, before, agent, request, change.at);
     const { id: session } = conversation;
@@ -97,7 +99,6 @@ async function refuseUnlessFree(
   task: Task,
   { how }: BeginRequest,
 ): Promise<void> {
-  if (how !== 'claim' && how !== 'handback') return;
   const schedule = await scheduleNow(context, change.board);
   const placement = how === 'claim' ? schedule.place(task) : undefined;
   const isTaken = placement?.start === false && placement.waiting.for !== 'agent';

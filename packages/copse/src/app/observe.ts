@@ -3,7 +3,7 @@
  * on a clock that nobody sets; forgetting it (a restart) only makes it more patient.
  */
 
-import type { FencingToken, TaskId, Timestamp } from '../domain/ids.ts';
+import type { AttemptId, FencingToken, TaskId, Timestamp } from '../domain/ids.ts';
 import type { HeldTask, RunnerLife } from '../domain/reconcile.ts';
 import type { Attempt } from '../domain/session.ts';
 import type { TaskSummary } from '../domain/task.ts';
@@ -46,7 +46,7 @@ export async function observeRunning(context: RunContext, silences: Silences): P
       node: claim.node,
       attempt: claim.isByHand ? null : claim.attempt,
       claimedAt: since,
-      runner: claim.node === node ? await lifeOf(context, attempt) : 'elsewhere',
+      runner: claim.node === node ? await lifeOf(context, claim.attempt, attempt) : 'elsewhere',
       silentMs: silences.of(task.id, lease.token, lease.renewedAt, clock.elapsedMs()),
     };
     running.push({ task, attempt, held });
@@ -54,7 +54,15 @@ export async function observeRunning(context: RunContext, silences: Silences): P
   return running;
 }
 
-async function lifeOf({ occupancy }: RunContext, attempt: Attempt | undefined): Promise<RunnerLife> {
-  if (!attempt?.process) return 'never_told';
-  return (await occupancy.isAlive(attempt.process)) ? 'alive' : 'gone';
+/** One that has not told who it is may be about to; only whoever started it knows whether it still can. */
+async function lifeOf(
+  { occupancy, runners }: RunContext,
+  id: AttemptId,
+  attempt: Attempt | undefined,
+): Promise<RunnerLife> {
+  const told = attempt?.process ?? null;
+  const runner = told ?? (await runners.runnerOf(id));
+  if (runner === undefined) return 'never_told';
+  if (!(await occupancy.isAlive(runner))) return 'gone';
+  return told === null ? 'never_told' : 'alive';
 }

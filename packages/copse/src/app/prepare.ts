@@ -29,10 +29,11 @@ import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../ports/git.ts';
 import { change } from './context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
+import { leaveWhatLanded } from './leave-landed.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
-import { refuseIfAlive } from './removal-gate.ts';
+import { hasLanded, refuseIfAlive } from './removal-gate.ts';
 import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
 import { worktreePath } from './worktree-path.ts';
@@ -96,11 +97,12 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (!named.ok) {
     return { prepared: false, because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
+  const begunAnew = await leaveWhatLanded(context, task, request.token);
   const known = await workspaceOf(context, task.id);
   const free = known?.worktree?.branch ?? (await freeName(context, named.branch));
   const path = await worktreePath(context, task.id, known);
   await context.git.repair(path);
-  const { facts, notes } = await gatherFacts(context, path, free);
+  const { facts, notes } = await gatherFacts(context, task.id, path, free);
   const plan = decidePreparation(facts);
   if (plan.do === 'taken') return taken(task.id, facts.branch, plan.by);
   if (plan.do === 'nothing_to_begin_from') return noBase(context, task.id);
@@ -135,6 +137,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     base: base.branch,
     reused: plan.do === 'reuse',
     notes: [
+      ...begunAnew,
       ...(plan.do === 'make' && plan.aside !== null ? [`The worktree was not usable: ${plan.aside}.`] : []),
       ...(rescue === null ? [] : [`What was in it is kept as ${rescue}: copse undo ${task.id}`]),
       ...notes,
@@ -208,6 +211,7 @@ async function freeName({ git }: WorkspaceContext, branch: BranchName): Promise<
 
 async function gatherFacts(
   context: WorkspaceContext,
+  task: TaskId,
   path: string,
   branch: BranchName,
 ): Promise<{ readonly facts: PreparationFacts; readonly notes: readonly string[] }> {
@@ -222,15 +226,17 @@ async function gatherFacts(
     isNew && remote !== undefined && settings.fetch_before_setup
       ? await git.fetch(baseBranch === undefined ? [branch] : [branch, baseBranch])
       : undefined;
-  const remoteTip = remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${branch}`);
+  const base = baseBranch && (await findNewestBase(git, baseBranch));
+  const pushed = remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${branch}`);
+  const isOver = pushed && base && (await hasLanded(context, task, pushed, [base.commit]));
   const holder = await git.holderOf(branch);
   const facts: PreparationFacts = {
     worktree,
     branch,
     localTip,
-    remoteTip,
+    remoteTip: isOver ? undefined : pushed,
     holder: holder === path ? undefined : holder,
-    base: baseBranch && (await findNewestBase(git, baseBranch)),
+    base,
   };
   const notes = fetched?.fetched === false ? [`It begins at what is known here. ${fetched.reason}`] : [];
   return { facts, notes };

@@ -67,10 +67,10 @@ export async function endAttempt(context: RunContext, task: TaskId, attempt: Att
   const { occupancy, runners, board, policy } = context;
   const record = await board.get('attempt', attempt);
   const known = await runners.processesOf(attempt);
-  const runner = record?.process ? [record.process] : [];
+  const runner = record?.process ?? (await runners.runnerOf(attempt));
   await occupancy.killTmuxSession(terminalName(task));
   const graceMs = policy.session.stopGraceMs;
-  const { remaining } = await occupancy.end([...runner, ...known], { graceMs });
+  const { remaining } = await occupancy.end([...(runner ? [runner] : []), ...known], { graceMs });
   // What was born while the others were being ended.
   const late = await runners.processesOf(attempt);
   const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });

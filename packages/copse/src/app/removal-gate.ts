@@ -186,22 +186,23 @@ async function branchState(
   for (const into of bases) {
     if (into === tip || (await git.isAncestor(tip, into))) return { branch: 'merged', unmerged: 0, tip };
   }
-  if (await hasLanded(context, workspace, tip, bases)) return { branch: 'merged', unmerged: 0, tip };
+  if (workspace && (await hasLanded(context, workspace.task, tip, bases)))
+    return { branch: 'merged', unmerged: 0, tip };
   const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
   return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
 }
 
 /** It landed as other commits: exactly this tip was submitted, and what became of it is in the base. */
-async function hasLanded(
+export async function hasLanded(
   { board, git }: WorkspaceContext,
-  workspace: Workspace | undefined,
+  task: TaskId,
   tip: CommitId,
   bases: readonly CommitId[],
 ): Promise<boolean> {
-  const landings = workspace === undefined ? [] : await board.list('landing', { task: workspace.task });
-  for (const { head, state } of landings) {
+  for (const { head, state } of await board.list('landing', { task })) {
     if (head !== tip || state.status !== 'landed') continue;
-    for (const into of bases) if (await git.isAncestor(state.commit, into)) return true;
+    // Landed on another node, the commit may not be known here yet.
+    for (const into of bases) if ((await git.mergeBase(state.commit, into)) === state.commit) return true;
   }
   return false;
 }

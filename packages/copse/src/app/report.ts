@@ -53,7 +53,11 @@ export async function reportFinish(
   if (!text.ok) return refusal(invalid(text.reason, 'copse finish --help'));
   if (spoken.value.isByHand) return { ok: true, value: 'by_hand' };
   const shut = await preview();
-  if (shut) return refusal(shut);
+  if (shut) {
+    // An agent whose last word this was still wanted to finish, whatever its program ends with.
+    await writeReport(context, about.task, { triedToFinish: true });
+    return refusal(shut);
+  }
   return writeReport(context, about.task, {
     status: 'finished',
     ...(noChanges && { noChanges }),

@@ -5,6 +5,7 @@
  */
 
 import { refused } from '../domain/decision.ts';
+import type { FencingToken } from '../domain/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
@@ -13,8 +14,12 @@ import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
 
-/** Needs the task's lock. Leaves nothing; preparing begins anew. */
-export async function resetWorkspace(context: WorkspaceContext, task: Task): Promise<Outcome<null>> {
+/** Needs the task's lock. Leaves nothing; preparing begins anew. The lease that goes with the token is that of who asks. */
+export async function resetWorkspace(
+  context: WorkspaceContext,
+  task: Task,
+  token?: FencingToken,
+): Promise<Outcome<null>> {
   const workspace = await workspaceOf(context, task.id);
   const worktree = workspace?.worktree;
   if (!worktree) return { ok: true, value: null };
@@ -23,7 +28,8 @@ export async function resetWorkspace(context: WorkspaceContext, task: Task): Pro
   if (begun) return finish(context, workspace, begun);
   const isUnfinished = facts.state === 'broken' && facts.isUnfinished;
   const again = `copse work ${task.id} --reset`;
-  const refuse = () => refuseIfAlive(context, task.id, worktree.path, workspace, { isUnfinished, again });
+  const refuse = () =>
+    refuseIfAlive(context, task.id, worktree.path, workspace, { isUnfinished, again, token });
   const alive = await refuse();
   if (alive) return alive;
   const at = facts.state === 'healthy' ? facts : { branch: null, head: null };

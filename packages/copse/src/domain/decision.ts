@@ -18,6 +18,9 @@ export type RefusalCode =
   | 'invalid'
   | 'cycle';
 
+/** What a command ends with that was refused, and with it a program whose last command that was. */
+export const refusedExitCode = 4;
+
 export interface Refusal {
   readonly code: RefusalCode;
   /** One sentence: what was refused, to what, in which state. */

@@ -73,6 +73,7 @@ interface Events {
 export type RecordKind = keyof Records;
 export type AnyRecord = Records[RecordKind];
 export type BoardEvent = Events[RecordKind];
+export type EventType = BoardEvent['type'];
 
 type Evolve = {
   readonly [K in RecordKind]: (record: Records[K] | undefined, event: Events[K]) => Records[K] | undefined;

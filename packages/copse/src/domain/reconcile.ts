@@ -4,8 +4,8 @@
  * For every task that somebody holds on this node:
  *
  *   its runner lives and renews              nothing
- *   its runner never told who it is          a crash, once it had time enough to start
  *   its runner is gone                       a crash: what it left behind is ended first
+ *   its runner never told who it is          it is ended, then a crash, once it had time enough to start
  *   its runner lives and renews no longer    it is ended, then a crash
  *
  * For a task held on another node only the lease speaks, and silence must last: an expired lease proves nothing about the

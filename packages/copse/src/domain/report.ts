@@ -23,6 +23,8 @@ export interface Report {
   /** Why it is stuck. */
   readonly reason?: string;
   readonly summary?: string;
+  /** It said that it is finished and was told what is missing; written by the command that refused. */
+  readonly triedToFinish?: boolean;
   readonly ledger?: readonly ReportedEntry[];
   /** Whatever the agent writes to show that it is alive, as text. */
   readonly heartbeat?: string;
@@ -56,7 +58,15 @@ export function parseReport(text: string): ReportSeen | undefined {
  */
 export function mergeReport(before: string, report: Report): string {
   const old = recordIn(before);
-  const { status: _, noChanges: _1, reason: _2, summary: _3, no_changes: _4, ...rest } = old;
+  const {
+    status: _,
+    noChanges: _1,
+    reason: _2,
+    summary: _3,
+    no_changes: _4,
+    triedToFinish: _5,
+    ...rest
+  } = old;
   const kept = report.status === undefined ? old : rest;
   const earlier: readonly unknown[] = Array.isArray(old['ledger']) ? old['ledger'] : [];
   const ledger = report.ledger && [...earlier, ...report.ledger];
@@ -76,7 +86,8 @@ function reportFrom(value: Readonly<Record<string, unknown>>): ReportSeen {
   const ignored: string[] = [];
   const phase = oneOf(value['phase'], openPhases, 'phase', ignored);
   const status = oneOf(value['status'], reportStatuses, 'status', ignored);
-  const noChanges = flag(value['noChanges'] ?? value['no_changes'], ignored);
+  const noChanges = flag(value['noChanges'] ?? value['no_changes'], 'noChanges', ignored);
+  const triedToFinish = flag(value['triedToFinish'], 'triedToFinish', ignored);
   const reason = textOf(value['reason'], 'reason', ignored);
   const summary = textOf(value['summary'], 'summary', ignored);
   const ledger = entriesOf(value['ledger'], ignored);
@@ -87,6 +98,7 @@ function reportFrom(value: Readonly<Record<string, unknown>>): ReportSeen {
     ...(noChanges !== undefined && { noChanges }),
     ...(reason !== undefined && { reason }),
     ...(summary !== undefined && { summary }),
+    ...(triedToFinish !== undefined && { triedToFinish }),
     ...(ledger !== undefined && { ledger }),
     ...(heartbeat !== undefined && { heartbeat }),
   };
@@ -107,9 +119,9 @@ function oneOf<T extends string>(
   return found;
 }
 
-function flag(value: unknown, ignored: string[]): boolean | undefined {
+function flag(value: unknown, name: string, ignored: string[]): boolean | undefined {
   if (value == null || typeof value === 'boolean') return value ?? undefined;
-  ignored.push(`noChanges is ${brief(value)}, and has to be true or false.`);
+  ignored.push(`${name} is ${brief(value)}, and has to be true or false.`);
   return undefined;
 }
 

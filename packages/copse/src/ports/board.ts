@@ -9,7 +9,7 @@
 
 import type { BoardLine } from '../domain/board-line.ts';
 import type { Lease, Renewal } from '../domain/claim.ts';
-import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../domain/event.ts';
+import type { Author, BoardEvent, EventType, RecordKind, RecordedEvent, Records } from '../domain/event.ts';
 import type {
   AgentName,
   EventNumber,
@@ -52,6 +52,7 @@ export interface EventQuery {
   readonly after: EventNumber;
   readonly limit: number;
   readonly task?: TaskId;
+  readonly types?: readonly EventType[];
 }
 
 export interface BoardReader {
@@ -84,6 +85,8 @@ export interface BoardTransaction extends BoardReader {
   nextReady(query: ReadyQuery): Promise<Task | undefined>;
   /** Whoever changes dependencies does so alone, so that two changes cannot close a cycle together. */
   lockDependencies(): Promise<void>;
+  /** Whoever begins work within limits does so alone, so that two cannot take the last place together. First of all. */
+  lockSchedule(): Promise<void>;
   /** An id that was ever used, even by a task that is gone, is never given out again. */
   wasUsed(id: string): Promise<boolean>;
   record(by: Author, events: readonly BoardEvent[]): Promise<void>;

@@ -35,8 +35,10 @@ export type Begin =
     };
 
 export interface Runners {
-  /** Returns as soon as the process runs. It tells the board itself who it is. */
+  /** Returns as soon as the process runs. It tells the board itself who it is, once it has come that far. */
   start(orders: Orders): Promise<void>;
+  /** The runner, as whoever started it saw it; undefined when they did not live to write it down. */
+  runnerOf(attempt: AttemptId): Promise<ProcessIdentity | undefined>;
   /** The processes that an attempt is known to have started, whether or not their parents still live. */
   processesOf(attempt: AttemptId): Promise<readonly ProcessIdentity[]>;
   /** The attempts of which something is kept here: those that run, and those after which nobody has cleaned up. */

@@ -22,7 +22,7 @@ export interface Engine {
   /** The transaction was rolled back through no fault of its own and may be run again. */
   mayRunAgain(error: unknown): boolean;
   /** Held until the transaction ends. */
-  lock(transaction: WriteTransaction, what: 'dependencies' | 'migration'): Promise<void>;
+  lock(transaction: WriteTransaction, what: 'dependencies' | 'schedule' | 'migration'): Promise<void>;
   /** Everything that a transaction changes, last of all; those who listen hear of it when it is committed. */
   write(
     transaction: WriteTransaction,

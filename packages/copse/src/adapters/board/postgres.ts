@@ -43,7 +43,7 @@ interface Settings {
   readonly later: string | null;
 }
 
-const locks = { dependencies: 1, migration: 2 } as const;
+const locks = { dependencies: 1, migration: 2, schedule: 3 } as const;
 
 export async function openPostgres(url: string, policy: Policy['board']): Promise<Engine> {
   const { connectionString, schema, location } = parseUrl(url);

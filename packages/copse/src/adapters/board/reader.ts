@@ -200,7 +200,9 @@ export class Reader implements BoardReader {
     return rows.map(leaseFromRow);
   }
 
-  async events({ after, limit, task }: EventQuery): Promise<readonly RecordedEvent[]> {
+  async events({ after, limit, task, types }: EventQuery): Promise<readonly RecordedEvent[]> {
+    // Nothing is one of none, which PostgreSQL has no words for.
+    if (types?.length === 0) return [];
     const rows = await (
       await this.queries()
     )
@@ -208,6 +210,7 @@ export class Reader implements BoardReader {
       .select(['number', 'data'])
       .where('number', '>', after)
       .$if(task !== undefined, (query) => query.where('task', '=', task ?? ''))
+      .$if(types !== undefined, (query) => query.where('type', 'in', types ?? []))
       .orderBy('number')
       .limit(limit)
       .execute();

@@ -90,6 +90,10 @@ export class Writer extends Reader implements BoardTransaction {
     await this.#engine.lock(this.#transaction, 'dependencies');
   }
 
+  async lockSchedule(): Promise<void> {
+    await this.#engine.lock(this.#transaction, 'schedule');
+  }
+
   async wasUsed(id: string): Promise<boolean> {
     const db = await this.queries();
     const row = await db

@@ -12,7 +12,7 @@ import path from 'node:path';
 import type { AttemptId } from '../../domain/ids.ts';
 import type { ProcessIdentity } from '../../domain/removal.ts';
 import type { Orders, Runners } from '../../ports/runners.ts';
-import { attemptFiles, knownAttempts, writeOrders } from './attempt-files.ts';
+import { attemptFiles, knownAttempts, readRunner, writeOrders, writeRunner } from './attempt-files.ts';
 
 export interface RunnersSettings {
   /** The folder that has `.copse`. */
@@ -22,6 +22,8 @@ export interface RunnersSettings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** How the agent is set up, which goes with the orders: copse.yml may be another one by the time they are read. */
   readonly settingsOf?: (orders: Orders) => unknown;
+  /** Which process has a pid; for whoever starts runners. */
+  readonly identify?: (pid: number) => Promise<ProcessIdentity | undefined>;
   /** All processes of the attempt that run, the ones in the record among them. */
   readonly processesOf: (attempt: AttemptId, record: string) => Promise<readonly ProcessIdentity[]>;
 }
@@ -31,21 +33,23 @@ export function openRunners(settings: RunnersSettings): Runners {
   return {
     start: (orders) => start(settings, orders),
     processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
+    runnerOf: async (attempt) => readRunner(home, attempt),
     known: async () => knownAttempts(home),
     forget: async (attempt) => {
-      const { orders, processes } = attemptFiles(home, attempt);
-      for (const file of [orders, processes]) rmSync(file, { force: true });
+      const { orders, runner, processes, sandbox } = attemptFiles(home, attempt);
+      for (const file of [orders, runner, processes]) rmSync(file, { force: true });
+      rmSync(sandbox, { recursive: true, force: true });
     },
   };
 }
 
 async function start(settings: RunnersSettings, orders: Orders): Promise<void> {
-  const { home, program, environment, settingsOf } = settings;
+  const { home, program, environment, settingsOf, identify } = settings;
   const file = writeOrders(home, { orders, settings: settingsOf?.(orders) ?? null });
   const log = openLog(home, orders);
   const [command, ...args] = program;
   try {
-    await new Promise<void>((resolve, reject) => {
+    const pid = await new Promise<number | undefined>((resolve, reject) => {
       const child = spawn(command, [...args, file], {
         cwd: home,
         env: environment,
@@ -55,9 +59,13 @@ async function start(settings: RunnersSettings, orders: Orders): Promise<void> {
       child.once('error', reject);
       child.once('spawn', () => {
         child.unref();
-        resolve();
+        resolve(child.pid);
       });
     });
+    // Until it has told the board, nobody else knows which process it is. Whoever is killed before this is written leaves
+    // the others to wait for the runner.
+    const runner = pid === undefined ? undefined : await identify?.(pid);
+    if (runner !== undefined) writeRunner(home, orders.attempt, runner);
   } catch (error) {
     rmSync(file, { force: true });
     const why = error instanceof Error ? error.message : String(error);

@@ -10,7 +10,13 @@ import type { ColumnTypes } from '../schema.ts';
 import * as records from './0001-records.ts';
 import * as queueAndFleet from './0002-queue-and-fleet.ts';
 import * as whatIsOpen from './0003-what-is-open.ts';
+import * as whatSessionsUse from './0004-what-sessions-use.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-export const migrations: readonly Migration[] = [records.up, queueAndFleet.up, whatIsOpen.up];
+export const migrations: readonly Migration[] = [
+  records.up,
+  queueAndFleet.up,
+  whatIsOpen.up,
+  whatSessionsUse.up,
+];
