@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
@@ -17,10 +16,11 @@ import type { Board } from '../../packages/copse/src/ports/board.ts';
 import { contextOf, engines, newPlace } from '../support/boards.ts';
 import { finished } from '../support/cli.ts';
 import { must } from '../support/tasks.ts';
+import { bundleWorker } from '../support/worker-program.ts';
 
 const node = brand<NodeId>('no-1');
 const elsewhere = brand<NodeId>('no-2');
-const worker = fileURLToPath(new URL('../support/port-worker.ts', import.meta.url));
+const worker = bundleWorker(new URL('../support/port-worker.ts', import.meta.url));
 
 /** Ports far from those that other tests and other programs use. */
 function within(board: Board, from: number, to: number): Context {
@@ -69,7 +69,9 @@ describe.each(engines)('ports on %s', (engine) => {
     await place.open();
     const holders = Array.from({ length: 16 }, (_, index) => `se-${index}`);
     const lease = async (holder: string): Promise<LeasedPorts> => {
-      const child = spawn(process.execPath, [worker, JSON.stringify(place.address), holder]);
+      const child = spawn(process.execPath, [worker.file, JSON.stringify(place.address), holder], {
+        env: { ...process.env, ...worker.env },
+      });
       const { stdout, stderr } = await finished(child);
       if (stdout === '') throw new Error(stderr);
       return must(JSON.parse(stdout) as Outcome<LeasedPorts>);

@@ -3,7 +3,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
@@ -15,9 +14,10 @@ import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
 import { syncSteps } from '../../packages/copse/src/ports/sync.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { type Files, MergeScene, putFiles } from '../support/merging.ts';
+import { bundleWorker } from '../support/worker-program.ts';
 
 const area = newArea();
-const worker = fileURLToPath(new URL('../support/target-worker.ts', import.meta.url));
+const worker = bundleWorker(new URL('../support/target-worker.ts', import.meta.url));
 
 interface Prepared {
   readonly scene: MergeScene;
@@ -208,9 +208,9 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
       putFiles(checkout, { 'b.txt': 'staged\n', 'other.txt': 'untracked\n' });
       git(checkout, 'add', 'b.txt');
       const before = status(checkout);
-      const child = spawn(process.execPath, [worker, scene.top, from, to, step], {
+      const child = spawn(process.execPath, [worker.file, scene.top, from, to, step], {
         stdio: ['ignore', 'inherit', 'inherit'],
-        env: plainEnv,
+        env: { ...plainEnv, ...worker.env },
       });
       expect(await new Promise((resolve) => child.on('close', (_, by) => resolve(by)))).toBe('SIGKILL');
       if (step !== 'index_written')
@@ -270,7 +270,7 @@ it('while one process moves it, another keeps away', async () => {
     },
   });
   git(scene.top, 'switch', '--quiet', 'main');
-  argv.push(worker, scene.top, from, scene.commit('other', { 'x.txt': 'x\n' }));
+  argv.push(worker.file, scene.top, from, scene.commit('other', { 'x.txt': 'x\n' }));
   expect(await move()).toEqual({ moved: true });
   expect(JSON.parse(said.join(''))).toMatchObject({ moved: false, because: 'busy' });
   expect([scene.tip('main'), status(scene.top)]).toEqual([to, '']);

@@ -1,6 +1,7 @@
 /** A process that uses the pool once and, if told so, is killed right after a step. */
 
 import { mkdirSync, renameSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 
 import { tryFileLock, withFileLock } from '../../packages/copse/src/adapters/git/lock.ts';
@@ -62,5 +63,7 @@ export async function doJob(job: PoolJob): Promise<unknown> {
 
 const [, , text] = process.argv;
 if (import.meta.main && text !== undefined) {
+  // The only chance of those that are killed.
+  flushCompileCache();
   process.stdout.write(JSON.stringify(await doJob(JSON.parse(text) as PoolJob)));
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
+  cpSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -16,7 +17,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
@@ -32,10 +32,11 @@ import {
   takeSteps,
 } from '../../packages/copse/src/ports/pool.ts';
 import { finished, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { bundleWorker } from '../support/worker-program.ts';
 import { type PoolJob, doJob, poolOf } from './pool-worker.ts';
 
 const area = newArea();
-const worker = fileURLToPath(new URL('./pool-worker.ts', import.meta.url));
+const worker = bundleWorker(new URL('./pool-worker.ts', import.meta.url));
 
 interface Fixture {
   readonly repository: string;
@@ -46,8 +47,26 @@ interface Fixture {
 
 type Size = 'few files' | 'many files';
 
-/** A repository with one of everything, and a tip that changes, adds, removes and renames. */
+const templates = new Map<Size, Omit<Fixture, 'trash'>>();
+let fixtures = 0;
+
+/** A repository with one of everything, and a tip that changes, adds, removes and renames: made once and then copied. */
 function newFixture(size: Size = 'few files'): Fixture {
+  const template = templates.get(size) ?? newTemplate(size);
+  templates.set(size, template);
+  fixtures += 1;
+  const repository = path.join(area, `cöpy ${fixtures}`);
+  cpSync(template.repository, repository, {
+    recursive: true,
+    verbatimSymlinks: true,
+    preserveTimestamps: true,
+  });
+  // The index has the times and numbers of the files that were copied.
+  git(repository, 'status');
+  return { ...template, repository, trash: path.join(repository, '.copse', 'trash') };
+}
+
+function newTemplate(size: Size): Omit<Fixture, 'trash'> {
   const repository = newRepository(area);
   const put = (name: string, text: string) => {
     mkdirSync(path.dirname(path.join(repository, name)), { recursive: true });
@@ -80,8 +99,7 @@ function newFixture(size: Size = 'few files'): Fixture {
   put('added/one.txt', 'added\n');
   git(repository, 'add', 'same.txt', 'added');
   git(repository, 'commit', '--quiet', '--message=tip');
-  const trash = path.join(repository, '.copse', 'trash');
-  return { repository, trash, old, tip: git(repository, 'rev-parse', 'HEAD') };
+  return { repository, old, tip: git(repository, 'rev-parse', 'HEAD') };
 }
 
 const refill = (fixture: Fixture, size: number, base: string) =>
@@ -93,7 +111,9 @@ function take(fixture: Fixture, name: string, tip = fixture.tip): Promise<Taken>
 }
 
 const run = (job: PoolJob) =>
-  finished(spawn(process.execPath, [worker, JSON.stringify(job)], { env: { ...plainEnv } }));
+  finished(
+    spawn(process.execPath, [worker.file, JSON.stringify(job)], { env: { ...plainEnv, ...worker.env } }),
+  );
 
 const at = ({ repository }: Fixture, ...names: readonly string[]) =>
   path.join(repository, '.worktrees', ...names);

@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
@@ -20,9 +19,10 @@ import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 import { type SyncOutcome, type SyncRequest, syncSteps } from '../../packages/copse/src/ports/sync.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { BRANCH, commitAll, newTaskWorktree, trustedDirOf, write } from '../support/task-worktree.ts';
+import { bundleWorker } from '../support/worker-program.ts';
 
 const area = newArea();
-const worker = fileURLToPath(new URL('../support/sync-worker.ts', import.meta.url));
+const worker = bundleWorker(new URL('../support/sync-worker.ts', import.meta.url));
 
 class Scene {
   readonly main: string;
@@ -86,8 +86,11 @@ class Scene {
   }
 
   async killedAt(step: string, leave = ''): Promise<void> {
-    const argv = [worker, this.main, this.worktree, git(this.main, 'rev-parse', 'main'), step, leave];
-    const child = spawn(process.execPath, argv, { stdio: ['ignore', 'inherit', 'inherit'] });
+    const argv = [worker.file, this.main, this.worktree, git(this.main, 'rev-parse', 'main'), step, leave];
+    const child = spawn(process.execPath, argv, {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...worker.env },
+    });
     const signal = await new Promise((resolve) => child.on('close', (_, by) => resolve(by)));
     if (signal !== 'SIGKILL') throw new Error(`The worker never came to ${step}`);
   }

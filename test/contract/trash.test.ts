@@ -14,6 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -30,6 +31,9 @@ import type { HeldFile, TrashRecord } from '../../packages/copse/src/ports/trash
 import { git, newArea, newRepository } from '../support/cli.ts';
 
 const area = newArea();
+const otherFileSystem = ['/dev/shm', tmpdir()].find(
+  (folder) => existsSync(folder) && statSync(folder).dev !== statSync(area).dev,
+);
 const at = timestamp(Date.UTC(2026, 0, 2, 3, 4, 5, 678));
 
 /** A worktree with a tracked, a changed, an untracked and an ignored file, a link and a nested repository. */
@@ -172,19 +176,22 @@ describe('a removal', () => {
     expect(contents(path.join(worktree, 'src'))).toEqual(before);
   });
 
-  it.runIf(otherFileSystem())('of a worktree on another file system uses a trash beside it', async () => {
-    const elsewhere = mkdtempSync('/dev/shm/copse trash ');
-    onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
-    const { home, worktree, removal } = newWorktree(elsewhere);
-    const before = contents(worktree);
-    const entry = trashed(removal);
-    expect(entry.files).toBe(path.join(elsewhere, '.copse-trash', '20260102T030405678Z-cp-0001', 'files'));
-    expect(contents(entry.files)).toEqual(before);
-    expect(listTrash(home)).toEqual([entry]);
-    expect(stateOf(entry)).toEqual({ hasFiles: true, hasGitDir: true, isHalfDone: false });
-    await deleteTrash(entry);
-    expect(readdirSync(elsewhere)).toEqual([]);
-  });
+  it.runIf(otherFileSystem !== undefined)(
+    'of a worktree on another file system uses a trash beside it',
+    async () => {
+      const elsewhere = mkdtempSync(path.join(otherFileSystem ?? '', 'copse trash '));
+      onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
+      const { home, worktree, removal } = newWorktree(elsewhere);
+      const before = contents(worktree);
+      const entry = trashed(removal);
+      expect(entry.files).toBe(path.join(elsewhere, '.copse-trash', '20260102T030405678Z-cp-0001', 'files'));
+      expect(contents(entry.files)).toEqual(before);
+      expect(listTrash(home)).toEqual([entry]);
+      expect(stateOf(entry)).toEqual({ hasFiles: true, hasGitDir: true, isHalfDone: false });
+      await deleteTrash(entry);
+      expect(readdirSync(elsewhere)).toEqual([]);
+    },
+  );
 });
 
 describe('a removal that is killed', () => {
@@ -438,8 +445,3 @@ describe('thinning', () => {
     expect(await thin(home, list, { objectFormat: 'sha256' })).toEqual({ deleted: 2, kept: 0 });
   });
 });
-
-function otherFileSystem(): boolean {
-  const found = statSync('/dev/shm', { throwIfNoEntry: false });
-  return found !== undefined && found.dev !== statSync(area).dev;
-}

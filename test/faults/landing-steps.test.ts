@@ -6,17 +6,17 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it, vi } from 'vitest';
 
 import { landingSteps } from '../../packages/copse/src/app/land.ts';
 import { answer, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
+import { bundleWorker } from '../support/worker-program.ts';
 import { forEachAtOnce } from '../support/workspace-processes.ts';
 
 const area = newArea();
 const AT_ONCE = 2;
-const worker = fileURLToPath(new URL('../support/landing-worker.ts', import.meta.url));
+const worker = bundleWorker(new URL('../support/landing-worker.ts', import.meta.url));
 vi.setConfig({ testTimeout: 240_000 });
 
 /** Every step once, each with another kill in the recovery. */
@@ -109,10 +109,14 @@ async function queueOne(repository: string): Promise<string> {
 }
 
 function land(repository: string, task: string, step: string): unknown {
-  const { stdout, signal, stderr, status } = spawnSync(process.execPath, [worker, repository, task, step], {
-    env: plainEnv,
-    encoding: 'utf8',
-  });
+  const { stdout, signal, stderr, status } = spawnSync(
+    process.execPath,
+    [worker.file, repository, task, step],
+    {
+      env: { ...plainEnv, ...worker.env },
+      encoding: 'utf8',
+    },
+  );
   if (signal === 'SIGKILL') return { killed: true };
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout === '' ? { landing: 'nothing to do' } : JSON.parse(stdout);

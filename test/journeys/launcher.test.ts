@@ -19,13 +19,13 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, join, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { copyWorkingTree, linkModules, projectRoot } from '../guards/working-copy.ts';
+import { scratchFolder } from '../support/scratch.ts';
 
 type Result = { code: number | null; stdout: string; stderr: string };
 type Options = { cwd?: string; env?: NodeJS.ProcessEnv; stdin?: string };
@@ -49,7 +49,7 @@ let area: string;
 let installed: string;
 
 beforeAll(() => {
-  area = mkdtempSync(join(tmpdir(), 'copse läuncher 起動 😀 '));
+  area = mkdtempSync(join(scratchFolder(), 'copse läuncher 起動 😀 '));
   installed = newClone();
 });
 
@@ -180,8 +180,15 @@ describe('on a fresh clone', () => {
 });
 
 describe('on a clone that was set up', () => {
+  /** For tests that leave its sources as they were. */
+  let shared: string;
+
+  beforeAll(() => {
+    shared = newClone({ borrowModules: true });
+  });
+
   test('a changed source is built again, once', async () => {
-    const clone = await readyClone();
+    const clone = await built(newClone({ borrowModules: true }));
     writeFileSync(join(clone, 'packages/copse/src/cli.ts'), TELL_TALE);
     const { code, stdout, stderr } = await copse(clone, ['a']);
     expect(stderr).toMatch(/^copse: building …\ncopse: built in .* s\n$/);
@@ -198,7 +205,7 @@ describe('on a clone that was set up', () => {
     'tsconfig.json',
     'scripts/build.mjs',
   ])('a change of %s is built again', async (file) => {
-    const clone = await readyClone();
+    const clone = await built(shared);
     const now = new Date();
     utimesSync(join(clone, file), now, now);
     expect((await copse(clone, ['--version'])).stderr).toMatch(/^copse: building …\ncopse: built in .* s\n$/);
@@ -206,7 +213,7 @@ describe('on a clone that was set up', () => {
   });
 
   test('a deleted source is built again', async () => {
-    const clone = await readyClone();
+    const clone = await built(shared);
     const extra = join(clone, 'packages/copse/src/domain/extra.ts');
     writeFileSync(extra, 'export const extra = 1;\n');
     await copse(clone, ['--version']);
@@ -216,7 +223,7 @@ describe('on a clone that was set up', () => {
   });
 
   test('a build error is shown with its place and what to do, and is gone once corrected', async () => {
-    const clone = await readyClone();
+    const clone = await built(shared);
     const cli = join(clone, 'packages/copse/src/cli.ts');
     const correct = readFileSync(cli);
     writeFileSync(cli, 'const = 1;\n');
@@ -261,7 +268,7 @@ describe('on a clone that was set up', () => {
   });
 
   test('a rebuild leaves the chunks that a running process may still load', async () => {
-    const clone = await readyClone();
+    const clone = await built(newClone({ borrowModules: true }));
     writeFileSync(join(clone, 'packages/copse/src/late.ts'), "export const late = 'late';\n");
     writeFileSync(
       join(clone, 'packages/copse/src/cli.ts'),
@@ -349,6 +356,11 @@ describe('the launcher', () => {
 describe('a missing tool is one sentence with the remedy', () => {
   const works = '#!/bin/sh\nexit 0\n';
   const node = '#!/bin/sh\necho v20.20.2\n';
+  let clone: string;
+
+  beforeAll(() => {
+    clone = newClone();
+  });
 
   test.each([
     {
@@ -373,7 +385,7 @@ describe('a missing tool is one sentence with the remedy', () => {
       says: /^copse: git was not found; install git .*\.\n$/,
     },
   ])('without $missing', async ({ tools, says }) => {
-    const { code, stdout, stderr } = await copse(newClone(), ['--version'], { env: pathWith(tools) });
+    const { code, stdout, stderr } = await copse(clone, ['--version'], { env: pathWith(tools) });
     expect(stderr).toMatch(says);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
@@ -386,9 +398,10 @@ function newClone({ borrowModules = false } = {}): string {
   return clone;
 }
 
-async function readyClone(): Promise<string> {
-  const clone = newClone({ borrowModules: true });
-  expect(await copse(clone, ['--version'])).toMatchObject({ code: 0 });
+/** The clone once there is nothing left to build. */
+async function built(clone: string): Promise<string> {
+  await copse(clone, ['--version']);
+  expect(await copse(clone, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   return clone;
 }
 

@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 
 import { type BoardAddress, openBoard } from '../../packages/copse/src/adapters/board/open.ts';
@@ -42,6 +43,8 @@ const context: Context = {
   policy: defaultPolicy,
   by: { kind: 'person', name: null },
 };
+// The only chance: it will be killed.
+flushCompileCache();
 say('ready');
 await (role === 'claim' ? claimForever() : writeForever());
 

@@ -2,7 +2,6 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { inject } from 'vitest';
@@ -13,6 +12,7 @@ import type { Author } from '../../packages/copse/src/domain/event.ts';
 import { timestamp } from '../../packages/copse/src/domain/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
+import { scratchFolder } from './scratch.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof engines)[number];
@@ -24,7 +24,7 @@ export interface BoardPlace extends AsyncDisposable {
 }
 
 export async function newPlace(engine: EngineName): Promise<BoardPlace> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'copse board ü '));
+  const folder = await mkdtemp(path.join(scratchFolder(), 'copse board ü '));
   const address: BoardAddress =
     engine === 'sqlite'
       ? { engine, file: path.join(folder, 'board.db') }

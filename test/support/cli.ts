@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, expect } from 'vitest';
 
+import { scratchFolder } from './scratch.ts';
+
 export const cliFile = fileURLToPath(new URL('../../packages/copse/dist/cli.js', import.meta.url));
 
 export interface RunOptions {
@@ -61,7 +63,7 @@ export async function finished(child: ChildProcess): Promise<Finished> {
 
 /** A folder for the tests of one file, gone when they are over. */
 export function newArea(): string {
-  const area = realpathSync(mkdtempSync(path.join(tmpdir(), 'copse dö 林 😀 ')));
+  const area = realpathSync(mkdtempSync(path.join(scratchFolder(), 'copse dö 林 😀 ')));
   afterAll(() => rmSync(area, { recursive: true, force: true }));
   return area;
 }

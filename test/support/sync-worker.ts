@@ -1,5 +1,7 @@
 /** A process that syncs a worktree and ends itself without warning at one step. */
 
+import { flushCompileCache } from 'node:module';
+
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
@@ -9,6 +11,7 @@ const [repository = '', worktree = '', commit = '', killAt = '', leave = ''] = p
 
 const found = findRepository(repository);
 if (!found) throw new Error(`${repository} is no repository`);
+flushCompileCache();
 await openSync(openTrustedDir(found)).bring({
   task: brand('cp-0001'),
   worktree,

@@ -1,5 +1,7 @@
 /** A process that moves a target, and either ends itself without warning at one step or says what came of it. */
 
+import { flushCompileCache } from 'node:module';
+
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
@@ -9,6 +11,7 @@ const [repository = '', from = '', to = '', killAt = ''] = process.argv.slice(2)
 
 const found = findRepository(repository);
 if (!found) throw new Error(`${repository} is no repository`);
+flushCompileCache();
 const merging = openMerging(openTrustedDir(found), {
   onStep: (step) => {
     if (step === killAt) process.kill(process.pid, 'SIGKILL');

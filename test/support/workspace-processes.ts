@@ -1,38 +1,17 @@
 /** Processes that use workspaces, and how to end them. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-import { buildSync } from 'esbuild';
-import { afterAll } from 'vitest';
 
 import { plainEnv } from './cli.ts';
+import { type WorkerProgram, bundleWorker } from './worker-program.ts';
 import type { WorkerOrders, WorkerSaying } from './workspace-worker.ts';
 
-/** Bundled once per test file: a process then starts in a fraction of the time. */
-let bundle: string | undefined;
+/** For those of a file that use it. */
+let program: WorkerProgram | undefined;
 
-function workerFile(): string {
-  if (bundle !== undefined) return bundle;
-  const folder = mkdtempSync(path.join(tmpdir(), 'copse-worker-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  bundle = path.join(folder, 'worker.mjs');
-  buildSync({
-    entryPoints: [fileURLToPath(new URL('workspace-worker.ts', import.meta.url))],
-    outfile: bundle,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    banner: {
-      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
-    },
-    external: ['pg-native'],
-  });
-  return bundle;
+function workerProgram(): WorkerProgram {
+  program ??= bundleWorker(new URL('workspace-worker.ts', import.meta.url));
+  return program;
 }
 
 /** A process group of its own, and every whole line it said. */
@@ -42,10 +21,11 @@ export class Worker {
   readonly #child: ChildProcess;
 
   constructor(orders: WorkerOrders) {
-    this.#child = spawn(process.execPath, [workerFile(), JSON.stringify(orders)], {
+    const { file, env } = workerProgram();
+    this.#child = spawn(process.execPath, [file, JSON.stringify(orders)], {
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...plainEnv, NODE_COMPILE_CACHE: path.join(path.dirname(workerFile()), 'compiled') },
+      env: { ...plainEnv, ...env },
     });
     let rest = '';
     this.#child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {

@@ -8,7 +8,7 @@
 
 import childProcess, { execFileSync } from 'node:child_process';
 import fs, { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { flushCompileCache, syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
@@ -75,6 +75,8 @@ process.on('uncaughtException', (error) => {
 });
 
 const context: WorkspaceContext = await openWorkspaceContext({ cwd: orders.folder, env: { USER: 'ada' } });
+// The only chance of those that are killed.
+flushCompileCache();
 isCounting = true;
 say({ says: 'ready', operations });
 while (orders.signal !== undefined && !existsSync(orders.signal)) await setTimeout(2);

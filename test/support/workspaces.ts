@@ -9,6 +9,7 @@ import {
   readdirSync,
   readlinkSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -132,7 +133,8 @@ export function dirty(worktree: string, text = 'work'): void {
   writeFileSync(file('tracked.txt'), `${text} unstaged\n`);
   rmSync(file('src ü', 'one.txt'), { force: true });
   writeFileSync(file('new "ünï" file.txt'), `${text} untracked\n`);
-  execFileSync('ln', ['-sf', 'tracked.txt', file('a link')]);
+  rmSync(file('a link'), { force: true });
+  symlinkSync('tracked.txt', file('a link'));
   writeFileSync(file('tool.sh'), `#!/bin/sh\n# ${text}\n`, { mode: 0o755 });
   mkdirSync(file('ignored', 'deep'), { recursive: true });
   writeFileSync(file('ignored', 'deep', 'cache.bin'), `${text} ignored\n`);

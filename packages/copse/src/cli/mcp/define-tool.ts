@@ -1,0 +1,144 @@
+/** A tool out of its description and what it does: arguments are checked, and whatever happens becomes a text for the agent. */
+
+import { existsSync } from 'node:fs';
+
+import { sessionFrom } from '../../domain/author.ts';
+import type { TaskId } from '../../domain/ids.ts';
+import { shown } from '../../domain/text.ts';
+import { BoardUnavailable } from '../../ports/board.ts';
+import { CommandFailed, type Failure, fail } from '../failure.ts';
+import { taskInside } from '../report-inside.ts';
+import type { Cli } from '../invocation.ts';
+import type { Output } from '../output.ts';
+import type { Tool } from './server.ts';
+
+interface Parameter {
+  readonly type: 'string' | 'boolean';
+  readonly description: string;
+  readonly isRequired?: boolean;
+  /** Told to the agent; the command checks it, and says which there are. */
+  readonly oneOf?: readonly string[];
+}
+
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+type ValueOf<P extends Parameter> = P['type'] extends 'string' ? string : boolean;
+
+export type Given<P extends Parameters> = {
+  readonly [Name in keyof P]: P[Name] extends { readonly isRequired: true }
+    ? ValueOf<P[Name]>
+    : ValueOf<P[Name]> | undefined;
+};
+
+interface Description<P extends Parameters> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly parameters: P;
+}
+
+/** What it does gets a command line that stands in the worktree and whose output is the answer. */
+export function defineTool<const P extends Parameters>(
+  cli: Cli,
+  { name, title, description, parameters }: Description<P>,
+  work: (given: Given<P>, at: { readonly cli: Cli; readonly task: TaskId }) => Promise<void>,
+): Tool {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: schemaOf(parameters),
+    async call(given) {
+      const lines: string[] = [];
+      try {
+        requireFitting(name, parameters, given);
+        const here = { ...cli, cwd: placeOf(cli), output: outputTo(lines) };
+        await work(given as Given<P>, { cli: here, task: await requireOwnTask(here) });
+        return { text: lines.join('\n'), isError: false };
+      } catch (error) {
+        const { reason, next } = explain(error);
+        return {
+          text: [shown(reason), ...next.map((step) => `  → ${shown(step)}`)].join('\n'),
+          isError: true,
+        };
+      }
+    },
+  };
+}
+
+/** Agent programs start their servers where they like; whose session it is says the environment. */
+function placeOf({ cwd, env }: Cli): string {
+  if (sessionFrom(env) === undefined) return cwd;
+  const own = [env['COPSE_WORKTREE_PATH'], env['COPSE_REPO_ROOT']];
+  return own.find((folder) => folder && existsSync(folder)) ?? cwd;
+}
+
+async function requireOwnTask(cli: Cli): Promise<TaskId> {
+  const inside = taskInside(cli);
+  if (inside !== undefined) return inside;
+  const { withReporting } = await import('../report-here.ts');
+  try {
+    return await withReporting(cli, undefined, async (_, { task }) => task);
+  } catch (error) {
+    if (!(error instanceof CommandFailed && error.failure.code === 'invalid')) throw error;
+    return fail(
+      'invalid',
+      `copse mcp speaks for the task in whose worktree it runs, and ${shown(cli.cwd)} is in none.`,
+      'start it in the worktree of a task',
+    );
+  }
+}
+
+/** An argument that nobody knows is refused: an agent that names another task must not believe that it was heard. */
+function requireFitting(
+  tool: string,
+  parameters: Parameters,
+  given: Readonly<Record<string, unknown>>,
+): void {
+  const names = Object.keys(parameters);
+  const takes = names.length > 0 ? `${tool} takes ${names.join(' and ')}` : `${tool} takes no arguments`;
+  for (const name of Object.keys(given)) {
+    if (!names.includes(name)) {
+      fail('invalid', `${tool} has no argument ${JSON.stringify(name)}; it is about your own task.`, takes);
+    }
+  }
+  for (const [name, { type, isRequired }] of Object.entries(parameters)) {
+    const value = given[name];
+    if (value == null && !isRequired) continue;
+    if (typeof value !== type) fail('invalid', `${tool} needs ${name} as a ${type}.`, takes);
+  }
+}
+
+function schemaOf(parameters: Parameters): object {
+  const entries = Object.entries(parameters);
+  const properties = entries.map(([name, { type, description, oneOf }]) => [
+    name,
+    { type, description, ...(oneOf && { enum: oneOf }) },
+  ]);
+  const required = entries.filter(([, { isRequired }]) => isRequired).map(([name]) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties) as object,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+function outputTo(lines: string[]): Output {
+  return {
+    line: (text = '') => void lines.push(text),
+    raw: async (text) => void lines.push(text.toString()),
+    json: (document) => void lines.push(JSON.stringify(document)),
+    note: (text) => void lines.push(text),
+    style: (_, text) => text,
+    columns: () => Number.POSITIVE_INFINITY,
+    rows: () => Number.POSITIVE_INFINITY,
+  };
+}
+
+function explain(error: unknown): Pick<Failure, 'reason' | 'next'> {
+  if (error instanceof CommandFailed) return error.failure;
+  if (error instanceof BoardUnavailable) return { reason: error.message, next: [error.remedy] };
+  const surprise = error instanceof Error ? error.message : String(error);
+  return { reason: `This should not have happened: ${surprise}`, next: ['copse doctor'] };
+}

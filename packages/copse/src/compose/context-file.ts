@@ -1,0 +1,33 @@
+/** What the agent of a task was told, from where it was written. */
+
+import path from 'node:path';
+
+import { furnishingGit } from '../adapters/git/furnish-git.ts';
+import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { openContextFiles } from '../adapters/workspace/context-files.ts';
+import { readInside } from '../adapters/workspace/read-inside.ts';
+import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';
+import { type Surroundings, requireRepository } from '../compose.ts';
+import type { TaskId } from '../domain/ids.ts';
+
+export interface ContextRead {
+  readonly file: string;
+  /** Undefined when nothing was written there. */
+  readonly read: { readonly text: string; readonly isCut: boolean } | undefined;
+}
+
+export async function readContext(
+  surroundings: Surroundings,
+  context: WorkspaceContext,
+  { task, mostBytes }: { readonly task: TaskId; readonly mostBytes: number },
+): Promise<ContextRead> {
+  const { git, home } = context;
+  const files = openContextFiles({
+    git: furnishingGit(openTrustedDir(requireRepository(surroundings))),
+    gitDirOf: (worktree) => git.gitDirOf(worktree),
+    home,
+  });
+  const worktree = (await workspaceOf(context, task))?.worktree?.path ?? null;
+  const place = (await files.choose(task, worktree)).context;
+  return { file: path.join(place.root, place.file), read: await readInside(place, mostBytes) };
+}
