@@ -1,6 +1,6 @@
 /** Pushing what landed, and committing for an agent that did not. */
 
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 
@@ -175,15 +175,35 @@ describe('committing everything', () => {
     expect(git(worktree, 'ls-tree', 'task', 'out')).toMatch(/^120000 /);
   });
 
-  it('is refused, and nothing is changed, in the middle of a merge, with a detached HEAD, and under a lock', async () => {
+  it('finishes a merge once no file says both things, and not before', async () => {
+    const { worktree, scene, merging, status } = worktreeOf();
+    putFiles(worktree, { 'a.txt': 'ours\n' });
+    await merging.commitAll(worktree, 'ours');
+    scene.commit('main', { 'a.txt': 'theirs\n' });
+    expect(() => git(worktree, 'merge', '--quiet', 'main')).toThrow();
+    const [ours, theirs] = [scene.tip('task'), scene.tip('main')];
+    expect(await merging.unresolved(worktree)).toEqual(['a.txt']);
+    await expect(merging.commitAll(worktree, 'too early')).rejects.toThrow(
+      'a.txt still has conflict markers',
+    );
+    expect(scene.tip('task')).toBe(ours);
+    putFiles(worktree, { 'a.txt': 'both\n' });
+    expect(await merging.unresolved(worktree)).toEqual([]);
+    const commit = await merging.commitAll(worktree, 'both');
+    expect(git(worktree, 'show', '--no-patch', '--format=%P', 'task')).toBe(`${ours} ${theirs}`);
+    expect([scene.tip('task'), git(worktree, 'show', 'task:a.txt'), status()]).toEqual([commit, 'both', '']);
+    expect(git(worktree, 'status')).not.toContain('merging');
+  });
+
+  it('is refused, and nothing is changed, in the middle of a rebase, with a detached HEAD, and under a lock', async () => {
     const { worktree, scene, merging, status } = worktreeOf();
     putFiles(worktree, { 'a.txt': 'edited\n' });
     const gitDir = git(worktree, 'rev-parse', '--absolute-git-dir');
     const [tip, before] = [scene.tip('task'), status()];
     const refused = (why: string) => expect(merging.commitAll(worktree, 'x')).rejects.toThrow(why);
-    writeFileSync(path.join(gitDir, 'MERGE_HEAD'), `${scene.tip('main')}\n`);
+    mkdirSync(path.join(gitDir, 'rebase-merge'));
     await refused('not finished');
-    rmSync(path.join(gitDir, 'MERGE_HEAD'));
+    rmdirSync(path.join(gitDir, 'rebase-merge'));
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     await refused('locked');
     rmSync(path.join(gitDir, 'index.lock'));

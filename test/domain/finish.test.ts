@@ -14,6 +14,7 @@ const clean: FinishFacts = {
   target: 'main',
   uncommitted: [],
   operation: null,
+  unresolved: [],
   commits: [commit('feat: add login')],
   saysNoChanges: false,
   accept: undefined,
@@ -57,6 +58,18 @@ describe('the finish gate', () => {
       });
     },
   );
+
+  it('lets a resolved merge be committed with on_dirty: commit, and hands one back that still says both things', () => {
+    const merging = { operation: 'merge', uncommitted: ['a.ts'] };
+    expect(gate(merging, { onDirty: 'commit' })).toEqual({ gate: 'commit' });
+    expect(gate(merging, { onDirty: 'handback' })).toMatchObject({ gate: 'shut', because: 'dirty' });
+    expect(gate({ ...merging, unresolved: ['a.ts'] }, { onDirty: 'commit' })).toMatchObject({
+      gate: 'shut',
+      because: 'conflict',
+      files: ['a.ts'],
+      isFinal: false,
+    });
+  });
 
   it('is shut when nothing is committed, and says how to say that there is nothing to do', () => {
     expect(gate({ commits: [] })).toMatchObject({

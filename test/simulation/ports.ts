@@ -290,6 +290,7 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
       ),
     push: () =>
       call('push', () => ({ pushed: false, because: 'no_remote', reason: 'there is none' }) as const),
+    unresolved: () => call('unresolved', () => []),
     commitAll: (worktree, message) =>
       call(`commit all in ${worktree}`, () => {
         const commit = node.commitAll(worktree, message, world.elapsedMs);

@@ -95,7 +95,12 @@ case ${COPSE_WORKTREE_BRANCH#*/} in
     report '{"status": "finished", "noChanges": true}'
     ;;
   clash*)
-    if was_here && ! is_merging; then copse sync --conflict || exit 1; fi
+    if was_here && ! is_merging; then
+      # What a predecessor that was killed left uncommitted would be in the way.
+      git add --all || exit 1
+      git diff --cached --quiet || git commit --quiet --message "feat: what was left" || exit 1
+      copse sync --conflict || exit 1
+    fi
     write
     if is_merging; then echo 'as both meant it' >shared.txt; else printf '%s\n' "$token" >shared.txt; fi
     pause

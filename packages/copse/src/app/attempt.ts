@@ -41,6 +41,7 @@ import { type Crash, endAttempt, recordCrash, terminalName } from './recover.ts'
 import { reportFolder } from './report.ts';
 import { rescueFirst } from './rescue-first.ts';
 import { settleWorktree } from './settle-worktree.ts';
+import { syncTask } from './sync.ts';
 import { type Watched, watchTurn } from './watch-turn.ts';
 
 export type AttemptEnd =
@@ -234,7 +235,8 @@ async function takeTurns(
       return end(context, orders, { to: 'needs_attention', because, reason }, answer.exitCode);
     context.log(`Handed back: ${reason}`);
     reports.clear(reported);
-    prompt = handbackPrompt(because, reason);
+    const isMerged = because === 'conflict' && (await mergeFor(context, orders));
+    prompt = handbackPrompt(because, reason, isMerged);
     written = await brief({ because, reason });
   }
 }
@@ -268,7 +270,7 @@ async function askGate(
 /** A program that cannot commit would be asked for it in vain. */
 function committing({ agent, runtime }: AttemptContext): AttemptContext['agent'] {
   const { finish } = agent;
-  if (runtime.capabilities.commits || finish.on_dirty !== 'handback') return agent;
+  if (runtime.capabilities.commits) return agent;
   return { ...agent, finish: { ...finish, on_dirty: 'commit' } };
 }
 
@@ -304,6 +306,15 @@ async function handBack(
   });
   if (!outcome.ok) throw new Error(outcome.refusal.reason);
   return outcome.value;
+}
+
+/** An agent that cannot commit cannot merge either: it gets the files with both sides in them. */
+async function mergeFor(context: AttemptContext, { task }: Orders): Promise<boolean> {
+  if (context.runtime.capabilities.commits) return false;
+  const brought = await syncTask(context, { task, leaveConflict: true });
+  if (brought.synced !== 'no' || brought.because === 'in_progress') return true;
+  context.log(`The target was not merged: ${brought.reason}`);
+  return false;
 }
 
 /** A program may leave others behind that were to outlive it; none does. */

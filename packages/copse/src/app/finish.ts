@@ -72,7 +72,8 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<See
   const { task, worktree, saysNoChanges } = request;
   const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
   if (worktree === null) {
-    const facts = { ...unseen, target: '', uncommitted: null, operation: null, commits: [] };
+    const nothing = { uncommitted: null, operation: null, unresolved: [], commits: [] };
+    const facts = { ...unseen, target: '', ...nothing };
     return { facts, head: null, target: null, targetTip: null };
   }
   const look = await git.look(worktree.path);
@@ -85,7 +86,9 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<See
   const commits: readonly CommitFacts[] =
     targetTip === look.head ? [] : await merging.commits(targetTip, look.head, policy.finish.commitsLookedAt);
   const uncommitted = [...changed, ...untracked];
-  const facts = { ...unseen, target, uncommitted, operation: look.operation, commits };
+  const { operation } = look;
+  const unresolved = operation === 'merge' ? await merging.unresolved(worktree.path) : [];
+  const facts = { ...unseen, target, uncommitted, operation, unresolved, commits };
   return { facts, head: look.head, target, targetTip };
 }
 

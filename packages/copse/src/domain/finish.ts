@@ -48,6 +48,8 @@ export interface FinishFacts {
   readonly uncommitted: readonly string[] | null;
   /** A merge, rebase or the like that is not finished. */
   readonly operation: string | null;
+  /** Files of a merge that is not finished that still have conflict markers. */
+  readonly unresolved: readonly string[];
   /** What the branch has and the target has not, newest first. */
   readonly commits: readonly CommitFacts[];
   /** The agent said that there is nothing to do. */
@@ -96,9 +98,14 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
 }
 
 function refuseDirty(
-  { uncommitted, operation, task }: FinishFacts,
+  { uncommitted, operation, unresolved, task }: FinishFacts,
   { onDirty }: FinishRules,
 ): GateVerdict | undefined {
+  if (operation === 'merge' && onDirty === 'commit') {
+    if (unresolved.length === 0) return { gate: 'commit' };
+    const reason = `These files still have conflict markers:\n${listed(unresolved)}\nKeep what both sides meant, and take the markers out.`;
+    return shut('conflict', reason, unresolved);
+  }
   if (operation !== null) {
     return shut(
       'dirty',

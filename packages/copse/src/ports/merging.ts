@@ -91,6 +91,11 @@ export interface Merging {
   }): Promise<TargetMove>;
   /** Pushes without force. */
   push(branch: BranchName, commit: CommitId): Promise<Pushed>;
-  /** Commits everything that is uncommitted in a worktree, for an agent that did not or cannot. Runs no hook. */
+  /**
+   * Commits everything that is uncommitted in a worktree, for an agent that did not or cannot, and finishes a merge with
+   * it. Runs no hook.
+   */
   commitAll(worktree: string, message: string): Promise<CommitId | null>;
+  /** Files of a merge that is not finished that still have conflict markers. */
+  unresolved(worktree: string): Promise<readonly string[]>;
 }

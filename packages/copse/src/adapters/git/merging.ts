@@ -14,7 +14,7 @@ import { type CommitId, brand } from '../../domain/ids.ts';
 import type { CommitSummary, Merging } from '../../ports/merging.ts';
 import { Standing } from './merging-bench.ts';
 import { buildCandidate, tryCandidate } from './merging-build.ts';
-import { commitAll } from './merging-commit-all.ts';
+import { commitAll, listUnresolved } from './merging-commit-all.ts';
 import { pushBranch } from './merging-push.ts';
 import { type TargetOptions, moveTarget } from './merging-target.ts';
 import { git } from './process.ts';
@@ -37,6 +37,7 @@ export function openMerging(
     moveTarget: (request) => moveTarget(dir, request, options),
     push: (branch, commit) => pushBranch(dir, branch, commit, options.pushTimeoutMs),
     commitAll: (worktree, message) => commitAll(dir, worktree, message),
+    unresolved: (worktree) => listUnresolved(dir, worktree),
     close: () => standing.close(),
   };
 }

@@ -106,7 +106,7 @@ const OPERATION_FOLDERS = [
   'refs/worktree',
   'refs/rewritten',
 ] as const;
-const SIGNS_OF_OPERATION = [
+export const SIGNS_OF_OPERATION = [
   'MERGE_HEAD',
   'CHERRY_PICK_HEAD',
   'REVERT_HEAD',
@@ -156,7 +156,7 @@ function filesIn(gitDir: string, folder: string): readonly string[] {
 }
 
 /** Undefined when it is not there, or is a link, a pipe or the like. */
-function readRegular(file: string): Buffer | undefined {
+export function readRegular(file: string): Buffer | undefined {
   if (!lstatSync(file, { throwIfNoEntry: false })?.isFile()) return undefined;
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
