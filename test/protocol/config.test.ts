@@ -112,7 +112,7 @@ maintenance:
     cleanup_on_startup: false
     prune_unmerged_branches: true
   session_cleanup: { enabled: false, interval: 30m }
-notifications: { desktop: false, bell: false, webhook: 'https://hooks.example/T0KEN', events: [stuck, landed] }
+notifications: { desktop: false, bell: false, webhook: 'https://hooks.example/T0KEN', events: [stuck, landed], repeat_interval: 5m }
 sources:
   todo: { type: markdown, files: [TODO.md] }
   bugs: { type: github, repo: owner/name, label: agent, status_comments: false }

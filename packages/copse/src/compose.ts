@@ -75,6 +75,11 @@ interface KnownSettings {
 
 /** Opens the board of the repository around the folder, creating it on first use. */
 export async function openContext(surroundings: Surroundings, known?: Policy): Promise<Context> {
+  if (surroundings.env['COPSE_SANDBOX'])
+    throw new BoardUnavailable(
+      'The board cannot be reached from inside a sandbox.',
+      'What you need to know is in AGENT_CONTEXT.md; report with copse finish, stuck, phase, ledger add.',
+    );
   const repository = requireRepository(surroundings);
   const { address, policy } = await settingsOf(repository, surroundings, known);
   if (address.engine === 'sqlite') prepareFolder(repository);

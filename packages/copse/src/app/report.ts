@@ -189,7 +189,7 @@ function notHeld(task: Task): Refused {
   );
 }
 
-function unknownPhase(word: string): Refused {
+export function unknownPhase(word: string): Refused {
   const instead = word === 'complete' ? 'copse finish' : word === 'stuck' ? 'copse stuck --reason "…"' : null;
   return invalid(
     `${JSON.stringify(word)} is not a phase one can be in; there are ${openPhases.join(', ')}.`,

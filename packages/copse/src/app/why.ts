@@ -1,5 +1,6 @@
 /** Why a task is where it is, and what would move it: one answer for every status, from the same decisions as the loop. */
 
+import { type OpenQuestion, openQuestionOf } from './answer.ts';
 import { delayCauses } from '../domain/claim.ts';
 import { describeEscape } from '../domain/escape.ts';
 import type { TaskId, Timestamp } from '../domain/ids.ts';
@@ -24,7 +25,9 @@ export async function whyTask(context: RunContext, id: TaskId): Promise<Outcome<
     return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
   }
   const because = [...(await reasonsOf(context, task)), ...(await escapes(context, task))];
-  return { ok: true, value: { task, because, next: nextFor(task) } };
+  const question = await openQuestionOf(context.board, task);
+  const answers = question === undefined ? [] : [`copse answer ${id} allow`, `copse answer ${id} deny`];
+  return { ok: true, value: { task, because, next: [...answers, ...nextFor(task)] } };
 }
 
 /** Whoever asks why knows that command. */
@@ -158,9 +161,27 @@ async function whyRunning(context: RunContext, task: Task): Promise<readonly str
   return [
     `${claim.agent} works on it ${where} for ${minutes} min, in phase ${live?.phase ?? 'unknown'}.`,
     ...(seen === null ? [] : [`Its runner's last sign of life was ${seen} s ago.`]),
-    ...(live?.attention ? [`It waits for a person: ${live.attention}.`] : []),
+    ...waitsForPerson(live?.attention ?? null, await openQuestionOf(board, task), clock.now()),
     ...(await lastCrash(context, task)),
   ];
+}
+
+function waitsForPerson(
+  attention: string | null,
+  question: OpenQuestion | undefined,
+  now: Timestamp,
+): readonly string[] {
+  if (question !== undefined) {
+    const seconds = Math.max(0, Math.round((now - question.since) / 1_000));
+    return [
+      `It waits for a person: for ${seconds} s it asks whether it may use ${question.tool}:`,
+      ...question.what
+        .trimEnd()
+        .split('\n')
+        .map((line) => `  ${line}`),
+    ];
+  }
+  return attention === null ? [] : [`It waits for a person: ${attention}.`];
 }
 
 async function whyLanding({ board }: RunContext, task: Task): Promise<readonly string[]> {

@@ -95,7 +95,8 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
     }
     case 'session.attention': {
       const task = event.attention && (await taskOf('session', event.id));
-      return task ? line('asks', 'yellow', task, `waits for a person: ${event.attention}`) : undefined;
+      const what = event.message ? `${event.attention}: ${firstLine(event.message)}` : event.attention;
+      return task ? line('asks', 'yellow', task, `waits for a person: ${what}`) : undefined;
     }
     case 'session.asked': {
       const task = await taskOf('session', event.id);

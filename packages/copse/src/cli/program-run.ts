@@ -9,9 +9,14 @@ export const runCommands = [
   'orchestrate',
   'up',
   'agents',
+  'init',
+  'answer',
   'attach',
+  'cost',
   'logs',
+  'mcp',
   'merge',
+  'notify',
   'restart',
   'resume',
   'pause',
@@ -61,11 +66,51 @@ export function addRunCommands(program: Command, on: On): void {
       ]),
     )
     .action(on(() => import('./commands/orchestrate.ts')));
-  program
+  const agents = program
     .command('agents')
     .description('Show who works on what, and which agents there are.')
     .option('--json', 'print { "running": [...], "agents": [...] }')
     .action(on(() => import('./commands/agents.ts')));
+  agents
+    .command('detect')
+    .description('Show which agent programs are installed, in which version, and whether they start.')
+    .option('--json', 'print { "runtimes": [...] }')
+    .action(on(() => import('./commands/agents-detect.ts')));
+  program
+    .command('init')
+    .description('Write a copse.yml for the agent programs that are installed.')
+    .option('--dry-run', 'only print it')
+    .action(on(() => import('./commands/init.ts')));
+  program
+    .command('answer')
+    .argument('<id>', aTask)
+    .argument('[verdict]', 'allow or deny; without it, what is asked is shown')
+    .description('Answer an agent that asks whether it may do something.')
+    .option('--message <text>', 'what the agent is told with it')
+    .option('--question <id>', 'only if this is still what it asks')
+    .option('--json', 'print { "question", "isAllowed", "message" }')
+    .addHelpText(
+      'after',
+      examples([
+        ['copse answer a1b2', 'what it asks'],
+        ['copse answer a1b2 allow', ''],
+        ['copse answer a1b2 deny --message "Use npm ci"', ''],
+      ]),
+    )
+    .action(on(() => import('./commands/answer.ts')));
+  program
+    .command('cost')
+    .description('Add up the tokens and dollars that agents used.')
+    .option('--by <group>', 'task, agent or day (default: task)')
+    .option('--since <time>', 'how long back, such as 7d or 12h; a day or a time, such as 2026-11-30')
+    .option('--plan <id>', 'only the tasks of this plan')
+    .option('--json', 'print { "rows": [...], "total" }')
+    .addHelpText(
+      'after',
+      '\nDollars are what the agents’ programs say; of those that say none they are unknown. Days are local.',
+    )
+    .addHelpText('after', examples([['copse cost --by day --since 7d', 'the last week']]))
+    .action(on(() => import('./commands/cost.ts')));
   program
     .command('attach')
     .argument('<id>', aTask)
@@ -86,6 +131,14 @@ export function addRunCommands(program: Command, on: On): void {
     .addHelpText('after', examples([['copse logs a1b2 --follow', 'over all its attempts, until Ctrl+C']]))
     .action(on(() => import('./commands/logs.ts')));
   program
+    .command('mcp')
+    .description('Serve an agent in a worktree the tools to report about its task (MCP, on standard input).')
+    .addHelpText(
+      'after',
+      '\nAgent programs start it: command copse, argument mcp, with the COPSE_… variables.',
+    )
+    .action(on(() => import('./commands/mcp.ts')));
+  program
     .command('merge')
     .argument('<ids...>', 'tasks that are in review or need attention')
     .description('Let finished tasks land, and see them land.')
@@ -98,6 +151,19 @@ export function addRunCommands(program: Command, on: On): void {
       ]),
     )
     .action(on(() => import('./commands/merge.ts')));
+  program
+    .command('notify')
+    .argument('<kind>', 'permission, idle, or none when it goes on')
+    .argument('[id]', `${aTask}; without it, that of the session or worktree`)
+    .description('Say that the agent of a task waits for a person, and let people be notified.')
+    .option('--message <text>', 'what for')
+    .option('--json', 'print { "task", "attention", "isNew" }')
+    .addHelpText(
+      'after',
+      '\nFor hooks of agent programs. How people hear of it is `notifications` in copse.yml.',
+    )
+    .addHelpText('after', examples([['copse notify idle --message "Which port?"', 'in a worktree']]))
+    .action(on(() => import('./commands/notify.ts')));
   program
     .command('restart')
     .argument('<id>', aTask)

@@ -61,7 +61,7 @@ const groups: readonly { readonly names: readonly string[]; readonly add: typeof
   { names: ['ledger'], add: addLedgerCommands },
   { names: ['events', 'export', 'import'], add: addBoardCommands },
   { names: ['work', 'worktrees', 'cleanup', 'tend', 'sync', 'diff'], add: addWorktreeCommands },
-  { names: ['finish', 'stuck', 'phase', 'heartbeat'], add: addReportCommands },
+  { names: ['finish', 'stuck', 'phase', 'heartbeat', 'hook'], add: addReportCommands },
   { names: ['rescue', 'undo'], add: addRescueCommands },
   { names: runCommands, add: addRunCommands },
   { names: ['config', 'doctor'], add: addSetUpCommands },
@@ -329,6 +329,12 @@ function addReportCommands(program: Command, on: On): void {
     .option('--json', 'print { "task", "alive" }')
     .addHelpText('after', examples([['copse heartbeat', 'in work that takes long']]))
     .action(on(() => import('./commands/heartbeat.ts')));
+  program
+    .command('hook', { hidden: true })
+    .argument('<kind>', 'stop, permission or notice')
+    .description('Ask the runner for the hook of an agent program, which is on standard input.')
+    .option('--timeout <seconds>', 'how long to wait for an answer')
+    .action(on(() => import('./commands/hook.ts')));
 }
 
 function addRescueCommands(program: Command, on: On): void {

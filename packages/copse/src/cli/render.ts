@@ -35,7 +35,9 @@ export function taskLine(task: TaskSummary, output: Output, now: Timestamp, belo
     ...(state.status === 'in_progress' ? [shown(state.claim.agent)] : []),
     ...(state.status === 'pending' ? [`waits for ${dependsOn.join(', ')}`] : []),
     ...(isAboutToRun && retries > 0 ? [`crashed ${times(retries)}`] : []),
-    ...(delay !== null && delay.until > now ? [`waits ${age(now, delay.until)}`] : []),
+    ...(delay !== null && delay.until > now
+      ? [`${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`]
+      : []),
   ];
   const tail = extra.length > 0 ? output.style('dim', `  ${extra.join(' · ')}`) : '';
   const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;

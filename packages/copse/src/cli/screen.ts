@@ -74,7 +74,7 @@ export function wrapped(line: string, columns: number, indent: number): readonly
 }
 
 /** Cut to a number of columns. Escape sequences take none, wide characters two. */
-function cut(line: string, columns: number): string {
+export function cut(line: string, columns: number): string {
   let width = 0;
   let text = '';
   for (const [part] of line.matchAll(/\u001b\[[0-9;]*m|\P{M}\p{M}*/gu)) {
@@ -88,7 +88,7 @@ function cut(line: string, columns: number): string {
   return text;
 }
 
-function widthOfText(text: string): number {
+export function widthOfText(text: string): number {
   let width = 0;
   for (const [part] of text.matchAll(/\u001b\[[0-9;]*m|\P{M}\p{M}*/gu))
     if (!part.startsWith('\u001b')) width += widthOf(part);

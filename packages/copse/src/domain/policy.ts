@@ -215,6 +215,19 @@ export const defaultPolicy = {
     desktop: true,
     bell: true,
     events: ['permission', 'idle', 'stuck', 'needs_attention', 'failed', 'landed'],
+    /** Least time between two of the same kind about the same task. */
+    repeatMs: MINUTE,
+    /** As many as this in this time are sent one by one; what comes on top waits, and is sent as one. */
+    burst: 3,
+    burstMs: 10 * SECOND,
+    /** As much of a reason as is sent. */
+    reasonLength: 200,
+    /** How long a channel has to take one. */
+    sendMs: 5 * SECOND,
+    /** How long until what an address did not take is sent to it once more. */
+    sendAgainMs: SECOND,
+    /** How long an orchestrator that stops waits for those on their way. */
+    lastMs: 2 * SECOND,
   },
 
   sources: {

@@ -29,7 +29,7 @@ export type OpenPhase = (typeof openPhases)[number];
 type Phase = OpenPhase | 'complete' | 'stuck' | 'cancelled';
 
 /** The agent's process is alive but waits for a person. */
-type Attention = 'permission' | 'idle';
+export type Attention = 'permission' | 'idle';
 
 export const interruptions = ['crashed', 'paused', 'timed_out', 'over_budget', 'rate_limited'] as const;
 type Interruption = (typeof interruptions)[number];
@@ -114,7 +114,7 @@ export type SessionEvent =
   | (Of<'session.opened'> &
       Pick<Session, 'task' | 'agent' | 'workItem' | 'follows'> & { readonly phase: OpenPhase })
   | (Of<'session.advanced'> & { readonly phase: OpenPhase })
-  | (Of<'session.attention'> & { readonly attention: Attention | null })
+  | (Of<'session.attention'> & { readonly attention: Attention | null; readonly message?: string })
   | (Of<'session.conversation_known'> & { readonly conversation: string })
   /** What was used since this was last said. */
   | (Of<'session.used'> & { readonly usage: Usage })
@@ -130,7 +130,7 @@ export type SessionEvent =
 
 export type SessionRequest =
   | { readonly action: 'advance'; readonly phase: OpenPhase }
-  | { readonly action: 'attend'; readonly attention: Attention | null }
+  | { readonly action: 'attend'; readonly attention: Attention | null; readonly message?: string }
   | { readonly action: 'converse'; readonly conversation: string }
   | { readonly action: 'use'; readonly usage: Usage }
   | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
@@ -167,8 +167,15 @@ export function decideSession(
         );
       }
       return decided({ type: 'session.advanced', ...of, phase: request.phase });
-    case 'attend':
-      return decided({ type: 'session.attention', ...of, attention: request.attention });
+    case 'attend': {
+      const { attention, message } = request;
+      return decided({
+        type: 'session.attention',
+        ...of,
+        attention,
+        ...(message !== undefined && { message }),
+      });
+    }
     case 'converse':
       return decided({ type: 'session.conversation_known', ...of, conversation: request.conversation });
     case 'use':

@@ -11,16 +11,20 @@ import { mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
 
+import type { AttemptId } from '../../domain/ids.ts';
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
+import type { Sandbox } from '../../ports/sandbox.ts';
 import { endTree } from './process-tree.ts';
 
 export interface CommandsRequest {
-  readonly name: 'setup' | 'teardown';
+  readonly name: string;
   readonly commands: readonly string[];
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
+  /** What they run in, if anything. */
+  readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
 
 const GRACE_MS = 5_000;
@@ -52,10 +56,12 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
   const id = randomUUID();
   try {
     writeSync(output, `$ ${command}\n`);
+    const program = programOf(command, request, id);
     return await new Promise<Ending>((resolve) => {
-      const child = spawn('sh', ['-c', command], {
-        cwd: request.folder,
-        env: { ...inherited(), ...request.env, [MARK]: id },
+      const [file, ...args] = program.argv;
+      const child = spawn(file, args, {
+        cwd: program.folder,
+        env: program.environment,
         stdio: ['ignore', output, output],
         detached: true,
       });
@@ -81,6 +87,13 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
   } finally {
     closeSync(output);
   }
+}
+
+function programOf(command: string, { folder, env, confined }: CommandsRequest, id: string) {
+  const environment = { ...inherited(), ...env, [MARK]: id };
+  const argv: readonly [string, ...string[]] = ['sh', '-c', command];
+  const free = { argv, folder, environment };
+  return confined === undefined ? free : confined.sandbox.wrap({ ...free, attempt: confined.attempt });
 }
 
 /** Without the variables that would make git in a command work on another repository. */

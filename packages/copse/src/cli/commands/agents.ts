@@ -1,7 +1,13 @@
+import { openQuestionOf } from '../../app/answer.ts';
 import { Silences, observeRunning } from '../../app/observe.ts';
+import type { Timestamp } from '../../domain/ids.ts';
+import type { TaskSummary } from '../../domain/task.ts';
 import { shown } from '../../domain/text.ts';
+import { isNothing } from '../../domain/usage.ts';
 import type { Invocation } from '../invocation.ts';
-import { age, times } from '../render.ts';
+import { questionLine, questionView } from '../question-text.ts';
+import { age, indented, times } from '../render.ts';
+import { usageText } from '../usage-text.ts';
 import { withRun } from '../with-run.ts';
 
 /** Who works on what, on every node, and which agents this one has. */
@@ -25,11 +31,14 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
         since,
         phase: live?.phase ?? null,
         attention: live?.attention ?? null,
+        question: await openQuestionOf(board, task),
+        usage: session === undefined || isNothing(session.usage) ? null : session.usage,
         runner: attempt === undefined ? 'by hand' : held.runner,
         pid: attempt?.process?.pid ?? null,
         crashes: task.retries,
       });
     }
+    const limited = limitedAt(await board.tasks({ statuses: ['ready'], order: 'urgent' }), now);
     const agents = context.agents.map(({ name, runtime, command, max, capabilities, sandbox, terminal }) => ({
       name,
       runtime,
@@ -40,7 +49,12 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
       terminal,
     }));
     if (options.json) {
-      cli.output.json({ running: rows, agents, unusable });
+      cli.output.json({
+        running: rows.map((row) => ({ ...row, question: row.question ? questionView(row.question) : null })),
+        limited: limited.map(({ task, until }) => ({ task: task.id, until: new Date(until).toISOString() })),
+        agents,
+        unusable,
+      });
       return;
     }
     const { output } = cli;
@@ -58,14 +72,22 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
           ? output.style('red', 'its runner is gone')
           : (row.phase ?? row.runner);
       const attention =
-        row.attention === null ? '' : output.style('yellow', ` waits for you: ${row.attention}`);
+        row.attention === null || row.question !== undefined
+          ? ''
+          : output.style('yellow', ` waits for you: ${row.attention}`);
+      const used = row.usage === null ? '' : `, ${usageText(row.usage)}`;
       const crashes = row.crashes === 0 ? '' : `, crashed ${times(row.crashes)} before`;
       output.line(
-        `${output.style('cyan', '*')} #${row.task} (${age(row.since, now)}) ${shown(row.agent)}, ${where}, ${state}${crashes}${attention}`,
+        `${output.style('cyan', '*')} #${row.task} (${age(row.since, now)}) ${shown(row.agent)}, ${where}, ${state}${used}${crashes}${attention}`,
       );
       output.line(`      ${shown(row.title)}`);
+      if (row.question !== undefined)
+        output.line(output.style('yellow', indented(shown(questionLine(row.question, now)), 6)));
     }
     if (rows.length === 0) output.line('    nobody: copse orchestrate');
+    if (limited.length > 0) output.line(`\n${output.style('bold', `Rate limited (${limited.length})`)}`);
+    for (const { task, until } of limited)
+      output.line(`    #${task.id} goes on in ${age(now, until)}: ${shown(task.title)}`);
     output.line();
     output.line(output.style('bold', `Agents (${agents.length})`));
     for (const agent of agents) {
@@ -81,5 +103,13 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
     for (const { reason } of unusable) output.line(`    ${output.style('yellow', shown(reason))}`);
     if (agents.length === 0 && unusable.length === 0)
       output.line('    none in copse.yml: copse orchestrate --command "./my-agent.sh" needs none');
+  });
+}
+
+/** Those whose agent hit a limit of its provider that has not lifted yet. */
+function limitedAt(ready: readonly TaskSummary[], now: Timestamp) {
+  return ready.flatMap((task) => {
+    const delay = task.state.status === 'ready' ? task.state.delay : null;
+    return delay?.because === 'rate_limit' && delay.until > now ? [{ task, until: delay.until }] : [];
   });
 }

@@ -1,3 +1,4 @@
+import { eventsSoFar } from '../../app/events-so-far.ts';
 import { followEvents } from '../../app/follow.ts';
 import type { RecordedEvent } from '../../domain/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../domain/ids.ts';
@@ -17,8 +18,6 @@ interface Options {
   readonly json?: boolean;
 }
 
-const PAGE = 500;
-
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const last = options.last === undefined ? undefined : requireNumber(options.last);
   const from = options.after === undefined ? undefined : requireNumber(options.after);
@@ -36,29 +35,16 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       for await (const recorded of followEvents(board, follow)) await print(recorded);
       return;
     }
-    for await (const recorded of eventsSoFar(board, after, task)) await print(recorded);
+    for await (const recorded of eventsSoFar(board, { after, ...(task && { task }) })) await print(recorded);
   });
-}
-
-async function* eventsSoFar(
-  board: Board,
-  from: EventNumber,
-  task: TaskId | undefined,
-): AsyncGenerator<RecordedEvent> {
-  for (let after = from; ;) {
-    const page = await board.events({ after, limit: PAGE, ...(task && { task }) });
-    yield* page;
-    const final = page.at(-1);
-    if (final === undefined || page.length < PAGE) return;
-    after = final.number;
-  }
 }
 
 /** The number after which exactly so many events follow. */
 async function numberBefore(board: Board, count: number, task: TaskId | undefined): Promise<number> {
   if (task === undefined) return Math.max(0, (await board.lastEvent()) - count);
   const numbers: number[] = [];
-  for await (const { number } of eventsSoFar(board, brand<EventNumber>(0), task)) numbers.push(number);
+  for await (const { number } of eventsSoFar(board, { after: brand<EventNumber>(0), task }))
+    numbers.push(number);
   return numbers.at(-count - 1) ?? 0;
 }
 

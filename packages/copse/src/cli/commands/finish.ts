@@ -1,9 +1,11 @@
 import { finishByHand, previewFinish } from '../../app/finish-here.ts';
 import { reportFinish } from '../../app/report.ts';
+import type { TaskId } from '../../domain/ids.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { Cli, Invocation } from '../invocation.ts';
 import { taskLine } from '../render.ts';
+import { reportFromInside } from '../report-inside.ts';
 import { withReporting } from '../report-here.ts';
 import { withRun } from '../with-run.ts';
 
@@ -15,9 +17,15 @@ interface Options {
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const noChanges = options.changes === false;
+  const inside = reportFromInside(cli, words[0], {
+    status: 'finished',
+    ...(noChanges && { noChanges }),
+    ...(options.summary?.trim() && { summary: options.summary }),
+  });
+  if (inside !== undefined) return tellReported(cli, options, inside);
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
-    const noChanges = options.changes === false;
     const report = { noChanges, summary: options.summary ?? null };
     const preview = () => withRun(cli, {}, (run) => previewFinish(run, task, report));
     const said = orFail(await reportFinish(context, about, report, preview));
@@ -27,13 +35,18 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       else cli.output.line(taskLine(done, cli.output, context.clock.now()));
       return;
     }
-    if (options.json) {
-      cli.output.json({ task, reported: 'finished', noChanges });
-      return;
-    }
-    cli.output.line(`Reported: ${task} is finished${noChanges ? ', with nothing to change' : ''}.`);
-    cli.output.line(
-      'Stop now. When your process has ended, Copse checks the work and lands it, or tells you what is missing.',
-    );
+    tellReported(cli, options, task);
   });
+}
+
+function tellReported({ output }: Cli, options: Options, task: TaskId): void {
+  const noChanges = options.changes === false;
+  if (options.json) {
+    output.json({ task, reported: 'finished', noChanges });
+    return;
+  }
+  output.line(`Reported: ${task} is finished${noChanges ? ', with nothing to change' : ''}.`);
+  output.line(
+    'Stop now. When your process has ended, Copse checks the work and lands it, or tells you what is missing.',
+  );
 }

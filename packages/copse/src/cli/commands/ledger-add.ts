@@ -1,12 +1,15 @@
 import type { Context } from '../../app/context.ts';
 import { addLedgerEntry } from '../../app/ledger.ts';
 import type { TaskId } from '../../domain/ids.ts';
+import { ledgerKinds } from '../../domain/ledger.ts';
+import { shown } from '../../domain/text.ts';
 import { ledgerView } from '../../protocol/views.ts';
-import { orFail } from '../failure.ts';
+import { fail, orFail } from '../failure.ts';
 import { requireTaskOption } from '../task-option.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { readInput } from '../read-text.ts';
 import { withReporting } from '../report-here.ts';
+import { reportFromInside, taskInside } from '../report-inside.ts';
 import { withBoard } from '../with-board.ts';
 
 interface Options {
@@ -17,6 +20,19 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [kind = '', ...rest] = words;
   const text = rest.length === 1 && rest[0] === '-' ? await readInput(cli, '-') : rest.join(' ');
+  const known = ledgerKinds.find((one) => one === kind);
+  if (known === undefined && taskInside(cli, options.task) !== undefined)
+    fail(
+      'invalid',
+      `There is no kind ${shown(kind)}; there are ${ledgerKinds.join(', ')}.`,
+      'copse ledger add --help',
+    );
+  const inside = known && reportFromInside(cli, options.task, { ledger: [{ kind: known, text }] });
+  if (inside) {
+    if (options.json) cli.output.json({ task: inside, kind, text });
+    else cli.output.line(`Added a ${kind} to the ledger of ${inside}.`);
+    return;
+  }
   await withTask(cli, options, async (context, task) => {
     const entry = orFail(await addLedgerEntry(context, task, { kind, text }));
     if (options.json) cli.output.json(ledgerView(entry));

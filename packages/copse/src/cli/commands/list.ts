@@ -1,9 +1,11 @@
+import { type OpenQuestion, openQuestionOf } from '../../app/answer.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../domain/task.ts';
 import type { Board, TaskQuery } from '../../ports/board.ts';
 import { taskView } from '../../protocol/views.ts';
-import type { AgentName } from '../../domain/ids.ts';
+import type { AgentName, TaskId } from '../../domain/ids.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { questionLine, questionView } from '../question-text.ts';
 import { taskLine } from '../render.ts';
 import { requirePlanId, withBoard } from '../with-board.ts';
 
@@ -28,8 +30,19 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const isLanding = live.some(({ state }) => state.status === 'landing');
     const landings = isLanding ? await board.openLandings() : [];
     const waiting = new Map(landings.map((landing) => [landing.task, landing.waiting]));
+    const questions = new Map<TaskId, OpenQuestion>();
+    for (const task of live) {
+      const question = await openQuestionOf(board, task);
+      if (question) questions.set(task.id, question);
+    }
     if (options.json) {
-      const view = (task: TaskSummary) => taskView(task, waiting.get(task.id));
+      const view = (task: TaskSummary) => {
+        const question = questions.get(task.id);
+        return {
+          ...taskView(task, waiting.get(task.id)),
+          question: question ? questionView(question) : null,
+        };
+      };
       cli.output.json({ tasks: [...live, ...finished].map(view), hasMore });
       return;
     }
@@ -37,7 +50,11 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const section = (title: string, tasks: readonly TaskSummary[]) => {
       if (tasks.length === 0) return;
       cli.output.line(cli.output.style('bold', title));
-      for (const task of tasks) cli.output.line(taskLine(task, cli.output, now, waiting.get(task.id)));
+      for (const task of tasks) {
+        const question = questions.get(task.id);
+        const below = question ? questionLine(question, now) : waiting.get(task.id);
+        cli.output.line(taskLine(task, cli.output, now, below));
+      }
     };
     section(`Active (${live.length})`, live);
     if (live.length > 0 && finished.length > 0) cli.output.line();

@@ -1,3 +1,4 @@
+import { announce } from '../../app/announce.ts';
 import { Orchestrator } from '../../app/orchestrate.ts';
 import type { RunContext } from '../../app/run-context.ts';
 import { describeWaiting } from '../../app/why.ts';
@@ -6,6 +7,8 @@ import type { TaskStatus } from '../../domain/task.ts';
 import { shown } from '../../domain/text.ts';
 import { runLoop } from '../../app/loop.ts';
 import { duration } from '../../protocol/config/quantities.ts';
+import { openNotices } from '../../compose/notices.ts';
+import { isTerminal } from '../ask.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { openView, tellEvents } from '../live-view.ts';
@@ -65,6 +68,13 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
   const telling = new AbortController();
   const after = await context.board.lastEvent();
   const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
+  const ring = isTerminal() ? () => void cli.output.raw('\u0007') : undefined;
+  const notified = announce(context, {
+    ...(await openNotices(cli, context.policy, ring)),
+    after,
+    signal: telling.signal,
+    onProblem: (reason) => view.problem(null, reason),
+  });
   try {
     const end = await runLoop(context, orchestrator, {
       signal: stop.signal,
@@ -76,6 +86,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     });
     telling.abort();
     await told;
+    await notified;
     view.close();
     await sayGoodbye(cli, context, end);
   } finally {

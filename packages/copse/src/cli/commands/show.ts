@@ -1,13 +1,18 @@
+import { openQuestionOf } from '../../app/answer.ts';
 import type { Context } from '../../app/context.ts';
+import { delayCauses } from '../../domain/claim.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { formatPriority } from '../../domain/priority.ts';
 import type { Task } from '../../domain/task.ts';
 import { shown } from '../../domain/text.ts';
+import { type Usage, addUsage, isNothing, noUsage } from '../../domain/usage.ts';
 import { artifactView, ledgerView, taskView } from '../../protocol/views.ts';
 import { fail } from '../failure.ts';
 import type { Output } from '../output.ts';
 import type { Invocation } from '../invocation.ts';
+import { questionText, questionView } from '../question-text.ts';
 import { age, fields, indented, taskLine } from '../render.ts';
+import { usageText } from '../usage-text.ts';
 import { requireTaskId, withBoard } from '../with-board.ts';
 
 interface Options {
@@ -23,6 +28,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) {
       cli.output.json({
         ...taskView(task, facts.waiting),
+        attention: facts.attention,
+        question: facts.question ? questionView(facts.question) : null,
+        usage: facts.usage,
         dependants: facts.dependants,
         ledger: facts.ledger.map(ledgerView),
         artifacts: facts.artifacts.map(artifactView),
@@ -35,15 +43,34 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 type Facts = Awaited<ReturnType<typeof load>>;
 
-async function load({ board }: Context, { id, dependsOn, state }: Task) {
+async function load({ board }: Context, task: Task) {
+  const { id, dependsOn, state } = task;
   const landing = state.status === 'landing' ? await board.get('landing', state.landing) : undefined;
+  const sessions = await board.list('session', { task: id });
+  const last = sessions.at(-1);
   return {
+    // Over all its sessions; null when no agent said anything.
+    usage: usageOf(sessions),
+    attention: last?.state.life === 'live' ? last.state.attention : null,
+    question: await openQuestionOf(board, task),
     waiting: landing?.waiting ?? null,
     dependants: await board.dependants(id),
     statuses: await board.statuses(dependsOn),
     ledger: await board.list('ledger', { task: id }),
     artifacts: await board.list('artifact', { task: id }),
   };
+}
+
+function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
+  const usage = sessions.map((session) => session.usage).reduce(addUsage, noUsage);
+  return isNothing(usage) ? null : usage;
+}
+
+/** Why a task that could start does not yet. */
+function waitsText({ state }: Task, now: Timestamp): string | null {
+  const delay = state.status === 'ready' ? state.delay : null;
+  if (delay === null || delay.until <= now) return null;
+  return `${age(now, delay.until)} more, because ${delayCauses[delay.because]}`;
 }
 
 function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
@@ -59,10 +86,18 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     ['plan', task.plan],
     ['agent', task.agent && shown(task.agent)],
     ['accept', list(task.accept)],
+    ['waits', waitsText(task, now)],
+    ['attention', facts.question ? null : facts.attention],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
+    ['used', facts.usage && usageText(facts.usage)],
     ['added', `${age(task.createdAt, now)} ago`],
   ]);
   for (const row of rows) output.line(`    ${row}`);
+  if (facts.question) {
+    output.line(`\n${output.style('yellow', indented(questionText(facts.question, now), 4))}`);
+    for (const answer of ['allow', 'deny --message "…"'])
+      output.line(output.style('dim', `  → copse answer ${task.id} ${answer}`));
+  }
   if (task.body !== '') output.line(`\n${indented(shown(task.body), 4)}`);
   if (facts.ledger.length > 0) output.line(`\n${output.style('bold', 'Ledger')}`);
   for (const { kind, text, at } of facts.ledger) {

@@ -1,8 +1,10 @@
-import { reportStuck } from '../../app/report.ts';
+import { type Said, reportStuck } from '../../app/report.ts';
+import type { TaskId } from '../../domain/ids.ts';
 import { fail, orFail } from '../failure.ts';
-import type { Invocation } from '../invocation.ts';
+import type { Cli, Invocation } from '../invocation.ts';
 import { readInput } from '../read-text.ts';
 import { withReporting } from '../report-here.ts';
+import { reportFromInside } from '../report-inside.ts';
 
 interface Options {
   readonly reason?: string;
@@ -11,19 +13,24 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const reason = await reasonFrom(cli, options);
+  const inside = reportFromInside(cli, words[0], { status: 'stuck', reason });
+  if (inside !== undefined) return tell(cli, options, inside, 'report');
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
     const said = orFail(await reportStuck(context, about, reason));
-    if (options.json) cli.output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
-    else if (said === 'by_hand')
-      cli.output.line(`${task} is stuck. When it is decided: copse restart ${task}`);
-    else {
-      cli.output.line(`Reported: ${task} is stuck.`);
-      cli.output.line(
-        'Stop now. A person reads the reason, and the task goes on with the answer; your work is kept.',
-      );
-    }
+    tell(cli, options, task, said);
   });
+}
+
+function tell({ output }: Cli, options: Options, task: TaskId, said: Said): void {
+  if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
+  else if (said === 'by_hand') output.line(`${task} is stuck. When it is decided: copse restart ${task}`);
+  else {
+    output.line(`Reported: ${task} is stuck.`);
+    output.line(
+      'Stop now. A person reads the reason, and the task goes on with the answer; your work is kept.',
+    );
+  }
 }
 
 async function reasonFrom(cli: Invocation['cli'], { reason }: Options): Promise<string> {

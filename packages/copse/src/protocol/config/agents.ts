@@ -121,6 +121,16 @@ const agentSection = section(
       .describe(
         'What confines the agent’s processes; one that is not available is an error, never silently none.',
       ),
+    sandbox_hosts: z
+      .array(text)
+      .describe(
+        'Hosts that an agent with `sandbox: runtime` may reach beyond those of its model, such as `registry.npmjs.org` or `127.0.0.1:5173`.',
+      ),
+    sandbox_write: z
+      .array(text)
+      .describe(
+        'Folders and files that an agent in a sandbox may write beyond its worktree; relative to the repository, or from `~/`.',
+      ),
     env: environment.describe('Environment variables for the agent’s processes.'),
     schedules: z.record(name, schedule).describe('When the agent starts by itself, by name.'),
     hooks,
@@ -135,6 +145,8 @@ const agentSection = section(
     finish: {},
     limits: {},
     permissions: agent.permissions,
+    sandbox_hosts: [],
+    sandbox_write: [],
     env: {},
     schedules: {},
     hooks: {},

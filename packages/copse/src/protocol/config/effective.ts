@@ -3,7 +3,7 @@ import { defaultPolicy, type Policy } from '../../domain/policy.ts';
 import type { AgentConfig, Config } from './schema.ts';
 
 /** The default policy with the numbers that `copse.yml` changes. */
-export function policyFrom({ policy, landing, workspace, maintenance }: Config): Policy {
+export function policyFrom({ policy, landing, workspace, maintenance, notifications }: Config): Policy {
   const { worktree_cleanup: worktrees, session_cleanup: sessions } = maintenance;
   return {
     ...defaultPolicy,
@@ -33,6 +33,7 @@ export function policyFrom({ policy, landing, workspace, maintenance }: Config):
       abandonedWorktreeAgeMs: worktrees.max_abandoned_age,
       sessionCleanupEveryMs: sessions.interval,
     },
+    notifications: { ...defaultPolicy.notifications, repeatMs: notifications.repeat_interval },
   };
 }
 

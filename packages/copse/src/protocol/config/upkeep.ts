@@ -109,17 +109,27 @@ export const maintenanceSection = section(
 
 export const notificationsSection = section(
   {
-    desktop: z.boolean().describe('Show notifications on the desktop.'),
-    bell: z.boolean().describe('Ring the terminal’s bell.'),
+    desktop: z
+      .boolean()
+      .describe('Show notifications on the desktop, by `notify-send` or `osascript` where there is one.'),
+    bell: z.boolean().describe('Ring the bell of the terminal that `copse orchestrate` runs in.'),
     webhook: z
       .url({ protocol: /^https?$/, error: 'must be an http or https address' })
       .meta({ writeOnly: true })
-      .describe('Address that gets every notification as an HTTP POST.'),
+      .describe('Address that gets every notification as an HTTP POST of JSON, with a `text` for people.'),
     events: z
       .array(z.enum(notifications.events))
       .describe(
-        'What to notify about: an agent that asks for permission or is idle, a task that is stuck, needs attention, failed or landed.',
+        'What to notify about: an agent that asks for permission or is idle, a task that is stuck, needs attention, failed or landed (or is done in another way).',
       ),
+    repeat_interval: durationOrZero.describe(
+      'Least time between two notifications of the same kind about the same task; the later one waits.',
+    ),
   },
-  { desktop: notifications.desktop, bell: notifications.bell, events: [...notifications.events] },
+  {
+    desktop: notifications.desktop,
+    bell: notifications.bell,
+    events: [...notifications.events],
+    repeat_interval: formatDuration(notifications.repeatMs),
+  },
 );

@@ -1,0 +1,169 @@
+/**
+ * Tells people what happens while an orchestrator runs: it follows the board from its own start, and sends what
+ * `decideNotices` says, through every channel.
+ *
+ * Each is told once. Of several nodes on a board, the one where the task ran last tells it: that is the machine of whoever
+ * looks after it. Of several orchestrators on a node, the one that has the lock tells it; another takes over within a look
+ * of the first one's end, and would rather repeat the last seconds than leave something out.
+ *
+ * Sending goes on beside the looks and holds up nothing.
+ */
+
+import type { RecordedEvent } from '../domain/event.ts';
+import type { EventNumber, TaskId } from '../domain/ids.ts';
+import {
+  type Announcing,
+  type Notice,
+  type NoticeKind,
+  decideNotices,
+  noticedTypes,
+  nothingTold,
+  occasionOf,
+  settledBy,
+  withOccasion,
+  withSettled,
+} from '../domain/notice.ts';
+import type { NoticeChannel } from '../ports/notices.ts';
+import { eventsSoFar } from './events-so-far.ts';
+import type { RunContext } from './run-context.ts';
+
+type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
+
+export interface AnnounceOptions {
+  readonly after: EventNumber;
+  /** What is over then is still told. */
+  readonly signal: AbortSignal;
+  readonly kinds: readonly NoticeKind[];
+  readonly channels: readonly NoticeChannel[];
+  readonly onProblem: (reason: string) => void;
+}
+
+/** Until the signal; never rejects. */
+export async function announce(context: AnnounceContext, options: AnnounceOptions): Promise<void> {
+  const { board, clock, git, policy } = context;
+  const { signal, onProblem } = options;
+  if (options.channels.length === 0 || options.kinds.length === 0) return;
+  const announcer = new Announcer(context, options);
+  do {
+    try {
+      const seen = await board.lastEvent();
+      if ((await git.tryLock('notices', () => announcer.follow())) !== undefined) return;
+      announcer.leaveOut(seen);
+    } catch (error) {
+      // A board that is out of reach for a moment: the next look goes on from where this one was.
+      onProblem(error instanceof Error ? error.message : String(error));
+    }
+    await clock.sleep(policy.board.followPollMs, signal);
+  } while (!signal.aborted);
+}
+
+/** What happens at once is told together. */
+const GATHER_MS = 50;
+
+class Announcer {
+  readonly #context: AnnounceContext;
+  readonly #options: AnnounceOptions;
+  readonly #sending = new Set<Promise<void>>();
+  readonly #givingUp = new AbortController();
+  /** What was told once is not told for every notice. */
+  readonly #problems = new Set<string>();
+  #after: EventNumber;
+  #state: Announcing = nothingTold;
+
+  constructor(context: AnnounceContext, options: AnnounceOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#after = options.after;
+  }
+
+  /** Somebody else tells everything up to this. */
+  leaveOut(until: EventNumber): void {
+    if (until > this.#after) this.#after = until;
+  }
+
+  async follow(): Promise<void> {
+    const { board, clock, policy } = this.#context;
+    const { signal } = this.#options;
+    let woken = new AbortController();
+    const subscription = await board.onChange(() => woken.abort());
+    try {
+      for (;;) {
+        // Before the look: whatever happens during it wakes the next one.
+        woken = new AbortController();
+        const isLast = signal.aborted;
+        const againMs = await this.#look(isLast);
+        if (isLast) break;
+        const untilAgain = againMs === null ? Infinity : Math.max(0, againMs - clock.elapsedMs());
+        const waitMs = Math.min(untilAgain, policy.board.followPollMs);
+        await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal]));
+        await clock.sleep(GATHER_MS, signal);
+      }
+    } finally {
+      await subscription.stop();
+    }
+    await this.#settle();
+  }
+
+  async #look(isLast: boolean): Promise<number | null> {
+    const { board, clock, policy } = this.#context;
+    for await (const recorded of eventsSoFar(board, { after: this.#after, types: noticedTypes })) {
+      await this.#hear(recorded);
+      this.#after = recorded.number;
+    }
+    const { notices, state, againMs } = decideNotices(this.#state, clock.elapsedMs(), policy.notifications, {
+      isLast,
+    });
+    this.#state = state;
+    for (const notice of notices) this.#send(notice);
+    return againMs;
+  }
+
+  async #hear({ event, by }: RecordedEvent): Promise<void> {
+    const { board } = this.#context;
+    const isOfTask = event.type.startsWith('task.');
+    const id = isOfTask ? (event.id as TaskId) : (await board.get('session', event.id))?.task;
+    if (id === undefined) return;
+    this.#state = withSettled(this.#state, id, settledBy(event));
+    const task = await board.get('task', id);
+    const occasion = task && occasionOf(event, task);
+    if (occasion === undefined || !this.#options.kinds.includes(occasion.kind)) return;
+    if (await this.#isOurs(id, by)) this.#state = withOccasion(this.#state, occasion);
+  }
+
+  /** Where nobody knows where it ran, everybody tells it rather than nobody. */
+  async #isOurs(task: TaskId, by: RecordedEvent['by']): Promise<boolean> {
+    const { board, node } = this.#context;
+    const ran = (await board.list('attempt', { task })).at(-1)?.node;
+    const at = ran ?? (await board.list('workspace', { task })).at(-1)?.node;
+    return (at ?? (by.kind === 'node' ? by.node : node)) === node;
+  }
+
+  #send(notice: Notice): void {
+    for (const channel of this.#options.channels) {
+      const sending = this.#sendBy(channel, notice);
+      this.#sending.add(sending);
+      void sending.finally(() => this.#sending.delete(sending));
+    }
+  }
+
+  async #sendBy(channel: NoticeChannel, notice: Notice): Promise<void> {
+    const sent = await channel.send(notice, this.#givingUp.signal);
+    if (!sent.sent) this.#problem(sent.reason);
+  }
+
+  #problem(reason: string): void {
+    if (this.#problems.has(reason)) return;
+    this.#problems.add(reason);
+    this.#options.onProblem(reason);
+  }
+
+  /** What is on its way gets a moment to arrive. */
+  async #settle(): Promise<void> {
+    const { clock, policy } = this.#context;
+    const arrived = new AbortController();
+    const all = Promise.all(this.#sending).then(() => arrived.abort());
+    await clock.sleep(policy.notifications.lastMs, arrived.signal);
+    this.#givingUp.abort();
+    await all;
+  }
+}

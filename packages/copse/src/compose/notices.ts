@@ -1,0 +1,26 @@
+/** The ways to people that copse.yml asks for, as far as this machine has them. */
+
+import { openChannels } from '../adapters/notify/open.ts';
+import { type Surroundings, configOf, requireRepository } from '../compose.ts';
+import type { NoticeKind } from '../domain/notice.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { NoticeChannel } from '../ports/notices.ts';
+
+export interface Notifying {
+  readonly kinds: readonly NoticeKind[];
+  readonly channels: readonly NoticeChannel[];
+}
+
+export async function openNotices(
+  surroundings: Surroundings,
+  { notifications: { sendMs, sendAgainMs } }: Policy,
+  ring: (() => void) | undefined,
+): Promise<Notifying> {
+  const { notifications } = await configOf(requireRepository(surroundings));
+  const { desktop, bell, webhook, events } = notifications;
+  const { env: environment } = surroundings;
+  return {
+    kinds: events,
+    channels: openChannels({ desktop, bell, webhook, environment, ring, sendMs, sendAgainMs }),
+  };
+}
