@@ -36,7 +36,7 @@ export interface AgentSettings {
   readonly dollars?: number;
 }
 
-export type Case =
+type Case =
   | 'commits'
   | 'gate'
   | 'resumes'
@@ -491,7 +491,7 @@ export function conversationIn(events: readonly RuntimeEvent[]): string {
   return id;
 }
 
-export function usedIn(events: readonly RuntimeEvent[]): Usage {
+function usedIn(events: readonly RuntimeEvent[]): Usage {
   return events.reduce((sum, event) => (event.type === 'usage' ? addUsage(sum, event.usage) : sum), noUsage);
 }
 

@@ -4,141 +4,37 @@
  * what the agents heard.
  */
 
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
 import { type AttemptId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { answer, copse, finished, git, newArea, newRepository, printed, startCopse } from '../support/cli.ts';
+import { answer, copse, finished, newArea, printed, startCopse } from '../support/cli.ts';
 import type { Step } from '../support/model-server/protocol.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
-import { call, run, saidTo, say } from '../support/model-server/steps.ts';
+import { call, fail, run, saidTo, say, using } from '../support/model-server/steps.ts';
 import { until } from '../support/turns.ts';
-import { type ProgramName, commandOf, environmentFor, newHome, removeHome } from './programs.ts';
+import { removeHome } from './programs.ts';
+import { type Kind, Site, type Surroundings } from './site.ts';
 
 const area = newArea();
-const modules = fileURLToPath(new URL('node_modules', import.meta.url));
+const homes: string[] = [];
 let server: ModelServer;
+let around: Surroundings;
 beforeAll(async () => {
   server = await startModelServer();
+  around = { area, server, homes };
 });
-afterAll(() => server.close());
-
-const homes: string[] = [];
 afterEach(() => homes.splice(0).forEach(removeHome));
-
-interface Kind {
-  readonly runtime: 'claude-sdk' | 'claude' | 'codex';
-  readonly program: ProgramName;
-}
+afterAll(() => server.close());
 
 const claudeSdk: Kind = { runtime: 'claude-sdk', program: 'claude' };
 const claude: Kind = { runtime: 'claude', program: 'claude' };
 const codex: Kind = { runtime: 'codex', program: 'codex' };
 
-interface TaskView {
-  readonly id: string;
-  readonly status: string;
-  readonly reason: string | null;
-}
-
-interface EventView {
-  readonly type: string;
-  readonly id: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-let sites = 0;
-
-/** A repository in which each agent has a conversation of its own with the model. */
-class Site {
-  readonly folder = newRepository(area);
-  readonly #bin = path.join(area, `bin ${(sites += 1)}`);
-  readonly #agents: Record<string, object> = {};
-
-  constructor() {
-    mkdirSync(this.#bin);
-    writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
-    writeFileSync(path.join(this.folder, 'greeting.txt'), 'hello\n');
-    symlinkSync(modules, path.join(this.folder, 'node_modules'));
-    this.commit('chore: begin');
-  }
-
-  /** The key under which the server knows it. */
-  addAgent(name: string, { runtime, program }: Kind, script: readonly Step[], more: object = {}): string {
-    const key = `site-${sites}-${name}`;
-    server.script(key, script);
-    const home = newHome();
-    homes.push(home);
-    const { PATH: _, ...env } = environmentFor(program, server.url(key), home);
-    this.install(program);
-    this.#agents[name] = { runtime, permissions: 'all', env, ...more };
-    const config = { agents: this.#agents, policy: { first_backoff: '1s', poll_interval: '1s' } };
-    writeFileSync(path.join(this.folder, 'copse.yml'), JSON.stringify(config));
-    this.commit('chore: agents');
-    return key;
-  }
-
-  install(program: ProgramName): void {
-    const link = path.join(this.#bin, program);
-    if (!existsSync(link)) symlinkSync(commandOf(program)[0], link);
-  }
-
-  commit(message: string): void {
-    git(this.folder, 'add', '--all');
-    git(this.folder, 'commit', '--quiet', `--message=${message}`);
-  }
-
-  async add(title: string, agent: string): Promise<string> {
-    return (await answer<TaskView>(['add', title, '--agent', agent], this.at)).id;
-  }
-
-  get at() {
-    return { cwd: this.folder, env: { PATH: `${this.#bin}:${process.env['PATH'] ?? ''}` } };
-  }
-
-  async finish(...options: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await copse(['orchestrate', '--until-idle', ...options], this.at);
-    expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
-    return stdout;
-  }
-
-  async task(id: string): Promise<TaskView> {
-    return answer<TaskView>(['show', id], this.at);
-  }
-
-  async events(type: string): Promise<readonly EventView[]> {
-    const lines = (await printed(['events', '--json'], this.at)).trim().split('\n');
-    return lines.map((line) => JSON.parse(line) as EventView).filter((event) => event.type === type);
-  }
-
-  async until(id: string, status: string): Promise<void> {
-    await until(async () => (await this.task(id)).status === status);
-  }
-
-  read(file: string): string {
-    return readFileSync(path.join(this.folder, file), 'utf8');
-  }
-
-  /** What is on main, newest first. */
-  log(): readonly string[] {
-    return git(this.folder, 'log', '--format=%s', 'main').split('\n');
-  }
-
-  /** Somebody else's work lands meanwhile, and touches the same line. */
-  moveMain(text: string): void {
-    writeFileSync(path.join(this.folder, 'greeting.txt'), `${text}\n`);
-    this.commit(`feat: ${text}`);
-  }
-
-  async leavesNothingRunning(): Promise<void> {
-    for (const { id } of await this.events('attempt.started'))
-      expect(await processesOfAttempt(brand<AttemptId>(id))).toEqual([]);
-  }
-}
+const HANDOFF = 'The greeting is half written: it should say hello, twice.';
 
 const commit = (text: string, subject: string): Step =>
   run(`printf '${text}\\n' > greeting.txt && git add --all && git commit --quiet -m '${subject}'`);
@@ -153,7 +49,7 @@ const sayAfter =
 
 describe.each([claudeSdk, claude])('a conflict with what landed meanwhile, with $runtime', (kind) => {
   test('is told by the gate, resolved in the same conversation, and the task is done', async () => {
-    const site = new Site();
+    const site = new Site(around);
     const key = site.addAgent('coder', kind, [
       commit('hello from the agent', 'feat: greet from the agent'),
       sayAfter(() => site.moveMain('hello from main'), 'I am done.'),
@@ -174,13 +70,13 @@ describe.each([claudeSdk, claude])('a conflict with what landed meanwhile, with 
     expect(heard[2]).toContain('I am done.');
     expect(await site.events('attempt.started')).toHaveLength(1);
     expect(await site.events('task.handed_back')).toHaveLength(1);
-    await site.leavesNothingRunning();
+    expect(await site.processes()).toEqual([]);
   });
 });
 
 describe('a conflict with what landed meanwhile, with codex', () => {
   test('is told by another prompt in the same conversation, and the gate commits for it', async () => {
-    const site = new Site();
+    const site = new Site(around);
     const key = site.addAgent(
       'coder',
       codex,
@@ -199,13 +95,13 @@ describe('a conflict with what landed meanwhile, with codex', () => {
     expect(heard[2]).toContain('I am done.');
     expect(await site.task(id)).toMatchObject({ status: 'done' });
     expect(site.read('greeting.txt')).toBe('hello from main\nand the agent\n');
-    await site.leavesNothingRunning();
+    expect(await site.processes()).toEqual([]);
   });
 });
 
 describe.each([claudeSdk, claude, codex])('after three conflicts, with $runtime', (kind) => {
   test('a person is asked: the worktree stays, and the process is gone', async () => {
-    const site = new Site();
+    const site = new Site(around);
     site.addAgent('stubborn', kind, [
       commit('mine', 'feat: mine'),
       sayAfter(() => site.moveMain('theirs'), 'Done.'),
@@ -226,13 +122,13 @@ describe.each([claudeSdk, claude, codex])('after three conflicts, with $runtime'
     const kept = worktrees.find(({ task }) => task === id)?.worktree ?? '';
     expect(readFileSync(path.join(kept, 'greeting.txt'), 'utf8')).toBe('mine\n');
     expect(await site.events('task.handed_back')).toHaveLength(2);
-    await site.leavesNothingRunning();
+    expect(await site.processes()).toEqual([]);
   });
 });
 
 describe.each([claudeSdk, claude])('resume of a done task, with $runtime', (kind) => {
   test('goes on with the earlier conversation, in a new worktree', async () => {
-    const site = new Site();
+    const site = new Site(around);
     const key = site.addAgent('coder', kind, [
       commit('hello, world', 'feat: greet the world'),
       say('The greeting is friendly now.'),
@@ -259,8 +155,8 @@ describe.each([claudeSdk, claude, codex])(
   'SIGKILL of the agent in the middle of a tool, with $runtime',
   (kind) => {
     test('leaves no process behind, and the retry is told of the crash', async () => {
-      const site = new Site();
-      const flag = path.join(site.folder, '..', `tool runs ${sites}`);
+      const site = new Site(around);
+      const flag = path.join(site.folder, '..', `tool runs in ${site.name}`);
       const key = site.addAgent('coder', kind, [
         run(`printf 'half\\n' > half.txt; echo $$ > '${flag}'; sleep 600`),
         commit('hello again', 'feat: greet again'),
@@ -281,15 +177,15 @@ describe.each([claudeSdk, claude, codex])(
       expect(site.read('greeting.txt')).toBe('hello again\n');
       expect(await site.events('task.crashed')).toHaveLength(1);
       expect(saidTo(server.turns(key)[1]!)).toContain('The last attempt crashed');
-      await site.leavesNothingRunning();
+      expect(await site.processes()).toEqual([]);
     });
   },
 );
 
 describe.each([claudeSdk, claude])('the tools for reporting, with $runtime', (kind) => {
   test('are there without being asked for, and speak for its own task', async () => {
-    const site = new Site();
-    const key = site.addAgent(
+    const site = new Site(around);
+    site.addAgent(
       'coder',
       kind,
       [
@@ -302,28 +198,114 @@ describe.each([claudeSdk, claude])('the tools for reporting, with $runtime', (ki
     );
     const id = await site.add('Greet', 'coder');
     await site.finish();
-    const heard = saidTo(server.turns(key).at(-1)!);
-    expect(await site.task(id), heard).toMatchObject({ status: 'done' });
+    expect(await site.task(id)).toMatchObject({ status: 'done' });
     expect(await site.events('ledger.added')).toMatchObject([
       { data: { task: id, kind: 'learning', text: 'The greeting is read by robots.' } },
     ]);
   });
 });
 
+describe.each([claudeSdk, claude])('an agent that has to ask, with $runtime', (kind) => {
+  test('is seen to wait, and goes on as it was answered', async () => {
+    const site = new Site(around);
+    const key = site.addAgent(
+      'asker',
+      kind,
+      [
+        run('rm -f greeting.txt'),
+        run("printf 'hello, all\\n' > greeting.txt; git add --all; git commit --quiet -m 'feat: greet all'"),
+        say('Done.'),
+      ],
+      { permissions: 'ask' },
+    );
+    const id = await site.add('Greet', 'asker');
+    const orchestrator = startCopse(['orchestrate', '--until-idle'], site.at);
+    const ended = finished(orchestrator);
+    const asked = async (count: number) => (await site.events('session.asked')).length === count;
+    await until(() => asked(1));
+    expect(await printed(['why', id], site.at)).toContain('rm -f greeting.txt');
+    await printed(['answer', id, 'deny', '--message', 'Keep the file.'], site.at);
+    await until(() => asked(2));
+    await printed(['answer', id, 'allow'], site.at);
+    expect(await ended).toMatchObject({ code: 0 });
+    expect(await site.task(id)).toMatchObject({ status: 'done' });
+    expect(site.read('greeting.txt')).toBe('hello, all\n');
+    expect(saidTo(server.turns(key)[1]!)).toContain('Keep the file.');
+  });
+});
+
+describe.each([claudeSdk, claude])('a conversation whose context is nearly full, with $runtime', (kind) => {
+  test('hands over to a fresh one in the same worktree, which reads in the ledger what it left', async () => {
+    const site = new Site(around);
+    const full = using({ input: 900_000, output: 10 }, run('true'));
+    const rest = [commit('hello, twice', 'feat: greet twice'), say('Done.')];
+    let hasHandedOver = false;
+    // How far it comes before it is asked to hand over is a matter of moments.
+    const goOn: Step = (request) => {
+      const isAsked = saidTo(request).includes('Your context is nearly full');
+      const step = isAsked ? say(HANDOFF) : hasHandedOver ? rest.shift()! : run('sleep 60');
+      hasHandedOver ||= isAsked;
+      return typeof step === 'function' ? step(request) : step;
+    };
+    const key = site.addAgent('coder', kind, [
+      // How much the model holds is known from the end of a first turn on.
+      commit('hello, once', 'feat: greet once'),
+      say('Done.'),
+      run("printf 'hello, tw' > greeting.txt"),
+      full,
+      full,
+      ...Array.from({ length: 6 }, () => goOn),
+    ]);
+    const first = await site.add('Greet once', 'coder');
+    await site.finish();
+    expect(await site.task(first)).toMatchObject({ status: 'done' });
+    const second = await site.add('Greet twice', 'coder');
+    await site.finish();
+    expect(await site.task(second)).toMatchObject({ status: 'done' });
+    expect(site.read('greeting.txt')).toBe('hello, twice\n');
+    const heard = server.turns(key).map((request) => saidTo(request));
+    expect(heard.findIndex((text) => text.includes('Your context is nearly full'))).toBeGreaterThan(4);
+    expect(await site.events('ledger.added')).toMatchObject([{ data: { kind: 'handoff', text: HANDOFF } }]);
+    const fresh = heard.at(-1) ?? '';
+    expect(fresh).not.toContain("hello, tw' > greeting.txt");
+    expect(await site.events('task.crashed')).toEqual([]);
+    expect(await site.events('session.opened')).toHaveLength(3);
+  });
+});
+
+describe.each([claudeSdk, claude])('a rate limit, with $runtime', (kind) => {
+  test('parks the task without using up a retry, and why says so', async () => {
+    const site = new Site(around);
+    site.addAgent(
+      'coder',
+      kind,
+      Array.from({ length: 30 }, () => fail(429, { retryAfterSeconds: 3_600 })),
+    );
+    const id = await site.add('Greet', 'coder');
+    const orchestrator = startCopse(['orchestrate'], site.at);
+    await until(async () => (await site.events('task.parked')).length > 0);
+    orchestrator.kill('SIGINT');
+    await finished(orchestrator);
+    const task = await site.task(id);
+    expect(task).toMatchObject({ status: 'ready', retries: 0, notBefore: expect.any(String) });
+    expect(await printed(['why', id], site.at)).toContain('rate limit');
+    expect(await site.processes()).toEqual([]);
+  });
+});
+
 describe('only claude on the PATH and no configuration', () => {
   test('two commands bring a change to main', async () => {
-    const site = new Site();
+    const site = new Site(around);
     site.install('claude');
-    const home = newHome();
-    homes.push(home);
-    const key = `site-${sites}`;
-    server.script(key, [commit('hello, reader', 'feat: greet the reader'), say('Done.')]);
-    const { PATH: _, ...env } = environmentFor('claude', server.url(key), home);
+    const env = site.environment(site.name, 'claude', [
+      commit('hello, reader', 'feat: greet the reader'),
+      say('Done.'),
+    ]);
     const at = { cwd: site.folder, env: { ...env, ...site.at.env } };
     const added = await copse(['add', 'Greet', 'the', 'reader'], at);
     expect(added).toMatchObject({ code: 0, stderr: '' });
     const done = await copse(['orchestrate', '--until-idle'], at);
-    expect(done, done.stdout).toMatchObject({ code: 0, stderr: '' });
+    expect(done).toMatchObject({ code: 0, stderr: '' });
     expect(site.read('greeting.txt')).toBe('hello, reader\n');
     expect(site.log()[0]).toBe('feat: greet the reader');
   });

@@ -180,7 +180,7 @@ describe('committing everything', () => {
     putFiles(worktree, { 'a.txt': 'ours\n' });
     await merging.commitAll(worktree, 'ours');
     scene.commit('main', { 'a.txt': 'theirs\n' });
-    expect(() => git(worktree, 'merge', '--quiet', 'main')).toThrow();
+    expect(() => git(worktree, 'merge', '--quiet', 'main')).toThrow('Command failed');
     const [ours, theirs] = [scene.tip('task'), scene.tip('main')];
     expect(await merging.unresolved(worktree)).toEqual(['a.txt']);
     await expect(merging.commitAll(worktree, 'too early')).rejects.toThrow(

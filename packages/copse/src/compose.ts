@@ -78,7 +78,7 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
       'The board cannot be reached from inside a sandbox.',
-      'What you need to know is in AGENT_CONTEXT.md; report with copse finish, stuck, phase, ledger add.',
+      'What you need to know is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add; what landed meanwhile you get with git merge "$COPSE_WORKTREE_BASE_BRANCH".',
     );
   const repository = requireRepository(surroundings);
   const { address, policy } = await settingsOf(repository, surroundings, known);

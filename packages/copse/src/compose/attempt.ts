@@ -8,11 +8,9 @@ import { openMerging } from '../adapters/git/merging.ts';
 import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
 import { processesOfAttempt } from '../adapters/processes/attempt.ts';
 import { closeInherited } from '../adapters/processes/inherited.ts';
-import { openPrograms } from '../adapters/processes/programs.ts';
 import { recordProcesses } from '../adapters/processes/recorder.ts';
 import { attemptFiles, readOrders } from '../adapters/runners/attempt-files.ts';
 import { openRunners } from '../adapters/runners/open.ts';
-import { commandRuntime } from '../adapters/runtimes/command.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
 import { REPOSITORY_VARIABLES, runCommands } from '../adapters/workspace/commands.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
@@ -21,11 +19,10 @@ import { openReports } from '../adapters/workspace/report-file.ts';
 import type { AttemptContext } from '../app/attempt-context.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from '../compose.ts';
 import type { Orders } from '../ports/runners.ts';
-import type { Programs } from '../ports/programs.ts';
-import { type Runtime, RuntimeUnavailable } from '../ports/runtime.ts';
-import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import { ownPrograms, systemTimer } from './parts.ts';
 import type { AttemptSettings } from './run.ts';
+import { runtimeOf } from './runtimes.ts';
+import { openSandbox } from './sandbox.ts';
 
 export interface AttemptSurroundings extends Surroundings {
   readonly stop: AbortSignal;
@@ -59,21 +56,35 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     environment: surroundings.env,
     processesOf: processesOfAttempt,
   });
-  const { session, token } = orders;
+  const { session, token, attempt } = orders;
+  const sandbox = openSandbox(agent, { repository, root: workspaces.root, attempt, env: surroundings.env });
   const context: AttemptContext = {
     ...workspaces,
     by: { kind: 'session', session, token },
     clock: systemTimer,
     machine: { freeMemoryBytes: () => null },
     merging,
-    commands: { run: runCommands },
+    commands: {
+      // What is accepted runs what the agent wrote, so it runs where the agent does.
+      run: (lines) =>
+        runCommands({
+          ...lines,
+          ...(sandbox && lines.name === 'accept' && { confined: { sandbox, attempt } }),
+        }),
+    },
     artifacts: openArtifacts(home),
     runners,
     agents: [agent],
     landing: agent.landing,
     finish: agent.finish,
     agent,
-    runtime: runtimeFor(agent, openPrograms({ onStart: (process) => recorder?.add(process) })),
+    runtime: await runtimeOf(agent, {
+      root: workspaces.root,
+      home,
+      attempt: orders.attempt,
+      onStart: (process) => recorder?.add(process),
+      sandbox,
+    }),
     reports: openReports(),
     checkoutMemory: openMemory(home, 'main-checkout'),
     contextFiles: openContextFiles({
@@ -91,6 +102,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     orders,
     async close() {
       recorder?.stop();
+      sandbox?.close();
       // Only now: until here a successor needs to know what there is to end.
       if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
       else rmSync(files.orders, { force: true });
@@ -98,14 +110,6 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       await context.board.close();
     },
   };
-}
-
-function runtimeFor(agent: EffectiveAgent, programs: Programs): Runtime {
-  const { name, runtime, command, prompt_by, system_prompt } = agent;
-  if (runtime !== 'command' || command === undefined)
-    throw new RuntimeUnavailable(`The agent ${name} has no runtime that this version knows.`);
-  const settings = { command, promptBy: prompt_by, ...(system_prompt && { systemPrompt: system_prompt }) };
-  return commandRuntime(settings, programs);
 }
 
 /** Without what would make git in an agent work on another repository. */

@@ -13,8 +13,9 @@ import type { RunContext } from '../app/run-context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../compose.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { Machine } from '../ports/machine.ts';
+import { agentsOf } from './agents.ts';
 import { programFile, systemTimer } from './parts.ts';
-import { type EffectiveAgent, effectiveAgent } from '../protocol/config/effective.ts';
+import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import { type Config, configSchema } from '../protocol/config/schema.ts';
 
 /** What goes to a runner with its orders. */
@@ -43,9 +44,8 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
   const repository = requireRepository(surroundings);
   const config = withCommand(await configOf(repository), options.command);
   const workspaces = await openWorkspaceContext(surroundings);
-  const all = Object.keys(config.agents).flatMap((name) => effectiveAgent(config, name) ?? []);
-  const agents = all.filter((agent) => unusableBecause(agent) === null);
-  const { home, node } = workspaces;
+  const { home, node, root } = workspaces;
+  const { usable: agents, unusable } = agentsOf(config, surroundings, root);
   const merging = openMerging(openTrustedDir(repository), {
     mainCheckout: repository.configFolder,
     pushTimeoutMs: workspaces.policy.workspace.fetchTimeoutMs,
@@ -66,6 +66,7 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
       // With the board's address, so that a runner need not read copse.yml, which may be another one by then.
       environment: { ...(config.board && { COPSE_BOARD: config.board }), ...surroundings.env },
       processesOf: processesOfAttempt,
+      identify: (pid) => workspaces.occupancy.identify(pid),
       settingsOf: (orders): AttemptSettings => {
         const agent = agents.find(({ name }) => name === orders.agent);
         if (agent === undefined) throw new Error(`There is no agent ${orders.agent} here`);
@@ -78,10 +79,7 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
   };
   return {
     context,
-    unusable: all.flatMap((agent) => {
-      const reason = unusableBecause(agent);
-      return reason === null ? [] : [{ name: agent.name, reason }];
-    }),
+    unusable,
     async close() {
       await merging.close();
       await context.board.close();
@@ -93,19 +91,6 @@ function withCommand(config: Config, command: string | undefined): Config {
   if (command === undefined) return config;
   const { agents } = configSchema.parse({ agents: { command: { command } } });
   return { ...config, agents };
-}
-
-function unusableBecause({ name, runtime, command, sandbox, landing }: EffectiveAgent): string | null {
-  if (runtime === undefined)
-    return `The agent ${name} has neither a runtime nor a command: give it a \`command\` in copse.yml.`;
-  if (runtime !== 'command')
-    return `The agent ${name} uses the runtime ${runtime}, which this version does not have yet: use \`runtime: command\`.`;
-  if (command === undefined) return `The agent ${name} has no command: give it a \`command\` in copse.yml.`;
-  if (landing.policy === 'pr')
-    return `The agent ${name} has landing.policy pr, and this version cannot open pull requests yet: use review.`;
-  if (sandbox !== 'none')
-    return `The agent ${name} asks for the sandbox ${sandbox}, which this version does not have yet.`;
-  return null;
 }
 
 const machine: Machine = {

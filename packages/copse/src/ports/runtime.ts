@@ -7,7 +7,7 @@ import type { ProcessIdentity } from '../domain/removal.ts';
 import type { AttemptId, SessionId, TaskId, Timestamp } from '../domain/ids.ts';
 import type { Usage } from '../domain/usage.ts';
 
-export interface RuntimeCapabilities {
+interface RuntimeCapabilities {
   /** Whether the program asks before it stops, or has to be prompted again after it did. */
   readonly stop: 'native' | 'reprompt';
   /** Where an earlier conversation can go on. */

@@ -33,7 +33,7 @@ export class RpcError extends Error {
   }
 }
 
-export class RpcClosed extends Error {
+class RpcClosed extends Error {
   override readonly name = 'RpcClosed';
 }
 

@@ -1,6 +1,7 @@
 /** The command line of Claude Code for one turn, with the hooks by which it asks its runner. */
 
 import type { Turn } from '../../ports/runtime.ts';
+import type { Windows } from './claude-messages.ts';
 import { type Permissions, claudePermissions } from './claude-permissions.ts';
 import { REPORTING_TOOLS, reportingServers } from './claude-tools.ts';
 
@@ -12,6 +13,8 @@ export interface ClaudeSettings {
   readonly permissions: Permissions;
   /** What the whole session may cost. */
   readonly dollars?: number;
+  /** How much each model holds, as earlier conversations learned it. */
+  readonly windows?: Windows;
 }
 
 export interface Conversation {

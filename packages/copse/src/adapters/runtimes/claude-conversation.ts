@@ -20,5 +20,6 @@ export function isConversationKept(environment: Readonly<Record<string, string>>
 }
 
 function configFolder({ CLAUDE_CONFIG_DIR, HOME = '' }: Readonly<Record<string, string>>): string {
-  return CLAUDE_CONFIG_DIR || path.join(HOME, '.claude');
+  // Set to nothing is not set.
+  return [CLAUDE_CONFIG_DIR].find(Boolean) ?? path.join(HOME, '.claude');
 }

@@ -35,7 +35,8 @@ export function outcomeOfResult(result: Fields, limit: LimitFacts): RuntimeOutco
 
 function wordsOf(result: Fields): string {
   const errors = list(result, 'errors').filter((error) => typeof error === 'string');
-  return text(result, 'result') || errors.join('\n') || (text(result, 'subtype') ?? 'it did not say why');
+  const words = [text(result, 'result'), errors.join('\n'), text(result, 'subtype')];
+  return words.find(Boolean) ?? 'it did not say why';
 }
 
 /** `Claude AI usage limit reached|1749924000`, `You've hit your limit · resets 8:03am (UTC)` */

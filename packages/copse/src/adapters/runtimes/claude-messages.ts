@@ -14,7 +14,10 @@ import { epochMs, outcomeOfResult } from './claude-messages-outcome.ts';
 import type { Transcript } from './transcript.ts';
 
 /** Tokens that each model's context holds, by name, as far as results have told. Kept for as long as its runtime. */
-export type Windows = Map<string, number>;
+export interface Windows {
+  get(model: string): number | undefined;
+  set(model: string, tokens: number): void;
+}
 
 export interface ClaudeReading {
   /** What the conversation used before this turn. */

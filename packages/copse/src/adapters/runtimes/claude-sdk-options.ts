@@ -3,7 +3,7 @@
 import type { PermissionAnswer, StopAnswer, Turn } from '../../ports/runtime.ts';
 import { isConversationKept } from './claude-conversation.ts';
 import { fields, list, text } from './fields.ts';
-import { describeInput } from './claude-messages.ts';
+import { type Windows, describeInput } from './claude-messages.ts';
 import { type Permissions, claudePermissions } from './claude-permissions.ts';
 import type { SpawnRequest, SpawnedProcess } from './claude-sdk-process.ts';
 import { reportingServers } from './claude-tools.ts';
@@ -16,6 +16,8 @@ export interface ClaudeSdkSettings {
   readonly dollars?: number;
   /** The main checkout. The project's settings come from it: those in a worktree may be an agent's. */
   readonly projectFolder?: string;
+  /** How much each model holds, as earlier conversations learned it. */
+  readonly windows?: Windows;
   /** Folders from which the package is looked for first. */
   readonly packageFrom?: readonly string[];
   /** The program to start in place of the one that the package carries. */

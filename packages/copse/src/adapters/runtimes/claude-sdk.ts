@@ -31,7 +31,7 @@ import { openTranscript, rawTranscript } from './transcript.ts';
 export type { ClaudeSdkSettings } from './claude-sdk-options.ts';
 
 export function claudeSdkRuntime(settings: ClaudeSdkSettings, connections: Connections): Runtime {
-  const windows: Windows = new Map();
+  const windows: Windows = settings.windows ?? new Map<string, number>();
   return {
     capabilities: {
       stop: 'native',

@@ -30,7 +30,7 @@ import { readJsonLines } from './json-lines.ts';
 import { openTranscript, rawTranscript } from './transcript.ts';
 
 export function claudeRuntime(settings: ClaudeSettings, programs: Programs, asks: Asks): Runtime {
-  const windows: Windows = new Map();
+  const windows: Windows = settings.windows ?? new Map<string, number>();
   const command = settings.command ?? ['claude'];
   const start = async (program: Program): Promise<RunningProgram> => {
     try {

@@ -35,7 +35,7 @@ export function findRuntime(runtime: VendorRuntime, { env, folders }: Places): s
   return runtime === 'claude-sdk' ? findClaudeSdk(folders, env) : findProgram(runtime, env);
 }
 
-export function findProgram(name: string, env: Environment): string | undefined {
+function findProgram(name: string, env: Environment): string | undefined {
   for (const folder of (env['PATH'] ?? '').split(path.delimiter)) {
     // Not what happens to be in the current folder.
     if (!path.isAbsolute(folder)) continue;
