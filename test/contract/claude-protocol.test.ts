@@ -192,11 +192,15 @@ describe('its command line', () => {
   const words = (settings: ClaudeSettings, changes: Partial<Turn> = {}) =>
     argumentsOf(settings, newTurn(area, changes), { id: 'an-id', isKnown: false });
 
-  test.each<[ClaudeSettings['permissions'], string, string | undefined]>([
-    ['ask', 'manual', undefined],
-    ['accept_edits', 'acceptEdits', '--allowedTools=Bash(git add:*),Bash(git commit:*),Bash(copse:*)'],
-    ['all', 'acceptEdits', '--allowedTools=Bash,WebFetch,WebSearch'],
-    [{ allow: ['Edit', 'Bash(npm test:*)'] }, 'manual', '--allowedTools=Edit,Bash(npm test:*)'],
+  test.each<[ClaudeSettings['permissions'], string, string]>([
+    ['ask', 'manual', '--allowedTools=mcp__copse'],
+    [
+      'accept_edits',
+      'acceptEdits',
+      '--allowedTools=Bash(git add:*),Bash(git commit:*),Bash(copse:*),mcp__copse',
+    ],
+    ['all', 'acceptEdits', '--allowedTools=Bash,WebFetch,WebSearch,mcp__copse'],
+    [{ allow: ['Edit', 'Bash(npm test:*)'] }, 'manual', '--allowedTools=Edit,Bash(npm test:*),mcp__copse'],
   ])('has the policy %j as the mode %s', (permissions, mode, allowed) => {
     const argv = words({ permissions });
     expect(argv[argv.indexOf('--permission-mode') + 1]).toBe(mode);

@@ -60,7 +60,7 @@ it('there is a terminal only where one was asked for', () => {
   expect(dockerArguments(program, { ...request, hasTerminal: true })).toContain('--tty');
 });
 
-it('it is not available without an image, or when Docker does not answer', () => {
+it('is not available without an image, or when Docker does not answer', () => {
   expect(dockerProblem(undefined, () => null)).toContain('docker.image');
   expect(dockerProblem('x', () => 'no daemon')).toBe('Docker does not answer: no daemon');
   expect(dockerProblem('x', () => null)).toBeNull();

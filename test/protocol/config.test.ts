@@ -46,6 +46,8 @@ agents:
     limits: { time: 2h, tokens: 1000000, dollars: 12.5 }
     permissions: { allow: [Read, Bash] }
     sandbox: docker
+    sandbox_hosts: [registry.example.org]
+    sandbox_write: [~/.cache]
     env: { API_URL: 'http://127.0.0.1', EMPTY: '' }
     schedules:
       issues: { type: interval, interval: 5m, work_source: { type: github, repo: o/r }, prompt: Look. }

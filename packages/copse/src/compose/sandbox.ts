@@ -91,12 +91,14 @@ function tried([file, ...args]: readonly [string, ...string[]], env: Surrounding
     stdio: ['ignore', 'ignore', 'pipe'],
     timeout: TRY_MS,
   });
-  const said = stderr
-    ?.trim()
-    .split('\n')
-    .at(-1)
-    ?.replace(/[.\s]+$/, '');
-  const answer = status === 0 ? null : said || error?.message || `${file} ended with ${status}`;
+  const said =
+    (stderr as string | null)
+      ?.trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/[.\s]+$/, '') ?? '';
+  const why = said === '' ? (error?.message ?? `${file} ended with ${status}`) : said;
+  const answer = status === 0 ? null : why;
   known.set(key, answer);
   return answer;
 }

@@ -116,6 +116,6 @@ const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
   commit_message: 'Reword those commits of your own branch; change nothing else.',
   accept: 'Put it right, run the command yourself, and commit.',
   conflict:
-    'Bring the other side in with `copse sync --conflict`, keep what both sides meant, run what tests there are, and commit.',
+    'Bring the other side in with `copse sync --conflict` (inside a sandbox: `git merge`), keep what both sides meant, run what tests there are, and commit.',
   checks: 'Put it right, and commit.',
 };

@@ -11,8 +11,7 @@
 
 import type { BranchName, TaskId } from './ids.ts';
 
-export const sandboxKinds = ['none', 'runtime', 'docker'] as const;
-export type SandboxKind = (typeof sandboxKinds)[number];
+export type SandboxKind = 'runtime' | 'docker';
 
 /** The folder below `refs/heads` that has branches of this task and of no other; undefined when there is none. */
 export function ownNamespace(branch: BranchName, task: TaskId): string | undefined {
@@ -81,7 +80,8 @@ export function programWriteSet(facts: ProgramFacts): {
   const { environment, home } = facts;
   const places = vendorsOf(facts).map((vendor) => {
     const own = vendor === 'claude' ? environment['CLAUDE_CONFIG_DIR'] : environment['CODEX_HOME'];
-    return { own: own || `${home}/.${vendor}`, ...PROGRAM_PLACES[vendor] };
+    const { folders, files } = PROGRAM_PLACES[vendor];
+    return { own: own === undefined || own === '' ? `${home}/.${vendor}` : own, folders, files };
   });
   return {
     folders: places.flatMap(({ own, folders }) => folders.map((name) => `${own}/${name}`)),

@@ -28,8 +28,8 @@ export function confinedConnections(connections: Connections, sandbox: Sandbox):
 }
 
 /** Whoever talks to programs expects to hear of it like this. */
-function neverStarted(error: unknown): Connection {
-  const started = Promise.reject<never>(error);
+function neverStarted(reason: unknown): Connection {
+  const started = Promise.reject(reason instanceof Error ? reason : new Error(String(reason)));
   started.catch(() => {});
   const output = new PassThrough();
   output.end();

@@ -5,13 +5,14 @@ import type { SandboxKind } from '../../domain/sandbox.ts';
 type Variables = Readonly<Record<string, string>>;
 
 export function confinedEnvironment(
-  { COPSE_BOARD: _, ...environment }: Variables,
+  variables: Variables,
   {
     kind,
     temporary,
     reports,
   }: { readonly kind: SandboxKind; readonly temporary: string; readonly reports: string },
 ): Record<string, string> {
+  const { COPSE_BOARD: _, ...environment } = variables;
   return {
     ...withGitSettings(environment, [
       // What git tidies up by itself is everybody's.
@@ -34,7 +35,7 @@ function withGitSettings(
   settings: readonly (readonly [string, string])[],
 ): Record<string, string> {
   const first = Number(environment['GIT_CONFIG_COUNT'] ?? '0') || 0;
-  const added = settings.flatMap(([key, value], index) => [
+  const added = settings.flatMap(([key, value], index): readonly (readonly [string, string])[] => [
     [`GIT_CONFIG_KEY_${first + index}`, key],
     [`GIT_CONFIG_VALUE_${first + index}`, value],
   ]);

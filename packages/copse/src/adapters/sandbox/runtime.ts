@@ -99,7 +99,8 @@ function wrap<P extends Confinable>(
  * `srt` gives the program the folder that CLAUDE_CODE_TMPDIR names. Its own sockets go where TMPDIR says, and the name of a
  * socket is short and has nothing in it that socat would understand.
  */
-function withoutTemporary({ TMPDIR: _, ...environment }: Record<string, string>): Record<string, string> {
+function withoutTemporary(variables: Record<string, string>): Record<string, string> {
+  const { TMPDIR: _, ...environment } = variables;
   return environment;
 }
 

@@ -124,7 +124,7 @@ const agentSection = section(
     sandbox_hosts: z
       .array(text)
       .describe(
-        'Hosts that an agent with `sandbox: runtime` may reach beyond those of its model, such as `registry.npmjs.org` or `127.0.0.1:5173`.',
+        'Hosts that an agent with `sandbox: runtime` may reach beyond those of its model, such as `packages.example.com` or `127.0.0.1:5173`.',
       ),
     sandbox_write: z
       .array(text)
