@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, onTestFinished, test } from 'vitest';
 
@@ -144,9 +145,16 @@ test('the ledger of what a task depends on is part of what it is told, and its o
   const { context } = opened;
   const before = must(await addTask(context, { title: 'Before' }));
   const { id } = must(await addTask(context, { title: 'After', dependsOn: [before.id] }));
-  for (const text of ['one', 'two']) must(await addLedgerEntry(context, id, { kind: 'learning', text }));
-  for (const text of ['three', 'four'])
-    must(await addLedgerEntry(context, before.id, { kind: 'handoff', text }));
+  for (const [task, kind, text] of [
+    [id, 'learning', 'one'],
+    [id, 'learning', 'two'],
+    [before.id, 'handoff', 'three'],
+    [before.id, 'handoff', 'four'],
+  ] as const) {
+    must(await addLedgerEntry(context, task, { kind, text }));
+    // Two of the same millisecond have no order.
+    await sleep(2);
+  }
   const { token } = await startSession(opened.project, before.id);
   must(
     await change(context, async (change) => {

@@ -106,6 +106,7 @@ describe('stale locks of git', () => {
       // It waits for a pipe that nobody writes to.
       const packing = spawn('git', ['-C', project.folder, 'hash-object', '--', '/dev/stdin']);
       const ended = once(packing, 'exit');
+      while (!readFileSync(`/proc/${packing.pid}/comm`, 'utf8').startsWith('git')) await sleep(10);
       const removal = project.remove(task, { deleteBranch: true });
       await sleep(2_000);
       expect(existsSync(lock)).toBe(true);

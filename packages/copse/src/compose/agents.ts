@@ -62,9 +62,6 @@ function unusableBecause(
       return command === undefined
         ? `The agent ${name} has no command: name the program that speaks ACP, such as \`command: claude-agent-acp\`.`
         : null;
-    case 'gemini':
-    case 'opencode':
-      return `The agent ${name} uses the runtime ${runtime}, which this version does not have yet.`;
     default:
       return isInstalled(runtime)
         ? null

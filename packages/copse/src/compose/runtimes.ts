@@ -62,6 +62,14 @@ export async function runtimeOf(
       const { codexRuntime } = await import('../adapters/runtimes/codex.ts');
       return codexRuntime(common, programs);
     }
+    case 'gemini': {
+      const { geminiRuntime } = await import('../adapters/runtimes/gemini.ts');
+      return geminiRuntime(common, programs);
+    }
+    case 'opencode': {
+      const { opencodeRuntime } = await import('../adapters/runtimes/opencode.ts');
+      return opencodeRuntime(common, programs);
+    }
     case 'acp': {
       if (command === undefined) break;
       const { acpRuntime } = await import('../adapters/runtimes/acp.ts');
