@@ -42,7 +42,7 @@ const RULES: readonly Rule[] = [
     rule: 'only cli/output.ts writes to stdout and stderr, and a runner to its log',
     appliesTo: (file) => !['cli/output.ts', 'cli.ts', 'runner/main.ts'].includes(file),
     forbidden:
-      /\bprocess\s*\.\s*(stdout|stderr)\b|\bconsole\s*\.|["']node:process["']|\bwriteSync\(\s*[12]\b/,
+      /\bprocess\s*\.\s*(stdout|stderr)\b|\bconsole\s*\.\s*\w+\s*\(|["']node:process["']|\bwriteSync\(\s*[12]\b/,
     violations: [
       "console.log('x')",
       "process.stdout.write('x')",
@@ -50,7 +50,12 @@ const RULES: readonly Rule[] = [
       "import { stdout } from 'node:process'; stdout.write('x')",
       "writeSync(2, 'x')",
     ],
-    allowed: ['// console.log is not for us', 'child.stdout.pipe(file)', 'writeSync(descriptor, text)'],
+    allowed: [
+      '// console.log is not for us',
+      "'console.example.com'",
+      'child.stdout.pipe(file)',
+      'writeSync(descriptor, text)',
+    ],
   },
   {
     rule: 'domain has no clock, no randomness, no timers and no process',

@@ -35,7 +35,7 @@ export function bundleWorker(source: URL): WorkerProgram {
     format: 'esm',
     target: 'node24',
     banner: {
-      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
     },
     external: ['pg-native'],
   });

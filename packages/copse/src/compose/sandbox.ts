@@ -1,12 +1,12 @@
 /** The sandbox that an agent asks for: whether this machine has it, and opened for one attempt. */
 
-import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 
 import { attemptFiles } from '../adapters/runners/attempt-files.ts';
 import { findPackageFile } from '../adapters/runtimes/claude-sdk-package.ts';
 import { dockerProblem, dockerSandbox } from '../adapters/sandbox/docker.ts';
 import { PACKAGE, runtimeProblem, runtimeSandbox } from '../adapters/sandbox/runtime.ts';
+import { tryOnce } from '../adapters/sandbox/try-once.ts';
 import type { Repository, Surroundings } from '../compose.ts';
 import type { AttemptId } from '../domain/ids.ts';
 import { hasOwnNamespace } from '../domain/sandbox.ts';
@@ -25,7 +25,7 @@ export function sandboxProblem(
     return `${asks} works in the checkout itself, which a sandbox is there to protect: set \`workspace.strategy\` to git_worktree.`;
   if (workspace.strategy === 'git_worktree' && !hasOwnNamespace(workspace.branch_pattern))
     return `${asks} its branches (${workspace.branch_pattern}) are not in a folder of their task, so it could move those of others: set \`workspace.branch_pattern\` to {task}/{slug}.`;
-  const tryOut = (argv: readonly [string, ...string[]]) => tried(argv, env);
+  const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   const problem =
     sandbox === 'docker'
       ? dockerProblem(docker.image, tryOut)
@@ -75,30 +75,4 @@ function unavailable(problem: string): Sandbox {
 
 function findSrt(root: string, env: Surroundings['env']): string | undefined {
   return findPackageFile(`${PACKAGE}/dist/cli.js`, [root], env);
-}
-
-const TRY_MS = 10_000;
-const known = new Map<string, string | null>();
-
-/** Null when it works, otherwise the last thing that it said. Every agent with a sandbox asks, and once is enough. */
-function tried([file, ...args]: readonly [string, ...string[]], env: Surroundings['env']): string | null {
-  const key = JSON.stringify([file, ...args]);
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const { error, status, stderr } = spawnSync(file, args, {
-    env,
-    encoding: 'utf8',
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: TRY_MS,
-  });
-  const said =
-    (stderr as string | null)
-      ?.trim()
-      .split('\n')
-      .at(-1)
-      ?.replace(/[.\s]+$/, '') ?? '';
-  const why = said === '' ? (error?.message ?? `${file} ended with ${status}`) : said;
-  const answer = status === 0 ? null : why;
-  known.set(key, answer);
-  return answer;
 }

@@ -143,7 +143,10 @@ function rulesOf(permissions: OpencodeSettings['permissions']): Rules {
       'opencode cannot ask anybody when it works on its own. Set the agent’s `permissions` to accept_edits, all or a list of tools, or let it ask through `runtime: acp` with `command: opencode`.',
     );
   const allowed = permissions === 'accept_edits' ? [...READING, 'edit'] : permissions.allow;
-  const rules = Object.fromEntries([['*', 'deny'], ...allowed.map((tool) => [tool, 'allow'])]);
+  const rules: Readonly<Record<string, string>> = Object.fromEntries([
+    ['*', 'deny'],
+    ...allowed.map((tool) => [tool, 'allow'] as const),
+  ]);
   return { options: [], environment: { OPENCODE_PERMISSION: JSON.stringify(rules) } };
 }
 
