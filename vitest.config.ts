@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 import { defineConfig } from 'vitest/config';
 
 import { SlowestFirst } from './test/support/slowest-first.ts';
@@ -8,7 +10,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
-    maxWorkers: 2,
+    // More than there are cores: most tests wait for processes that they started.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -3,7 +3,16 @@
  * to nobody else.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -34,7 +43,8 @@ export function isInstalled(name: ProgramName): boolean {
  * gives up its sandbox when its own folder is inside it.
  */
 export function newHome(): string {
-  const homes = path.join(modules, '.homes');
+  const isTemporary = !path.relative(realpathSync(tmpdir()), realpathSync(modules)).startsWith('..');
+  const homes = isTemporary ? path.join(homedir(), '.cache', 'copse-tests') : path.join(modules, '.homes');
   mkdirSync(homes, { recursive: true });
   return mkdtempSync(path.join(homes, 'home-'));
 }

@@ -1,10 +1,13 @@
+import { availableParallelism } from 'node:os';
+
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/agents/**/*.agents.ts'],
+    // The sandbox is one of the programs.
+    include: ['test/agents/**/*.agents.ts', 'test/faults/sandbox.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 240_000,
     hookTimeout: 60_000,
   },
