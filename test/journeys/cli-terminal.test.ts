@@ -195,7 +195,6 @@ describe('help', () => {
     ['phase', true],
     ['heartbeat', true],
     ['agents', false],
-    ['agents detect', false],
     ['init', false],
     ['mcp', false],
     ['answer', true],

@@ -66,16 +66,12 @@ export function addRunCommands(program: Command, on: On): void {
       ]),
     )
     .action(on(() => import('./commands/orchestrate.ts')));
-  const agents = program
+  program
     .command('agents')
+    .argument('[detect]', 'which agent programs are installed, in which version, and whether they start')
     .description('Show who works on what, and which agents there are.')
-    .option('--json', 'print { "running": [...], "agents": [...] }')
+    .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
     .action(on(() => import('./commands/agents.ts')));
-  agents
-    .command('detect')
-    .description('Show which agent programs are installed, in which version, and whether they start.')
-    .option('--json', 'print { "runtimes": [...] }')
-    .action(on(() => import('./commands/agents-detect.ts')));
   program
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')

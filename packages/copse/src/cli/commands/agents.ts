@@ -4,6 +4,7 @@ import type { Timestamp } from '../../domain/ids.ts';
 import type { TaskSummary } from '../../domain/task.ts';
 import { shown } from '../../domain/text.ts';
 import { isNothing } from '../../domain/usage.ts';
+import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { questionLine, questionView } from '../question-text.ts';
 import { age, indented, times } from '../render.ts';
@@ -11,7 +12,16 @@ import { usageText } from '../usage-text.ts';
 import { withRun } from '../with-run.ts';
 
 /** Who works on what, on every node, and which agents this one has. */
-export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
+export async function run(invocation: Invocation<{ readonly json?: boolean }>): Promise<void> {
+  const { cli, words, options } = invocation;
+  const [what] = words;
+  if (what === 'detect') {
+    const detect = await import('./agents-detect.ts');
+    await detect.run(invocation);
+    return;
+  }
+  if (what !== undefined)
+    fail('invalid', `"${what}" is not something agents can do: only detect.`, 'copse agents --help');
   await withRun(cli, {}, async (context, unusable) => {
     const { board, clock, node } = context;
     const now = clock.now();
