@@ -6,7 +6,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
-import { type GeminiSettings, geminiRuntime } from '../../packages/copse/src/adapters/runtimes/gemini.ts';
+import { geminiRuntime } from '../../packages/copse/src/adapters/runtimes/gemini.ts';
+import type { HeadlessSettings } from '../../packages/copse/src/adapters/runtimes/headless-turn.ts';
 import type { RuntimeEvent, Turn } from '../../packages/copse/src/ports/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
@@ -65,7 +66,7 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
 
   async function work(
     key: string,
-    settings: GeminiSettings,
+    settings: HeadlessSettings,
     changes: Partial<Turn>,
   ): Promise<{ readonly outcome: object; readonly events: readonly RuntimeEvent[] }> {
     const turn = newTurn(area, changes);

@@ -8,10 +8,9 @@
  * said on the command line.
  */
 
-import { rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type ProgramEnd, ProgramMissing, type Programs, type RunningProgram } from '../../ports/programs.ts';
+import type { ProgramEnd, Programs } from '../../ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,
@@ -22,19 +21,11 @@ import {
 import { type CodexReader, readCodex } from './codex-events.ts';
 import { outcomeOfFailure } from './codex-failure.ts';
 import { followRecord } from './codex-record.ts';
-import { readJsonLines } from './json-lines.ts';
-import { lastOutput } from './last-output.ts';
-import { openTranscript, rawTranscript } from './transcript.ts';
+import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
+import { installCommand } from './installed.ts';
+import { openTranscript } from './transcript.ts';
 
-export interface CodexSettings {
-  readonly permissions: 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
-  readonly model?: string;
-  readonly systemPrompt?: string;
-  /** Where it is not `codex` on the PATH. */
-  readonly program?: readonly [string, ...string[]];
-}
-
-export function codexRuntime(settings: CodexSettings, programs: Programs): Runtime {
+export function codexRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
   return {
     capabilities: {
       stop: 'reprompt',
@@ -44,75 +35,28 @@ export function codexRuntime(settings: CodexSettings, programs: Programs): Runti
       // Inside its sandbox git's own folder cannot be written.
       commits: settings.permissions === 'all',
     },
-    start: (turn) => startTurn(settings, programs, turn),
+    start: async (turn) => startTurn(settings, programs, turn),
   };
 }
 
-async function startTurn(settings: CodexSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
-  const raw = rawTranscript(turn.log);
-  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  const from = { raw: sizeOf(raw), log: sizeOf(turn.log) };
+function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
   const transcript = openTranscript(turn.log);
+  const command = commandOf(settings, turn);
   const reader = readCodex({ turn, transcript });
   // Before it starts: what is in the record by then is of earlier turns.
   const record = followRecord(codexHome(turn.environment), turn.conversation, (line) =>
     reader.takeRecord(line),
   );
-  const { argv, prompt } = commandOf(settings, turn);
-  const running = await startProgram(programs, turn, argv, prompt, raw).catch((error: unknown) => {
-    record.stop(null);
-    throw error;
-  });
-  const lines = readJsonLines(
-    raw,
-    from.raw,
-    (value) => {
+  return startHeadlessTurn(programs, turn, transcript, {
+    ...command,
+    missing: `Codex is not there to be started. Install it with: ${installCommand('codex')}`,
+    take: (value) => {
       reader.take(value);
       record.look(reader.conversation());
     },
-    (line) => transcript.note(line),
-  );
-  let isStopped = false;
-  const ended = running.ended.then((end): RuntimeOutcome => {
-    lines.stop();
-    record.stop(reader.conversation());
-    if (isStopped) return { outcome: 'cancelled' };
-    return outcomeOf(end, reader, () => lastOutput(turn.log, from.log));
+    end: () => record.stop(reader.conversation()),
+    outcome: (end, tail) => outcomeOf(end, reader, tail),
   });
-  return {
-    process: running.process,
-    ended,
-    stop: async (options) => {
-      isStopped = true;
-      await running.stop(options);
-    },
-  };
-}
-
-/** The prompt is a file and not a pipe: whoever would write into the pipe may be killed halfway. */
-async function startProgram(
-  programs: Programs,
-  turn: Turn,
-  argv: readonly [string, ...string[]],
-  prompt: string,
-  log: string,
-): Promise<RunningProgram> {
-  const { folder, environment, attempt } = turn;
-  const input = `${turn.log}.input`;
-  writeFileSync(input, prompt, { mode: 0o600 });
-  try {
-    // Without a terminal, whatever the agent's settings say: what it prints is for programs.
-    return await programs.start({ argv, folder, environment, attempt, input, log, terminal: null });
-  } catch (error) {
-    if (!(error instanceof ProgramMissing)) throw error;
-    throw new RuntimeUnavailable(
-      'Codex is not there to be started. Install it with: npm install --global @openai/codex',
-      { cause: error },
-    );
-  } finally {
-    // Who reads it has it open by now, and nobody else should read it.
-    rmSync(input, { force: true });
-  }
 }
 
 function codexHome(environment: Turn['environment']): string {
@@ -125,7 +69,7 @@ interface CodexCommand {
   readonly prompt: string;
 }
 
-export function commandOf(settings: CodexSettings, turn: Turn): CodexCommand {
+export function commandOf(settings: HeadlessSettings, turn: Turn): CodexCommand {
   const sandbox = sandboxOf(settings.permissions);
   const [program, ...first] = settings.program ?? ['codex'];
   const instructions = [settings.systemPrompt, turn.systemPrompt, ABOUT_SANDBOX[sandbox]]
@@ -154,7 +98,7 @@ const LONGEST_ARGUMENT = 127 * 1024;
 
 type Sandbox = 'workspace-write' | 'danger-full-access';
 
-function sandboxOf(permissions: CodexSettings['permissions']): Sandbox {
+function sandboxOf(permissions: HeadlessSettings['permissions']): Sandbox {
   if (permissions === 'accept_edits') return 'workspace-write';
   if (permissions === 'all') return 'danger-full-access';
   const what = permissions === 'ask' ? 'cannot ask anybody' : 'knows no list of tools that it may use';
@@ -179,18 +123,6 @@ function outcomeOf(end: ProgramEnd, reader: CodexReader, tail: () => string): Ru
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (end.how === 'exited' && end.code === 0 && reader.isComplete())
     return { outcome: 'completed', exitCode: 0, lastWords: reader.lastWords() };
-  const how =
-    end.how === 'signalled'
-      ? `Codex was ended by ${end.signal}`
-      : end.how === 'vanished'
-        ? 'Codex vanished'
-        : end.code === 0
-          ? 'Codex ended without ending its turn'
-          : `Codex ended with exit code ${end.code}`;
-  const printed = tail();
-  return {
-    outcome: 'crashed',
-    exitCode: end.how === 'exited' ? end.code : null,
-    reason: printed === '' ? how : `${how}\n${printed}`,
-  };
+  const reason = endReason('Codex', end, tail);
+  return { outcome: 'crashed', exitCode: end.how === 'exited' ? end.code : null, reason };
 }

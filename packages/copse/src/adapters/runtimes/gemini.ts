@@ -8,9 +8,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
 
-import { type ProgramEnd, ProgramMissing, type Programs, type RunningProgram } from '../../ports/programs.ts';
+import type { ProgramEnd, Programs } from '../../ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,
@@ -21,20 +20,11 @@ import {
 import { type GeminiReader, readGemini } from './gemini-events.ts';
 import { outcomeOfFailure } from './gemini-failure.ts';
 import { followRecord, isConversationKept } from './gemini-record.ts';
+import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
 import { installCommand } from './installed.ts';
-import { readJsonLines } from './json-lines.ts';
-import { lastOutput } from './last-output.ts';
-import { openTranscript, rawTranscript } from './transcript.ts';
+import { openTranscript } from './transcript.ts';
 
-export interface GeminiSettings {
-  readonly permissions: 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
-  readonly model?: string;
-  readonly systemPrompt?: string;
-  /** Where it is not `gemini` on the PATH. */
-  readonly program?: readonly [string, ...string[]];
-}
-
-export function geminiRuntime(settings: GeminiSettings, programs: Programs): Runtime {
+export function geminiRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
   return {
     capabilities: {
       stop: 'reprompt',
@@ -43,14 +33,11 @@ export function geminiRuntime(settings: GeminiSettings, programs: Programs): Run
       cost: 'tokens',
       commits: mayCommit(settings.permissions),
     },
-    start: (turn) => startTurn(settings, programs, turn),
+    start: async (turn) => startTurn(settings, programs, turn),
   };
 }
 
-async function startTurn(settings: GeminiSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
-  const raw = rawTranscript(turn.log);
-  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  const from = { raw: sizeOf(raw), log: sizeOf(turn.log) };
+function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
   const transcript = openTranscript(turn.log);
   const isKept = turn.conversation !== null && isConversationKept(turn, turn.conversation);
   const id = turn.conversation !== null && isKept ? turn.conversation : randomUUID();
@@ -60,62 +47,21 @@ async function startTurn(settings: GeminiSettings, programs: Programs, turn: Tur
   const reader = readGemini({ turn, transcript });
   // Before it starts: what is in the record by then is of earlier turns.
   const record = followRecord(turn, id, (line) => reader.takeRecord(line));
-  const running = await startProgram(programs, turn, command, raw).catch((error: unknown) => {
-    record.stop();
-    throw error;
-  });
-  const lines = readJsonLines(
-    raw,
-    from.raw,
-    (value) => {
+  return startHeadlessTurn(programs, turn, transcript, {
+    ...command,
+    // A new worktree is not among the folders that the user trusts, and one that is not trusted ends it.
+    environment: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+    missing: `Gemini CLI is not there to be started. Install it with: ${installCommand('gemini')}`,
+    take: (value) => {
       reader.take(value);
       record.look();
     },
-    (line) => transcript.note(line),
-  );
-  let isStopped = false;
-  const ended = running.ended.then((end): RuntimeOutcome => {
-    lines.stop();
-    record.stop();
-    reader.end();
-    if (isStopped) return { outcome: 'cancelled' };
-    return outcomeOf(end, reader, () => lastOutput(turn.log, from.log));
-  });
-  return {
-    process: running.process,
-    ended,
-    stop: async (options) => {
-      isStopped = true;
-      await running.stop(options);
+    end: () => {
+      record.stop();
+      reader.end();
     },
-  };
-}
-
-/** The prompt is a file and not a pipe: whoever would write into the pipe may be killed halfway. */
-async function startProgram(
-  programs: Programs,
-  turn: Turn,
-  { argv, prompt }: GeminiCommand,
-  log: string,
-): Promise<RunningProgram> {
-  const { folder, attempt } = turn;
-  // A new worktree is not among the folders that the user trusts, and one that is not trusted ends it.
-  const environment = { ...turn.environment, GEMINI_CLI_TRUST_WORKSPACE: 'true' };
-  const input = `${turn.log}.input`;
-  writeFileSync(input, prompt, { mode: 0o600 });
-  try {
-    // Without a terminal, whatever the agent's settings say: what it prints is for programs.
-    return await programs.start({ argv, folder, environment, attempt, input, log, terminal: null });
-  } catch (error) {
-    if (!(error instanceof ProgramMissing)) throw error;
-    throw new RuntimeUnavailable(
-      `Gemini CLI is not there to be started. Install it with: ${installCommand('gemini')}`,
-      { cause: error },
-    );
-  } finally {
-    // Who reads it has it open by now, and nobody else should read it.
-    rmSync(input, { force: true });
-  }
+    outcome: (end, tail) => outcomeOf(end, reader, tail),
+  });
 }
 
 interface GeminiCommand {
@@ -124,7 +70,7 @@ interface GeminiCommand {
 }
 
 export function commandOf(
-  settings: GeminiSettings,
+  settings: HeadlessSettings,
   turn: Pick<Turn, 'prompt' | 'systemPrompt'>,
   { id, isKept }: { readonly id: string; readonly isKept: boolean },
 ): GeminiCommand {
@@ -146,7 +92,7 @@ export function commandOf(
 }
 
 /** What needs somebody's consent is not even offered to the model when nobody can be asked. */
-function approvalOf(permissions: GeminiSettings['permissions']): readonly string[] {
+function approvalOf(permissions: HeadlessSettings['permissions']): readonly string[] {
   if (permissions === 'all') return ['--approval-mode=yolo'];
   if (permissions === 'accept_edits') return ['--approval-mode=auto_edit'];
   if (permissions === 'ask')
@@ -156,7 +102,7 @@ function approvalOf(permissions: GeminiSettings['permissions']): readonly string
   return ['--approval-mode=default', ...permissions.allow.map((tool) => `--allowed-tools=${tool}`)];
 }
 
-function mayCommit(permissions: GeminiSettings['permissions']): boolean {
+function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.some((tool) => /^(?:run_shell_command|ShellTool)(?:\(git\))?$/.test(tool));
 }
@@ -173,16 +119,7 @@ function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): R
   if (failure !== null) return outcomeOfFailure(failure, exitCode, Date.now());
   if (exitCode === 0 && reader.isComplete())
     return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
-  const how =
-    end.how === 'signalled'
-      ? `Gemini was ended by ${end.signal}`
-      : end.how === 'vanished'
-        ? 'Gemini vanished'
-        : end.code === 0
-          ? 'Gemini ended without ending its turn'
-          : `Gemini ended with exit code ${end.code}`;
-  const printed = tail();
-  const reason = printed === '' ? how : `${how}\n${printed}`;
+  const reason = endReason('Gemini', end, tail);
   if (exitCode === NOT_LOGGED_IN) return { outcome: 'api_error', status: 401, isRetryable: false, reason };
   return { outcome: 'crashed', exitCode, reason };
 }

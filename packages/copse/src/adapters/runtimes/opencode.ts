@@ -6,9 +6,7 @@
  * There is no option for more system prompt, so instructions are the beginning of a conversation and stay in it.
  */
 
-import { rmSync, statSync, writeFileSync } from 'node:fs';
-
-import { type ProgramEnd, ProgramMissing, type Programs, type RunningProgram } from '../../ports/programs.ts';
+import type { ProgramEnd, Programs } from '../../ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,
@@ -16,22 +14,13 @@ import {
   RuntimeUnavailable,
   type Turn,
 } from '../../ports/runtime.ts';
+import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
 import { installCommand } from './installed.ts';
-import { readJsonLines } from './json-lines.ts';
-import { lastOutput } from './last-output.ts';
 import { type OpencodeReader, readOpencode } from './opencode-events.ts';
 import { outcomeOfFailure } from './opencode-failure.ts';
-import { openTranscript, rawTranscript } from './transcript.ts';
+import { openTranscript } from './transcript.ts';
 
-export interface OpencodeSettings {
-  readonly permissions: 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
-  readonly model?: string;
-  readonly systemPrompt?: string;
-  /** Where it is not `opencode` on the PATH. */
-  readonly program?: readonly [string, ...string[]];
-}
-
-export function opencodeRuntime(settings: OpencodeSettings, programs: Programs): Runtime {
+export function opencodeRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
   return {
     capabilities: {
       stop: 'reprompt',
@@ -41,64 +30,23 @@ export function opencodeRuntime(settings: OpencodeSettings, programs: Programs):
       cost: 'tokens',
       commits: mayCommit(settings.permissions),
     },
-    start: (turn) => startTurn(settings, programs, turn),
+    start: async (turn) => startTurn(settings, programs, turn),
   };
 }
 
-async function startTurn(settings: OpencodeSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
-  const raw = rawTranscript(turn.log);
-  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  const from = { raw: sizeOf(raw), log: sizeOf(turn.log) };
+function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
   const transcript = openTranscript(turn.log);
+  const { environment, ...command } = commandOf(settings, turn);
   const reader = readOpencode({ turn, transcript });
-  const running = await startProgram(programs, turn, commandOf(settings, turn), raw);
-  const lines = readJsonLines(
-    raw,
-    from.raw,
-    (value) => reader.take(value),
-    (line) => transcript.note(line),
-  );
-  let isStopped = false;
-  const ended = running.ended.then((end): RuntimeOutcome => {
-    lines.stop();
-    if (isStopped) return { outcome: 'cancelled' };
-    return outcomeOf(end, reader, () => lastOutput(turn.log, from.log));
+  return startHeadlessTurn(programs, turn, transcript, {
+    ...command,
+    // It believes PWD more than where it is.
+    environment: { ...environment, PWD: turn.folder },
+    missing: `opencode is not there to be started. Install it with: ${installCommand('opencode')}`,
+    take: (value) => reader.take(value),
+    end: () => {},
+    outcome: (end, tail) => outcomeOf(end, reader, tail),
   });
-  return {
-    process: running.process,
-    ended,
-    stop: async (options) => {
-      isStopped = true;
-      await running.stop(options);
-    },
-  };
-}
-
-/** The prompt is a file and not a pipe: whoever would write into the pipe may be killed halfway. */
-async function startProgram(
-  programs: Programs,
-  turn: Turn,
-  { argv, prompt, environment: own }: OpencodeCommand,
-  log: string,
-): Promise<RunningProgram> {
-  const { folder, attempt } = turn;
-  // It believes PWD more than where it is.
-  const environment = { ...turn.environment, ...own, PWD: folder };
-  const input = `${turn.log}.input`;
-  writeFileSync(input, prompt, { mode: 0o600 });
-  try {
-    // Without a terminal, whatever the agent's settings say: what it prints is for programs.
-    return await programs.start({ argv, folder, environment, attempt, input, log, terminal: null });
-  } catch (error) {
-    if (!(error instanceof ProgramMissing)) throw error;
-    throw new RuntimeUnavailable(
-      `opencode is not there to be started. Install it with: ${installCommand('opencode')}`,
-      { cause: error },
-    );
-  } finally {
-    // Who reads it has it open by now, and nobody else should read it.
-    rmSync(input, { force: true });
-  }
 }
 
 interface OpencodeCommand {
@@ -108,7 +56,7 @@ interface OpencodeCommand {
 }
 
 export function commandOf(
-  settings: OpencodeSettings,
+  settings: HeadlessSettings,
   turn: Pick<Turn, 'prompt' | 'systemPrompt' | 'conversation'>,
 ): OpencodeCommand {
   const [program, ...first] = settings.program ?? ['opencode'];
@@ -136,7 +84,7 @@ interface Rules {
 }
 
 /** Of its own rules the last that fits counts, and these come after the user's. */
-function rulesOf(permissions: OpencodeSettings['permissions']): Rules {
+function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
   if (permissions === 'all') return { options: ['--auto'], environment: {} };
   if (permissions === 'ask')
     throw new RuntimeUnavailable(
@@ -152,7 +100,7 @@ function rulesOf(permissions: OpencodeSettings['permissions']): Rules {
 
 const READING: readonly string[] = ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'];
 
-function mayCommit(permissions: OpencodeSettings['permissions']): boolean {
+function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.includes('bash') || permissions.allow.includes('*');
 }
@@ -166,14 +114,5 @@ function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string):
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (exitCode === 0 && reader.isComplete())
     return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
-  const how =
-    end.how === 'signalled'
-      ? `opencode was ended by ${end.signal}`
-      : end.how === 'vanished'
-        ? 'opencode vanished'
-        : end.code === 0
-          ? 'opencode ended without ending its turn'
-          : `opencode ended with exit code ${end.code}`;
-  const printed = tail();
-  return { outcome: 'crashed', exitCode, reason: printed === '' ? how : `${how}\n${printed}` };
+  return { outcome: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
 }
