@@ -91,7 +91,10 @@ export class Hearing {
   }
 
   #tell(request: SessionRequest): void {
-    this.#telling = this.#telling.then(() => this.#record(request));
+    // A board that cannot be written to now ends no agent: what it says next may be heard again.
+    this.#telling = this.#telling
+      .then(() => this.#record(request))
+      .catch((error: unknown) => this.#context.log(`The board was not told: ${String(error)}`));
   }
 
   async #record(request: SessionRequest): Promise<void> {
