@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { plainEnv } from '../support/cli.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { copyWorkingTree, linkModules, projectRoot } from './working-copy.ts';
 
@@ -153,6 +154,8 @@ function check(...parts: readonly Part[]): { readonly code: number | null; reado
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check.mjs', ...parts], {
     cwd: copy,
     encoding: 'utf8',
+    // The tools colour what they print where a variable of their caller says so.
+    env: { ...plainEnv, NO_COLOR: '1', TERM: 'dumb' },
   });
   return { code: status, output: stdout + stderr };
 }

@@ -15,20 +15,22 @@ pause() { sleep "$step"; }
 write() {
   number=$((number + 1))
   token=$COPSE_ATTEMPT_ID-$$-$number
-  mkdir -p "work/$COPSE_TASK_ID"
+  # Anything here may be killed, and what was not written must not be called written.
+  mkdir -p "work/$COPSE_TASK_ID" || exit 1
   # Not the same as its name, which is listed in places that keep no content.
-  printf 'text of %s\n' "$token" >"work/$COPSE_TASK_ID/$token.txt"
+  printf 'text of %s\n' "$token" >"work/$COPSE_TASK_ID/$token.txt" || exit 1
   say wrote "$token"
 }
 
 commit() {
   git add --all || exit 1
   git commit --quiet --message "feat: $token" --message "Task: $COPSE_TASK_ID" || exit 1
-  say committed "$(git rev-parse HEAD) $token"
+  head=$(git rev-parse HEAD) || exit 1
+  say committed "$head $token"
 }
 
 report() {
-  mkdir -p .copse
+  mkdir -p .copse || exit 1
   printf '%s' "$1" >.copse/session.json.new
   mv .copse/session.json.new .copse/session.json
 }
