@@ -15,7 +15,11 @@ import { claims } from './rows/claims.ts';
 import { commandList } from './rows/command-list.ts';
 import { commandStart } from './rows/command-start.ts';
 import { finishedTasks } from './rows/finished-tasks.ts';
+import { landingQueue } from './rows/landing-queue.ts';
+import { landingEngine } from './rows/landing-engine.ts';
 import { orchestration } from './rows/orchestration.ts';
+import { queueSimulation } from './rows/queue-simulation.ts';
+import { radar } from './rows/radar.ts';
 import { wakeUp } from './rows/wake-up.ts';
 import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
@@ -28,6 +32,10 @@ const rows: readonly Row[] = [
   wakeUp,
   worktrees,
   orchestration,
+  landingEngine,
+  queueSimulation,
+  landingQueue,
+  radar,
 ];
 
 const ROW_TIMEOUT_MS = 60_000;

@@ -24,6 +24,7 @@ import { type AgentName, type TaskId, brand } from '../../packages/copse/src/dom
 import { decidePromote } from '../../packages/copse/src/domain/task-decisions.ts';
 import { decideCrash, decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
 import type { Begin } from '../../packages/copse/src/ports/runners.ts';
+import { openRadar } from '../../packages/copse/src/compose/radar.ts';
 import { git, newArea } from '../support/cli.ts';
 import { startSession } from '../support/sessions.ts';
 import { must } from '../support/tasks.ts';
@@ -45,7 +46,8 @@ async function openNew(): Promise<{ readonly project: Project; readonly context:
     gitDirOf: (worktree) => context.git.gitDirOf(worktree),
     home: folder,
   });
-  return { project, context: { ...context, merging, contextFiles } };
+  const radar = openRadar({ home: folder, commonDir: path.join(folder, '.git') }, dir);
+  return { project, context: { ...context, merging, contextFiles, radar } };
 }
 
 async function begin({ project, context }: Awaited<ReturnType<typeof openNew>>, task: TaskId, why: Begin) {

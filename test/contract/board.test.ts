@@ -12,17 +12,24 @@ import { change } from '../../packages/copse/src/app/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
 import { canTake, metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
+import type { CheckEvent, Verdict } from '../../packages/copse/src/domain/check.ts';
 import { decided } from '../../packages/copse/src/domain/decision.ts';
 import {
   type AgentName,
+  type BranchName,
+  type CheckId,
+  type CommitId,
   type EventNumber,
+  type LandingId,
   type NodeId,
   type TaskId,
   brand,
   fencingToken,
   timestamp,
 } from '../../packages/copse/src/domain/ids.ts';
+import { newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
 import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';
 import {
@@ -456,6 +463,68 @@ describe.each(engines)('a board on %s', (engine) => {
     await newTask(board, { title: 'Ring' });
     await expect(woken.promise).resolves.toBeUndefined();
     await subscription.stop();
+  });
+
+  it('finds the checks of a tree, the oldest first, and those of no other', async () => {
+    const check = (id: string, tree: string, at: number, verdict?: Verdict): readonly CheckEvent[] => {
+      const of = { id: brand<CheckId>(id), at: timestamp(at) };
+      const started = { target: brand<BranchName>('main'), tree, command: 'npm test', environment: 'linux' };
+      return [
+        { type: 'check.started', ...of, ...started, node: brand<NodeId>('no-1') },
+        ...(verdict ? [{ type: 'check.ended', ...of, verdict, exitCode: 1, log: null } as const] : []),
+      ];
+    };
+    const told = [
+      ...check('ck-b', 'tree', 2, 'green'),
+      ...check('ck-a', 'tree', 1, 'red'),
+      ...check('ck-d', 'tree', 2),
+      ...check('ck-c', 'another tree', 1, 'green'),
+    ];
+    await board.transact((transaction) => transaction.record(person, told));
+    const found = await board.checksOf('tree');
+    expect(found.map(({ id, end }) => `${id} ${end?.verdict}`)).toEqual([
+      'ck-a red',
+      'ck-b green',
+      'ck-d undefined',
+    ]);
+    expect(found[0]).toEqual(await board.get('check', brand<CheckId>('ck-a')));
+    expect(await board.checksOf('tre_')).toEqual([]);
+    expect(await board.transact((transaction) => transaction.checksOf('another tree'))).toHaveLength(1);
+  });
+
+  it('keeps the queue of every target, with all that its decisions have to remember', async () => {
+    const id = brand<BranchName>('release/1.0 “ü”');
+    const state = {
+      ...emptyQueueState,
+      next: 9,
+      batches: [
+        {
+          id: 1,
+          changes: [
+            { landing: brand<LandingId>('la-1'), task: brand<TaskId>('cp-1'), head: brand<CommitId>('c1') },
+          ],
+          stage: { is: 'checking', run: 2, onto: brand<CommitId>('c0'), of: null },
+          wasRed: true,
+          wasSlow: false,
+        },
+      ],
+      passedOver: { [brand<LandingId>('la-1')]: 3 },
+    } as const;
+    const of = { id, at: timestamp(5) };
+    await board.transact((transaction) =>
+      transaction.record(person, [
+        { type: 'queue.decided', ...of, state, runs: [] },
+        { type: 'queue.paused', ...of, what: 'land', reason: 'a release' },
+      ]),
+    );
+    const expected = {
+      ...newQueue(id),
+      state,
+      paused: { accept: null, land: { since: 5, reason: 'a release' } },
+    };
+    expect(await board.get('queue', id)).toEqual(expected);
+    expect(await (await place.open()).list('queue')).toEqual([expected]);
+    expect(await board.get('queue', brand<BranchName>('main'))).toBeUndefined();
   });
 
   it('remembers when a node was last seen, without an event for it', async () => {

@@ -5,7 +5,8 @@ import path from 'node:path';
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { Merger, ObjectReader, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
+import { Merger, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
+import { ObjectReader } from '../../packages/copse/src/adapters/git/object-reader.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
@@ -177,6 +178,7 @@ describe('merging', () => {
     expect(conflict).toEqual({
       clean: false,
       tree: expect.stringMatching(/^[0-9a-f]{40}$/),
+      files: [Buffer.from('file ü.txt').toString('latin1')],
       conflicts: [
         {
           paths: ['file ü.txt'],
@@ -214,6 +216,7 @@ describe('merging', () => {
 });
 
 it('a thousand requests start three processes, and closing ends them', async () => {
+  const before = process.platform === 'linux' ? gitsStartedHere() : [];
   const [reader, writer, merger] = [new ObjectReader(dir), new RefWriter(dir), new Merger(dir)];
   const pids = new Set<number | undefined>();
   for (let round = 0; round < 334; round += 1) {
@@ -228,7 +231,7 @@ it('a thousand requests start three processes, and closing ends them', async () 
   }
   expect(pids.size).toBe(3);
   await Promise.all([reader.close(), writer.close(), merger.close()]);
-  if (process.platform === 'linux') expect(gitsStartedHere()).toEqual([]);
+  if (process.platform === 'linux') expect(gitsStartedHere()).toEqual(before);
 });
 
 function gitsStartedHere(): readonly string[] {

@@ -52,6 +52,7 @@ describe('a candidate', () => {
     expect(await scene.build('task')).toEqual({
       built: true,
       commit: scene.tip('task'),
+      tree: scene.tree('task'),
       commits: 2,
       note: null,
     });
@@ -73,12 +74,13 @@ describe('a candidate', () => {
     scene.commit('task', { 'b.txt': '1\n' });
     scene.commit('task', { 'b.txt': '2\n', 'n.txt': 'n\n' });
     git(scene.top, 'branch', 'old', 'main');
-    expect(await scene.build('old', { method })).toEqual({ ...none, commit: scene.tip('main') });
+    const target = () => ({ ...none, commit: scene.tip('main'), tree: scene.tree('main') });
+    expect(await scene.build('old', { method })).toEqual(target());
     // By somebody else, as one commit.
-    const squashed = scene.commit('main', { 'b.txt': '2\n', 'n.txt': 'n\n' });
-    expect(await scene.build('task', { method })).toEqual({ ...none, commit: squashed });
-    const landed = scene.mergeInto('main', 'task');
-    expect(await scene.build('task', { method })).toEqual({ ...none, commit: landed });
+    scene.commit('main', { 'b.txt': '2\n', 'n.txt': 'n\n' });
+    expect(await scene.build('task', { method })).toEqual(target());
+    scene.mergeInto('main', 'task');
+    expect(await scene.build('task', { method })).toEqual(target());
   });
 
   it('is merged, and says so, where the branch has merges or a beginning of its own', async () => {

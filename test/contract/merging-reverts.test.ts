@@ -2,13 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { Standing, withBench } from '../../packages/copse/src/adapters/git/merging-bench.ts';
+import { Standing, layBench } from '../../packages/copse/src/adapters/git/merging-bench.ts';
 import { loadBranch } from '../../packages/copse/src/adapters/git/merging-branch.ts';
-import { readCommit } from '../../packages/copse/src/adapters/git/merging-commit.ts';
 import { findReverts } from '../../packages/copse/src/adapters/git/merging-verify.ts';
 import { mergeMethods } from '../../packages/copse/src/ports/merging.ts';
 import { git, newArea } from '../support/cli.ts';
-import { MergeScene, putFiles } from '../support/merging.ts';
+import { type Files, MergeScene, putFiles } from '../support/merging.ts';
 
 const area = newArea();
 const lines = (...changes: readonly (readonly [number, string])[]) => {
@@ -60,21 +59,67 @@ describe.each(mergeMethods)('landing with %s', (method) => {
   });
 });
 
-it('a path that no commit of the task changed may not differ, however that came about', async () => {
-  const scene = newScene();
+/** What is found wrong with main if the files were to be like this. */
+async function wrongWith(scene: MergeScene, files: Files): Promise<readonly string[]> {
   const [onto, head] = [scene.tip('main'), scene.tip('task')];
-  git(scene.desk, 'checkout', '--quiet', '--detach', 'main');
-  putFiles(scene.desk, { 'mine.txt': 'mine\n', 'theirs ü.txt': 'old\n' });
+  git(scene.desk, 'checkout', '--quiet', '--force', '--detach', 'main');
+  putFiles(scene.desk, files);
   git(scene.desk, 'add', '--all');
   const tree = git(scene.desk, 'write-tree');
   const standing = new Standing(scene.dir);
-  const branch = await loadBranch(scene.dir, standing.reader, onto, head);
-  const target = await readCommit(standing.reader, onto);
-  const found = await withBench(scene.dir, standing, { onto, paths: branch.own }, (bench) =>
-    findReverts(bench, branch, target, tree),
-  );
-  expect(found).toEqual(['theirs ü.txt']);
-  await standing.close();
+  try {
+    return await standing.use(async () => {
+      const { objects } = standing;
+      const branch = await loadBranch(objects, onto, head);
+      const target = await objects.commit(onto);
+      const bench = await layBench(standing, { target: target.tree, paths: branch.own });
+      return findReverts(bench, { branch, target, tree });
+    });
+  } finally {
+    await standing.close();
+  }
+}
+
+describe('a tree that is not what was submitted is refused:', () => {
+  const right = { 'both.txt': lines([1, 'task'], [18, 'main']), 'mine.txt': 'mine\n' };
+
+  it('not one that is', async () => {
+    expect(await wrongWith(newScene(), right)).toEqual([]);
+  });
+
+  it('a path differs that no commit of the task changed', async () => {
+    expect(await wrongWith(newScene(), { ...right, 'theirs ü.txt': 'old\n' })).toEqual(['theirs ü.txt']);
+    expect(await wrongWith(newScene(), { ...right, 'deep/new.txt': 'x\n' })).toEqual(['deep/new.txt']);
+  });
+
+  it('a path that only the task changed is not as it left it, or not there at all', async () => {
+    expect(await wrongWith(newScene(), { ...right, 'mine.txt': 'other\n' })).toEqual(['mine.txt']);
+    expect(await wrongWith(newScene(), { 'both.txt': right['both.txt'] })).toEqual(['mine.txt']);
+    const program = { program: 'mine\n' };
+    expect(await wrongWith(newScene(), { ...right, 'mine.txt': program })).toEqual(['mine.txt']);
+    const scene = newScene();
+    scene.commit('task', { 'mine.txt': null, 'mine/too.txt': 'x\n' });
+    expect(await wrongWith(scene, right)).toEqual(['mine.txt', 'mine/too.txt']);
+  });
+
+  it('where it was merged before, too', async () => {
+    const scene = newScene();
+    scene.mergeInto('task', 'main');
+    scene.commit('task', { 'theirs ü.txt': 'task\n' });
+    scene.commit('main', { 'more.txt': 'm\n' });
+    expect(await wrongWith(scene, { ...right, 'theirs ü.txt': 'task\n' })).toEqual([]);
+    expect(await wrongWith(scene, right)).toEqual(['theirs ü.txt']);
+  });
+
+  it('but a change of the target goes along with a file that the task renamed', async () => {
+    const scene = newScene();
+    scene.commit('task', { 'both.txt': null, 'moved.txt': lines([1, 'task']) });
+    const merged = { 'both.txt': null, 'moved.txt': right['both.txt'], 'mine.txt': 'mine\n' };
+    expect(await wrongWith(scene, merged)).toEqual([]);
+    expect(await wrongWith(scene, { ...merged, 'mine.txt': null, 'both.txt': right['both.txt'] })).toEqual(
+      [],
+    );
+  });
 });
 
 it('a merge that took something back does no harm once it is put right', async () => {

@@ -40,7 +40,7 @@ async function prepared(options: MergingOptions = {}, landing: Files = LANDING):
   if (!built.built) throw new Error(JSON.stringify(built));
   const to = built.commit;
   const move: Prepared['move'] = (other) =>
-    scene.merging.moveTarget({ target: brand('main'), from, to, reason: 'cp-0001 landed', ...other });
+    scene.merging.moveTarget({ target: brand('main'), from, to, ...other });
   return { scene, from, to, move };
 }
 
@@ -59,11 +59,11 @@ function everything(checkout: string): readonly string[] {
 const status = (checkout: string) => git(checkout, 'status', '--porcelain', '--', '.', ':!.copse');
 
 describe('where nobody has the target checked out', () => {
-  it('moves it from exactly the recorded tip, with the reason, and again without effect', async () => {
+  it('moves it from exactly the recorded tip, noted in the reflog, and again without effect', async () => {
     const { scene, from, to, move } = await prepared();
     expect(await move()).toEqual({ moved: true });
     expect(scene.tip('main')).toBe(to);
-    expect(git(scene.top, 'reflog', '-1', '--format=%gs', 'main')).toBe('cp-0001 landed');
+    expect(git(scene.top, 'reflog', '-1', '--format=%gs', 'main')).toBe('copse: lands');
     expect(await move()).toEqual({ moved: true });
     git(scene.top, 'update-ref', 'refs/heads/main', from);
     const foreign = scene.commit('main', { 'x.txt': 'x\n' });
@@ -88,7 +88,7 @@ describe('where nobody has the target checked out', () => {
     git(bare, 'fetch', '--quiet', scene.top, `${to}:refs/heads/candidate`);
     git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main');
     const merging = openMerging(openTrustedDir(findRepository(bare)!));
-    expect(await merging.moveTarget({ target: brand('main'), from, to, reason: 'x' })).toEqual({
+    expect(await merging.moveTarget({ target: brand('main'), from, to })).toEqual({
       moved: true,
     });
     expect(git(bare, 'rev-parse', 'main')).toBe(to);
@@ -242,7 +242,7 @@ it('a main checkout whose git directory lies elsewhere is found where it is said
   const [from, to] = [commit('one\n'), commit('two\n')];
   git(checkout, 'reset', '--quiet', '--hard', from);
   const dir = openTrustedDir(findRepository(checkout)!);
-  const request = { target: brand<BranchName>('main'), from, to, reason: 'x' };
+  const request = { target: brand<BranchName>('main'), from, to };
   expect(await openMerging(dir).moveTarget(request)).toMatchObject({ moved: false, because: 'busy' });
   expect(await openMerging(dir, { mainCheckout: checkout }).moveTarget(request)).toEqual({ moved: true });
   expect(git(checkout, 'status', '--porcelain')).toBe('');

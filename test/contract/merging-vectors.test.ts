@@ -86,7 +86,7 @@ async function answers(scene: Scene): Promise<unknown> {
       method: 'rebase',
     });
     if (!built.built) throw new Error(JSON.stringify(built));
-    const move = { target: brand<BranchName>('main'), from: tip('main'), to: built.commit, reason: 'landed' };
+    const move = { target: brand<BranchName>('main'), from: tip('main'), to: built.commit };
     say('move', await merging.moveTarget(move));
     say('file', readFileSync(path.join(top, 'code.txt'), 'utf8'));
     say('push', await merging.push(brand('main'), built.commit));

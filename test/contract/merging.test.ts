@@ -1,13 +1,8 @@
 /** Candidates and trials of many kinds of histories: they are what plain git makes of them. */
 
-import { describe, expect, it } from 'vitest';
-
-import { git, newArea } from '../support/cli.ts';
-import { BASE, MergeScene, interpretTrailers, text } from '../support/merging.ts';
-
-const area = newArea();
-
-type History = (scene: MergeScene) => void;
+import { git } from '../support/cli.ts';
+import { type History, compareWithGit } from '../support/merging-comparison.ts';
+import { text } from '../support/merging.ts';
 
 const histories: Readonly<Record<string, History>> = {
   'changes of both sides in one file': (scene) => {
@@ -83,70 +78,10 @@ const histories: Readonly<Record<string, History>> = {
 };
 
 /** What depends on how objects are named. */
-const inBoth: ReadonlySet<History | undefined> = new Set([
-  histories['changes of both sides in one file'],
-  histories['commits that were empty from the beginning, and one that becomes so'],
-  histories['a message in Latin-1'],
-]);
-
-function sceneOf(history: History, format = 'sha1'): MergeScene {
-  const scene = new MergeScene(area, { format });
-  scene.commit('main', BASE);
-  history(scene);
-  return scene;
-}
-
-const cases = Object.entries(histories).flatMap(([name, history]) =>
-  (inBoth.has(history) ? ['sha1', 'sha256'] : ['sha1']).map((format) => [name, format, history] as const),
-);
-
-describe.each(cases)('of %s (%s)', (_, format, history) => {
-  const made = lazily(() => sceneOf(history, format));
-
-  it('a trial says what a build will say, and leaves no object behind', async () => {
-    const scene = made();
-    const before = scene.objects();
-    const { conflicts } = await scene.merging.trial(scene.tip('main'), scene.tip('task'));
-    expect(scene.objects()).toEqual(before);
-    const built = await scene.build('task');
-    expect(conflicts).toEqual('files' in built ? built.files : []);
-  });
-
-  it('a rebase is what git rebase makes', async () => {
-    const scene = made();
-    const plain = scene.plainly('rebase', 'task');
-    const built = await scene.build('task');
-    if (plain === undefined) {
-      expect(scene.plainly('merge', 'task')).toBeUndefined();
-      expect(built).toMatchObject({ built: false, because: 'conflict' });
-      return;
-    }
-    if (!built.built) throw new Error(JSON.stringify(built));
-    const expected = scene.history(plain).map((one) => interpretTrailers(`${one}\n`, 'Task: cp-0001').trim());
-    expect(scene.history(built.commit)).toEqual(expected);
-    expect(built).toMatchObject({ commits: expected.length, note: null });
-    expect(git(scene.top, 'merge-base', 'main', built.commit)).toBe(scene.tip('main'));
-    expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');
-  });
-
-  it('a merge is what git merge makes', async () => {
-    const scene = made();
-    const plain = scene.plainly('merge', 'task');
-    const built = await scene.build('task', { method: 'merge' });
-    if (plain === undefined) {
-      expect(built).toMatchObject({ built: false, because: 'conflict' });
-      return;
-    }
-    if (!built.built) throw new Error(JSON.stringify(built));
-    expect(scene.tree(built.commit)).toBe(scene.tree(plain));
-    expect(git(scene.top, 'show', '--no-patch', '--format=%P%n%B', built.commit)).toBe(
-      `${scene.tip('main')} ${scene.tip('task')}\nMerge task into main\n\nRäume auf\n\nTask: cp-0001`,
-    );
-    expect(built.commits).toBe(Number(git(scene.top, 'rev-list', '--count', `main..${built.commit}`)));
-  });
+compareWithGit(histories, {
+  inSha256: [
+    'changes of both sides in one file',
+    'commits that were empty from the beginning, and one that becomes so',
+    'a message in Latin-1',
+  ],
 });
-
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}

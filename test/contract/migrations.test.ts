@@ -17,11 +17,13 @@ import { newTask } from '../support/tasks.ts';
 import { version1 } from './samples/version-1.ts';
 import { version2 } from './samples/version-2.ts';
 import { version3 } from './samples/version-3.ts';
+import { version4 } from './samples/version-4.ts';
 
 const samples: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   1: version1,
   2: version2,
   3: version3,
+  4: version4,
 };
 const fresh = { id: 'fresh', at: 0 };
 
@@ -55,13 +57,14 @@ describe.each(engines)('a board on %s', (engine) => {
       await leaveBoardOf(version, place);
       const board = await place.open();
       const id = brand<TaskId>('cp-old1');
-      const events = await board.events({ after: brand<EventNumber>(0), limit: 10 });
+      const events = await board.events({ after: brand<EventNumber>(0), limit: 100 });
       const told = replay(events.map(({ event }) => event));
       expect(await board.get('task', id)).toEqual(told.task.get(id));
       expect((await board.get('task', id))?.body).toBe('with \0 and \ud800 inside');
       expect(await board.list('ledger', { task: id })).toEqual([...told.ledger.values()]);
       expect(await board.list('resource')).toEqual([...told.resource.values()]);
       expect(await board.list('session')).toEqual([...told.session.values()]);
+      expect(await board.list('landing')).toEqual([...told.landing.values()]);
       await newTask(board, { title: 'New task', dependsOn: [id] });
       expect(await board.lastEvent()).toBe(events.length + 1);
       await withEngine(place, async ({ db }) => {

@@ -72,6 +72,7 @@ const plain: Briefing = {
   ledger: none,
   git,
   nearby: none,
+  collisions: none,
   crashes: { count: 0, limit: 3 },
   environment: { COPSE_TASK_ID: 'cp-aaaa', COPSE_REPO_ROOT: '/r', COPSE_WORKSPACE_STRATEGY: 'git_worktree' },
   notes: [],
@@ -152,6 +153,10 @@ function hostileBriefing(text: string): Briefing {
       listed: [{ ...mention, agent: brand(text), areas: [text], meets: [text, text] }],
       omitted: 1,
     },
+    collisions: {
+      listed: [{ ...mention, how: 'conflict', files: { listed: [text], omitted: 1 } }],
+      omitted: 1,
+    },
     crashes: { count: 2, limit: 3 },
     environment: { ...plain.environment, COPSE_REPO_ROOT: text, COPSE_WORK_ITEM_TITLE: text },
     notes: [text],
@@ -193,6 +198,7 @@ describe('what people and agents wrote', () => {
         const begins: readonly Briefing['begin'][] = [
           { why: 'restarted', answer: whole(text) },
           { why: 'resumed', message: whole(text) },
+          { why: 'resumed', message: null, attention: { because: 'conflict', reason: whole(text) } },
           { why: 'handed_back', because: 'conflict', reason: whole(text), target: commit('d') },
         ];
         for (const begin of begins) {
@@ -289,6 +295,17 @@ describe('an agent hears', () => {
       'what a reviewer says',
       { begin: { why: 'resumed', message: whole('Shorter.') } },
       '```text\nShorter.\n```',
+    ],
+    [
+      'what a person had to look at',
+      {
+        begin: {
+          why: 'resumed',
+          message: null,
+          attention: { because: 'conflict', reason: whole('In a.ts.') },
+        },
+      },
+      'it conflicts with what landed meanwhile.\n\n```text\nIn a.ts.\n```',
     ],
     ['that it may go on', { begin: { why: 'resumed', message: null } }, 'asks you to go on.'],
     [
@@ -391,6 +408,22 @@ describe('the context', () => {
     expect(context()).toContain('Nobody else is at work right now.');
   });
 
+  test('names the branches that change the same files, how, and what to do about it', () => {
+    const files = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const collision = {
+      id: id('cp-bbbb'),
+      title: 'Other',
+      status: 'in_review',
+      how: 'conflict',
+      files: { listed: files, omitted: 2 },
+    } as const;
+    const text = context({ collisions: { listed: [collision], omitted: 3 } });
+    expect(text).toContain('conflict cp-bbbb in_review in a, b, c, d, e and 3 more: Other');
+    expect(text).toContain('Keep your change small there');
+    expect(text).toContain(`(3 more branches: \`copse radar ${plain.task.id}\`)`);
+    expect(context()).not.toContain('change the same files');
+  });
+
   test('has the rules, the commands and the steps of finishing', () => {
     const text = context({ task: { ...plain.task, accept: ['npm test'], isConventionRequired: true } });
     for (const expected of [
@@ -447,6 +480,7 @@ describe('the document for programs', () => {
       'agent',
       'attempt',
       'begin',
+      'collisions',
       'crashes',
       'dependencies',
       'environment',
@@ -473,6 +507,7 @@ describe('the document for programs', () => {
       begin: { why: 'handed_back', handback: { because: 'accept', reason: { text: 'x' }, target: null } },
       ledger: { listed: [{ kind: 'learning', at: '2026-01-02T00:00:00.000Z' }, {}, {}, {}], omitted: 3 },
       git: { branch: 'x', changed: { listed: ['x'], omitted: 1 }, rescues: { listed: [{ ref: 'x' }] } },
+      collisions: { listed: [{ how: 'conflict', files: { listed: ['x'], omitted: 1 } }], omitted: 1 },
       crashes: { count: 2, limit: 3 },
       files: names,
     });

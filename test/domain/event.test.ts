@@ -21,6 +21,7 @@ import type {
   SessionId,
   TaskId,
 } from '../../packages/copse/src/domain/ids.ts';
+import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
 import { commit, definition, target } from './world.ts';
 
 const at = timestamp(1_000);
@@ -32,7 +33,7 @@ const agent = brand<AgentName>('coder');
 const token = fencingToken(1);
 const grant = { claim: { session, attempt, node, agent, token }, leaseUntil: timestamp(31_000) };
 const reason = 'because';
-const intent = { oldTip: commit, newTip: commit };
+const intent = { oldTip: commit, newTip: commit, commit, isVerified: true };
 const hourly = { type: 'interval', everyMs: 3_600_000 } as const;
 const worktree = {
   path: '.worktrees/cp-0001',
@@ -60,6 +61,18 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.paused': {},
     'task.resumed': grant,
     'task.sent_to_review': { head: commit, pullRequest: null },
+    'task.pull_request_changed': {
+      pullRequest: {
+        is: 'open',
+        url: 'https://forge.example.invalid/o/r/pull/7',
+        number: 7,
+        branch: brand<BranchName>('cp-0001/add-login'),
+        target,
+        note: null,
+        review: 'approved',
+        hasConflict: false,
+      },
+    },
     'task.queued': { landing: brand<LandingId>('la-1') },
     'task.needs_attention': { because: 'push', reason },
     'task.done': { how: 'landed', commit },
@@ -104,6 +117,8 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'landing.requeued': { head: commit, reason },
     'landing.waiting': { reason },
     'landing.checking': { candidate: commit },
+    'landing.hurried': {},
+    'landing.checks_skipped': {},
     'landing.journalled': { intent },
     'landing.landed': { commit },
     'landing.conflicted': { files: ['src/a.ts'], with: [] },
@@ -113,6 +128,13 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   check: {
     'check.started': { target, tree: 'tree', command: 'npm test', environment: 'linux', node },
     'check.ended': { verdict: 'red', exitCode: 1, log: 'log' },
+  },
+  queue: {
+    'queue.paused': { what: 'land', reason },
+    'queue.resumed': { what: 'land' },
+    'queue.decided': { state: emptyQueueState, runs: [] },
+    'queue.stalled': { reason },
+    'queue.moving': {},
   },
   ledger: { 'ledger.added': { task, session, kind: 'learning', text: 'slow tests' } },
   artifact: { 'artifact.added': { task, kind: 'patch', address: 'a.patch', title: null } },
@@ -163,14 +185,15 @@ describe('an event', () => {
   });
 
   // Joining again, setting a schedule anew and taking a resource are no second beginnings.
-  const mayRepeat = new Set(['node.joined', 'schedule.set', 'resource.taken']);
+  const mayRepeat = new Set(['node.joined', 'schedule.set', 'resource.taken', 'queue.paused']);
   const beginsOnce = everyEvent.filter(({ type }) => begins.has(type) && !mayRepeat.has(type));
 
   it.each(beginsOnce)('$type throws where there is a record already, naming both', ({ type, event }) => {
     expect(() => replay([event, event])).toThrow(`${type} happened to x-1, which already exists`);
   });
 
-  const needsItsRecord = everyEvent.filter(({ type }) => !begins.has(type));
+  // A target has a queue from the beginning: whatever happens to it first makes the record.
+  const needsItsRecord = everyEvent.filter(({ kind, type }) => kind !== 'queue' && !begins.has(type));
 
   it.each(needsItsRecord)('$type throws where there is no record, naming both', ({ type, event }) => {
     const message = `${type} happened to x-1, which does not exist`;
@@ -182,7 +205,7 @@ describe('an event', () => {
 describe('the kinds of records', () => {
   it('are all there', () => {
     expect(recordKinds.toSorted().join(' ')).toBe(
-      'artifact attempt check landing ledger node plan resource schedule session task workspace',
+      'artifact attempt check landing ledger node plan queue resource schedule session task workspace',
     );
   });
 

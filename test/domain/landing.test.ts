@@ -15,6 +15,7 @@ import {
   type LandingAction,
   type LandingEvent,
   type LandingRequest,
+  type Proof,
   decideLanding,
   evolveLanding,
   isCommitted,
@@ -27,7 +28,9 @@ const commit = (digit: string) => brand<CommitId>(digit.repeat(40));
 const [head, newHead, candidate, oldTip, newTip] = ['1', '2', 'c', 'a', 'b'].map(commit) as [
   ...[CommitId, CommitId, CommitId, CommitId, CommitId],
 ];
-const intent = { oldTip, newTip };
+const wanted = { oldTip, newTip, commit: newTip };
+const intent = { ...wanted, isVerified: false };
+const noChecks = { is: 'none_asked_for' } as const;
 
 const queuedEvent: LandingEvent & { type: 'landing.queued' } = {
   type: 'landing.queued',
@@ -42,16 +45,29 @@ const queuedEvent: LandingEvent & { type: 'landing.queued' } = {
 const requests: Readonly<Record<LandingAction, LandingRequest>> = {
   merge: { action: 'merge' },
   check: { action: 'check', candidate },
-  journal: { action: 'journal', intent },
+  journal: { action: 'journal', intent: wanted, proof: noChecks },
   land: { action: 'land', commit: newTip },
   requeue: { action: 'requeue', head: newHead, reason: 'the branch moved' },
   conflict: { action: 'conflict', files: ['src/a.ts'], with: [brand<TaskId>('cp-0002')] },
   reject: { action: 'reject', reason: 'npm test failed' },
+  hurry: { action: 'hurry' },
+  skip_checks: { action: 'skip_checks' },
   wait: { action: 'wait', reason: 'src/a.ts has uncommitted changes' },
   withdraw: { action: 'withdraw', reason: 'cancelled' },
 };
 
-const { merge, check, journal, land, requeue, conflict, reject, withdraw } = requests;
+const {
+  merge,
+  check,
+  journal,
+  land,
+  requeue,
+  conflict,
+  reject,
+  hurry,
+  skip_checks: skip,
+  withdraw,
+} = requests;
 
 /** The shortest way to every place a landing can be in; * is for one whose intent is journalled. */
 const wayTo = {
@@ -72,12 +88,14 @@ type Place = keyof typeof wayTo;
 const table = `
             queued      merging     merging*  checking    checking*  landed  conflicted  rejected  withdrawn
   merge     merging     wrong       wrong     wrong       wrong      wrong   wrong       wrong     wrong
-  check     wrong       checking    late      checking    late       wrong   wrong       wrong     wrong
+  check     checking    checking    late      checking    late       wrong   wrong       wrong     wrong
   journal   wrong       merging*    late      checking*   late       wrong   wrong       wrong     wrong
   land      wrong       wrong       landed    wrong       landed     wrong   wrong       wrong     wrong
   requeue   queued      queued      queued    queued      queued     wrong   wrong       wrong     wrong
   conflict  conflicted  conflicted  late      conflicted  late       wrong   wrong       wrong     wrong
   reject    rejected    rejected    late      rejected    late       wrong   wrong       wrong     wrong
+  hurry     queued      merging     late      checking    late       wrong   wrong       wrong     wrong
+  skip_checks  queued   merging     late      checking    late       wrong   wrong       wrong     wrong
   wait      queued      queued      queued    queued      queued     wrong   wrong       wrong     wrong
   withdraw  withdrawn   withdrawn   late      withdrawn   late       wrong   wrong       wrong     wrong
 `;
@@ -118,10 +136,12 @@ describe('the landing table', () => {
   it('says of each status where its actions lead, and nothing else', () => {
     expect(landingTransitions).toEqual({
       merge: { queued: ['merging'] },
-      check: { merging: ['checking'], checking: ['checking'] },
+      check: { queued: ['checking'], merging: ['checking'], checking: ['checking'] },
       journal: { merging: ['merging'], checking: ['checking'] },
       land: { merging: ['landed'], checking: ['landed'] },
       requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
+      hurry: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+      skip_checks: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
       wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
       conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
       reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
@@ -137,6 +157,8 @@ describe('a landing', () => {
     expect(landingIn('queued')).toEqual({
       ...given,
       queuedAt,
+      isHotfix: false,
+      isUnchecked: false,
       waiting: null,
       state: { status: 'queued', since: at },
     });
@@ -150,7 +172,7 @@ describe('a landing', () => {
       'merging*': { status: 'merging', since, intent },
       checking: { status: 'checking', since, candidate, intent: null },
       'checking*': { status: 'checking', since, candidate, intent },
-      landed: { status: 'landed', since, commit: newTip },
+      landed: { status: 'landed', since, commit: newTip, isVerified: false },
       conflicted: { status: 'conflicted', since, files: ['src/a.ts'], with: ['cp-0002'] },
       rejected: { status: 'rejected', since, reason: 'npm test failed' },
       withdrawn: { status: 'withdrawn', since, reason: 'cancelled' },
@@ -172,6 +194,58 @@ describe('a landing', () => {
   });
 });
 
+describe('a person', () => {
+  it('brings it to the front, and lets it land without checks, wherever it is on its way', () => {
+    for (const place of ['queued', 'merging', 'checking'] as const) {
+      const before = landingIn(place);
+      expect(take(before, hurry)).toEqual({ ...before, isHotfix: true });
+      expect(take(before, skip)).toEqual({ ...before, isUnchecked: true });
+    }
+  });
+
+  it('said so of the landing, whose branch may move', () => {
+    const hurried = take(take(landingIn('checking'), hurry), skip);
+    expect(take(hurried, requeue)).toMatchObject({ head: newHead, isHotfix: true, isUnchecked: true });
+  });
+});
+
+describe('the proof that the target may move', () => {
+  const journalWith = (proof: Proof) => ({ action: 'journal', intent: wanted, proof }) as const;
+  const required = ['unit', 'lint'];
+
+  it.each([
+    ['what no check is asked for', noChecks, false],
+    ['all that are asked for are green', { is: 'checked', green: ['lint', 'unit', 'old'], required }, true],
+  ] as const)('is enough if %s', (_, proof, isVerified) => {
+    const journalled = take(landingIn('checking'), journalWith(proof));
+    expect(journalled.state).toMatchObject({ intent: { isVerified } });
+    expect(take(journalled, land).state).toMatchObject({ status: 'landed', isVerified });
+  });
+
+  it.each([
+    ['one of them is not green', { is: 'checked', green: ['unit'], required }, /did not pass lint/],
+    ['nothing was asked for', { is: 'checked', green: ['unit'], required: [] }, /did not pass any check/],
+    ['nobody said that it lands without', { is: 'skipped' }, /Nobody said that cp-0001 may land without/],
+  ] as const)('is refused if %s', (_, proof, reason) => {
+    expect(decideLanding(landingIn('checking'), journalWith(proof), later)).toMatchObject({
+      decided: false,
+      refusal: { code: 'wrong_status', reason: expect.stringMatching(reason) },
+    });
+  });
+
+  it('may be missing if a person said so, and what lands is not verified then', () => {
+    const skipped = take(landingIn('checking'), skip);
+    const landed = take(take(skipped, journalWith({ is: 'skipped' })), land);
+    expect(landed.state).toMatchObject({ status: 'landed', isVerified: false });
+  });
+
+  it('was not there in journals of before: they say only where the target moves', () => {
+    const old = { type: 'landing.journalled', id: queuedEvent.id, at, intent: { oldTip, newTip } };
+    const journalled = evolveLanding(landingIn('merging'), old as LandingEvent);
+    expect(journalled.state).toMatchObject({ intent });
+  });
+});
+
 describe('a journalled intent', () => {
   const journalled = ['merging*', 'checking*'] as const;
 
@@ -180,7 +254,7 @@ describe('a journalled intent', () => {
   });
 
   it.each(journalled)('while %s refuses to withdraw, conflict or reject and says why', (place) => {
-    for (const request of [withdraw, conflict, reject, check, journal]) {
+    for (const request of [withdraw, conflict, reject, check, journal, hurry, skip]) {
       expect(decideLanding(landingIn(place), request, later)).toEqual({
         decided: false,
         refusal: {
@@ -225,6 +299,7 @@ describe('whatever happens to a landing', () => {
   const anyCommit = fc.constantFrom('1', '2', 'a', 'b', 'c').map(commit);
   const anyRequest: fc.Arbitrary<LandingRequest> = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(merge, journal, requeue) },
+    { weight: 1, arbitrary: fc.constantFrom(hurry, skip) },
     { weight: 2, arbitrary: fc.record({ action: fc.constant('check'), candidate: anyCommit }) },
     {
       weight: 2,
@@ -258,7 +333,10 @@ describe('whatever happens to a landing', () => {
       fc.property(walks, (walk) => {
         walkAlong(walk, (before, after, request) => {
           const expectedHead = request.action === 'requeue' ? request.head : before.head;
-          expect(after).toEqual({ ...before, head: expectedHead, state: after.state });
+          const isHotfix = before.isHotfix || request.action === 'hurry';
+          const isUnchecked = before.isUnchecked || request.action === 'skip_checks';
+          const flags = { isHotfix, isUnchecked };
+          expect(after).toEqual({ ...before, ...flags, head: expectedHead, state: after.state });
         });
       }),
       { numRuns: 1_000 },

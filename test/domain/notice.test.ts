@@ -6,6 +6,7 @@ import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
 import {
   type AgentName,
   type AttemptId,
+  type BranchName,
   type CommitId,
   type LandingId,
   type NodeId,
@@ -24,8 +25,10 @@ import {
   nothingTold,
   occasionOf,
   settledBy,
+  withMoving,
   withOccasion,
   withSettled,
+  withStall,
 } from '../../packages/copse/src/domain/notice.ts';
 import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
 import type { DoneHow } from '../../packages/copse/src/domain/task.ts';
@@ -330,5 +333,41 @@ describe('a notice', () => {
     expect(told(about('landed', 'cp-1'), about('idle', 'cp-2')).map(({ isUrgent }) => isUrgent)).toEqual([
       true,
     ]);
+  });
+});
+
+describe('a queue that does not move', () => {
+  const main = brand<BranchName>('main');
+  const about = { task: id, title: task.title, reason: 'the remote refuses\nat length', at };
+  const stalled = withStall(nothingTold, about, { queue: main, dueMs: 600 });
+  const { notifications: policy } = defaultPolicy;
+
+  it('is told when that has lasted for a while, about who waits for longest, and once', () => {
+    expect(decideNotices(stalled, 599, policy)).toMatchObject({ notices: [], againMs: 600 });
+    const { notices, state, againMs } = decideNotices(stalled, 600, policy);
+    expect(notices).toMatchObject([
+      {
+        headline: 'cp-a1b2 waits in a queue that does not move: Add a login page',
+        text: 'the remote refuses',
+        command: 'copse queue',
+        isUrgent: true,
+      },
+    ]);
+    expect(againMs).toBeNull();
+    expect(decideNotices(state, 1_000_000, policy).notices).toEqual([]);
+  });
+
+  it('that moves again in time is not told, nor because nobody will ask again', () => {
+    expect(decideNotices(withMoving(stalled, main), 600, policy).notices).toEqual([]);
+    expect(decideNotices(withMoving(stalled, brand<BranchName>('other')), 600, policy).notices).toHaveLength(
+      1,
+    );
+    expect(decideNotices(stalled, 599, policy, { isLast: true }).notices).toEqual([]);
+  });
+
+  it('for another reason, or with somebody else in front, stands still for as long as before', () => {
+    const other = { ...about, task: brand<TaskId>('cp-c3d4'), reason: 'a checkout is in the way' };
+    const still = withStall(stalled, other, { queue: main, dueMs: 900 });
+    expect(decideNotices(still, 600, policy).notices).toMatchObject([{ text: 'a checkout is in the way' }]);
   });
 });

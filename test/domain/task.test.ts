@@ -14,7 +14,7 @@ import {
   taskTransitions,
 } from '../../packages/copse/src/domain/task.ts';
 import { decideCancel, decideDelete } from '../../packages/copse/src/domain/task-decisions.ts';
-import { backoffMs } from '../../packages/copse/src/domain/task-outcomes.ts';
+import { backoffMs, decideLand } from '../../packages/copse/src/domain/task-outcomes.ts';
 import { Model, type Step, anyStep, commit } from './world.ts';
 
 const quiet: Step = {
@@ -137,6 +137,28 @@ describe('the action table', () => {
       ]);
       expect(model.currentWorld.landing.get(before.state.landing)?.state.status).toBe('withdrawn');
     }
+  });
+});
+
+describe('a conflict that another task resolved', () => {
+  const resolved = { how: 'resolved', commit, head: commit } as const;
+
+  it.each(taskStatuses)('lands what waits for it, and nothing that is %s for another reason', (status) => {
+    const task = modelIn(status).task(0);
+    if (!task) throw new Error('it is there');
+    // It needs attention because something is uncommitted.
+    expect(decideLand(task, resolved, task.updatedAt).decided).toBe(false);
+  });
+
+  it('says what was submitted, so that its branch may go', () => {
+    const model = modelIn('in_progress');
+    take(model, { action: 'give_up', because: 'conflict' });
+    const task = model.task(0);
+    if (task?.state.status !== 'needs_attention') throw new Error('it needs attention');
+    expect(decideLand(task, resolved, task.updatedAt)).toMatchObject({
+      decided: true,
+      events: [{ type: 'task.done', id: task.id, how: 'landed', commit, head: commit }],
+    });
   });
 });
 

@@ -30,6 +30,7 @@ import type {
 } from '../../packages/copse/src/domain/ids.ts';
 import { type LandingRequest, decideLanding } from '../../packages/copse/src/domain/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import type { PullRequest } from '../../packages/copse/src/domain/pull-request.ts';
 import {
   type HandbackReason,
   type Task,
@@ -198,17 +199,28 @@ export class Model {
             )
           : outcomes.decideHandback(task, { from: 'gate', token }, cause, now, policy);
       case 'give_up':
+        if (task.state.status === 'in_review')
+          return outcomes.decideGiveUp(task, { head: commit }, { because: 'push', reason: 'refused' }, now);
         return outcomes.decideGiveUp(task, landing ? { landing } : { token }, cause, now);
       case 'merge':
         return outcomes.decideMerge(task, this.#newLanding(), now);
+      case 'unqueue':
+        return landing
+          ? outcomes.decideUnqueue(task, landing, { head: commit, reason: 'its branch moved' }, now)
+          : decideClaim(task, this.claimant(null), now, policy.lease);
+      case 'follow':
+        this.#serial += 1;
+        return this.#follow(task);
       case 'queue':
         return landing
           ? decideLanding(landing, this.#queueStep(step), now)
           : decideClaim(task, this.claimant(null), now, policy.lease);
       case 'land':
+        if (task.state.status === 'needs_attention')
+          return outcomes.decideLand(task, { how: 'resolved', commit, head: commit }, now);
         return landing
           ? outcomes.decideLand(task, { how: 'landed', landing, commit }, now)
-          : outcomes.decideLand(task, { how: 'pull_request', commit }, now);
+          : outcomes.decideLand(task, { how: 'pull_request', commit, head: commit, hasAll: true }, now);
       case 'pause':
         return people.decidePause(task, now);
       case 'cancel':
@@ -246,23 +258,42 @@ export class Model {
 
   #finish(step: Step): outcomes.Finish {
     if (step.variant < 2) return { to: 'landing', ...this.#newLanding() };
-    if (step.variant < 4) return { to: 'review', head: commit, pullRequest: null };
+    if (step.variant < 4)
+      return { to: 'review', head: commit, pullRequest: step.variant === 2 ? null : wanted };
     return { to: 'done', how: 'no_changes', commit: null };
+  }
+
+  #follow(task: Task): Decision<BoardEvent> {
+    const seen = { ...wanted, note: `look ${this.#serial}` };
+    const decision = outcomes.decidePullRequest(task, commit, seen, this.now);
+    if (decision === null) throw new Error('A note that is new changes something');
+    return decision;
   }
 
   #queueStep(step: Step): LandingRequest {
     const requests: readonly LandingRequest[] = [
       { action: 'merge' },
       { action: 'check', candidate: commit },
-      { action: 'journal', intent: { oldTip: commit, newTip: commit } },
+      {
+        action: 'journal',
+        intent: { oldTip: commit, newTip: commit, commit },
+        proof: { is: 'checked', green: ['unit'], required: ['unit'] },
+      },
       { action: 'requeue', head: commit, reason: 'the target moved' },
       { action: 'wait', reason: 'a checkout has changes in the way' },
-      { action: 'merge' },
-      { action: 'journal', intent: { oldTip: commit, newTip: commit } },
+      { action: step.pick % 2 === 0 ? 'hurry' : 'skip_checks' },
     ];
     return requests[step.variant] ?? { action: 'merge' };
   }
 }
+
+const wanted: PullRequest = {
+  is: 'wanted',
+  branch: brand<BranchName>('cp-0000/work'),
+  target,
+  note: null,
+  summary: null,
+};
 
 export interface Decided {
   readonly action: TaskAction | 'queue';
@@ -278,6 +309,7 @@ function somethingPossible(task: Task, { pick }: Step): Decided['action'] {
   const choices: readonly Decided['action'][] = [
     ...likely,
     ...(status === 'landing' ? (['queue', 'queue', 'queue'] as const) : []),
+    ...(status === 'landing' && Object.keys(task.handbacks).length > 0 ? (['handback'] as const) : []),
     ...(status === 'in_progress' && task.retries > 0 ? (['crash', 'crash', 'crash'] as const) : []),
     ...(pick % 3 === 0 ? possible : []),
   ];

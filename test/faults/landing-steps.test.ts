@@ -78,20 +78,28 @@ it('whoever lost the lead of a queue journals nothing', async () => {
   git(repository, 'switch', '--quiet', '--detach');
   const { openRun } = await import('../../packages/copse/src/compose/run.ts');
   const { lead } = await import('../../packages/copse/src/app/lead.ts');
-  const { landOne } = await import('../../packages/copse/src/app/land.ts');
+  const { leadQueue, newQueueMemory } = await import('../../packages/copse/src/app/queue.ts');
   const opened = await openRun({ cwd: repository, env: plainEnv }, { asNode: true });
   const { context } = opened;
   const [landing] = await context.board.openLandings();
   if (landing === undefined) throw new Error('Nothing is queued');
   const before = git(repository, 'rev-parse', 'main');
-  const done = await lead(context, landing.target, (lead) =>
-    landOne(context, { ...lead, token: (lead.token - 1) as typeof lead.token }, landing),
+  const landed: unknown[] = [];
+  await lead(context, landing.target, (lead) =>
+    leadQueue(
+      context,
+      { ...lead, token: (lead.token - 1) as typeof lead.token, renew: async () => true },
+      {
+        memory: newQueueMemory(context),
+        signal: new AbortController().signal,
+        onLanded: (one) => landed.push(one),
+        onBlame: async () => {},
+        onNote: () => {},
+      },
+    ),
   );
-  expect(done?.value).toMatchObject({
-    landing: 'waits',
-    task,
-    reason: expect.stringContaining('leads the queue'),
-  });
+  expect(landed).toEqual([]);
+  expect(await context.board.get('task', task)).toMatchObject({ state: { status: 'landing' } });
   expect(git(repository, 'rev-parse', 'main')).toBe(before);
   await opened.close();
 });

@@ -251,6 +251,7 @@ describe('what is for people', () => {
     'cleanup ID --force',
     'cleanup',
     'undo ID',
+    'review ID --approve',
     'tend',
     'import -',
     'plan add x',

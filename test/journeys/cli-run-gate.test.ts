@@ -162,7 +162,7 @@ describe('the gate', () => {
       /do not follow the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
     );
     const conflict = await scene.why(id('collides for ever'));
-    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n    What landed there:\n');
+    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n    Bring it in');
     expect(conflict).toContain(`      ${id('collides, first')}: collides, first\n`);
     const accept = await scene.why(id('is never accepted'));
     expect(accept).toContain('This must succeed and ended with 3: echo no such luck; exit 3');
@@ -198,7 +198,7 @@ describe('merging what needs attention', () => {
     const accepted = id('is never accepted');
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
     const said = await scene.merge(accepted);
-    expect(said).toMatch(new RegExp(`^Landed #${accepted} as [0-9a-f]{10}\\n$`));
+    expect(said).toMatch(new RegExp(`^Landed #${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n$`));
     expect(scene.subjects().at(-1)).toBe('feat: q');
     expect(scene.git('worktree', 'list')).not.toContain(accepted);
     expect(scene.git('branch', '--list', `${accepted}/*`)).toBe('');

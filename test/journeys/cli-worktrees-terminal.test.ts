@@ -1,23 +1,15 @@
 /** Questions on a terminal: which task, what to do with a worktree that is there, whether to remove it. */
 
-import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { answer, cliFile, git, newArea, newTasks, plainEnv } from '../support/cli.ts';
+import { answer, git, newArea, newTasks } from '../support/cli.ts';
+import { CONTROL_C, DOWN, ENTER, hasScript, onTerminal } from '../support/terminal.ts';
 import { newProject, taken } from '../support/worktrees.ts';
 
 const area = newArea();
-/** Gives a program a pseudo-terminal. */
-const TERMINAL = 'script';
-const hasScript =
-  spawnSync(TERMINAL, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
-
-const DOWN = '\u001b[B';
-const ENTER = '\r';
-const CONTROL_C = '\u0003';
 
 describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => {
   test('work offers the ready tasks, the most urgent first', async () => {
@@ -80,33 +72,3 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     expect(screen).not.toContain('\u001b');
   });
 });
-
-/** Types each answer once its question is on the screen; resolves with everything that was printed. */
-async function onTerminal(
-  argv: readonly string[],
-  cwd: string,
-  dialogue: readonly (readonly [question: string, keys: string])[],
-): Promise<string> {
-  // Wide enough that no question is broken into lines.
-  const command = `stty cols 300 rows 40; "$NODE" "$CLI" ${argv.join(' ')}`;
-  const child = spawn(TERMINAL, ['--quiet', '--return', '--command', command, '/dev/null'], {
-    cwd,
-    env: { ...plainEnv, TERM: 'xterm', NO_COLOR: '1', NODE: process.execPath, CLI: cliFile },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const open = [...dialogue];
-  let screen = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    screen += text;
-    const [next] = open;
-    if (next === undefined || !screen.includes(next[0])) return;
-    open.shift();
-    child.stdin.write(next[1]);
-  });
-  await new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
-  expect({ unanswered: open, screen }).toEqual({ unanswered: [], screen });
-  return screen;
-}

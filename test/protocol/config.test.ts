@@ -90,6 +90,7 @@ landing:
   every_commit_green: true
   push: true
   on_push_failure: retry
+  forge: github
   lockfiles: { package-lock.json: npm install --package-lock-only }
   merge_drivers: { '*.json': [json-merge, '%O', '%A', '%B'] }
 policy:

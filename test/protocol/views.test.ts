@@ -90,6 +90,7 @@ describe('a task', () => {
       agent: 'coder',
       accept: ['npm test'],
       waiting: null,
+      pullRequest: null,
       worker: null,
       workItem: { source: 'github', id: '7', url: null },
       session: 'se-1',

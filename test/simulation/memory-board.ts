@@ -36,6 +36,7 @@ export function boardOn(
     lease: (task) => ask('lease', () => store.leases.get(task)),
     held: () => ask('held', () => store.held()),
     openLandings: () => ask('open landings', () => store.openLandings()),
+    checksOf: (tree) => ask('checks', () => store.checksOf(tree)),
     expiredLeases: (at) => ask('expired', () => store.expiredLeases(at)),
     events: (query) => ask('events', () => store.events(query)),
     lastEvent: () => ask('last event', () => store.lastEvent()),

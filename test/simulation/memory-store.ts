@@ -1,6 +1,7 @@
 /** A board in memory: the events, what `evolve` makes of them, and the leases. One transaction at a time. */
 
 import { metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
+import type { Check } from '../../packages/copse/src/domain/check.ts';
 import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/domain/claim.ts';
 import {
   type AnyRecord,
@@ -118,6 +119,10 @@ export class MemoryStore {
     );
   }
 
+  checksOf(tree: string): readonly Check[] {
+    return this.list('check').filter((check) => check.tree === tree);
+  }
+
   expiredLeases(at: Timestamp): readonly Lease[] {
     const expired = [...this.leases.values()].filter(({ expiresAt }) => expiresAt <= at);
     return expired.toSorted((one, other) => one.expiresAt - other.expiresAt);
@@ -230,6 +235,7 @@ export class MemoryStore {
       lease: async (task) => this.leases.get(task),
       held: async () => this.held(),
       openLandings: async () => this.openLandings(),
+      checksOf: async (tree) => this.checksOf(tree),
       expiredLeases: async (at) => this.expiredLeases(at),
       events: async (query) => this.events(query),
       lastEvent: async () => this.lastEvent(),

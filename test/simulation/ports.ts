@@ -12,6 +12,7 @@ import type { FurnishReport } from '../../packages/copse/src/ports/furnishing.ts
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/ports/git.ts';
 import type { Merging } from '../../packages/copse/src/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/ports/occupancy.ts';
+import type { Radar } from '../../packages/copse/src/ports/radar.ts';
 import type { Reports } from '../../packages/copse/src/ports/reports.ts';
 import type { Orders } from '../../packages/copse/src/ports/runners.ts';
 import type { Trash, TrashEntry } from '../../packages/copse/src/ports/trash.ts';
@@ -64,6 +65,16 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     rescues: rescuesFor(node, call),
     trash: trashFor(of, node, process),
     merging: mergingFor(of, node, process),
+    resolving: {
+      resolve: unused,
+      mayResolve: () => call('may resolve', () => false),
+      tried: () => [],
+      otherSide: () => call('other side', () => []),
+      learn: () => call('learn', () => []),
+    },
+    radar: NO_RADAR,
+    forge: { push: unused, open: unused, look: unused },
+    checks: { environmentOf: () => 'simulated', run: unused, recover: unused },
     ...processes,
     pool: { list: () => [], take: unused, refill: unused, recycle: unused },
     sync: { bring: unused, settle: unused },
@@ -100,6 +111,14 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     finish: config.finish,
   };
 }
+
+/** It only says what others may prefer. */
+const NO_RADAR: Radar = {
+  sighting: { load: () => undefined, save: unused },
+  memory: { load: () => undefined, save: unused },
+  tipOf: () => null,
+  touched: unused,
+};
 
 const FURNISHED: FurnishReport = {
   brought: [],
@@ -282,6 +301,16 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
     build: (request) =>
       call(`build ${request.task} on ${short(request.onto)}`, () => repository.build(request)),
     trial: (onto, head) => call('trial', () => ({ conflicts: repository.merge(onto, head).conflicts })),
+    treeOf: (commit) => call('tree', () => repository.treeOf(commit)),
+    conflicts: (onto, head) =>
+      call('conflicts', () =>
+        repository.merge(onto, head).conflicts.map((file) => ({
+          file,
+          kind: 'contents',
+          message: `CONFLICT (content): Merge conflict in ${file}`,
+          hunks: null,
+        })),
+      ),
     commits: (notFrom, from, limit) =>
       call('commits', () => repository.between(notFrom, from).slice(0, limit).map(summaryOf)),
     moveTarget: ({ target, from, to, isTrial = false }) =>

@@ -83,6 +83,17 @@ export class Repository {
 
   /** As adapters/git/merging-build.ts does it, for trees that have no reverts in them. */
   build(request: CandidateRequest): Candidate {
+    const made = this.#build(request);
+    if (!made.built) return made;
+    return { ...made, tree: this.treeOf(made.commit) };
+  }
+
+  /** A name for it: the same for the same files. */
+  treeOf(commit: CommitId): string {
+    return JSON.stringify([...this.require(commit).tree].toSorted());
+  }
+
+  #build(request: CandidateRequest): Candidate | Omit<Built, 'tree'> {
     const { onto, head, method, at } = request;
     if (this.isAncestor(head, onto)) return { built: true, commit: onto, commits: 0, note: null };
     const base = this.mergeBase(onto, head);
@@ -143,6 +154,8 @@ export class Repository {
     return { commit: tip, commits: count };
   }
 }
+
+type Built = Extract<Candidate, { built: true }>;
 
 export function subjectOf({ message }: Commit): string {
   return message.split('\n', 1)[0] ?? '';

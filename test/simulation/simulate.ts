@@ -303,7 +303,7 @@ export class Simulation implements AgentSurroundings {
 
 async function mergeTask(context: RunContext, id: TaskId): Promise<unknown> {
   const queued = await queueTask(context, id);
-  return queued.ok ? landNow(context, id) : queued;
+  return queued.ok ? (await landNow(context, [id])).get(id) : queued;
 }
 
 const commands: readonly (readonly [string, (context: RunContext, id: TaskId) => Promise<unknown>])[] = [

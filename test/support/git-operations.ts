@@ -13,7 +13,8 @@ import {
 import path from 'node:path';
 
 import { ignoredIn } from '../../packages/copse/src/adapters/git/ignored.ts';
-import { Merger, ObjectReader, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
+import { Merger, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
+import { ObjectReader } from '../../packages/copse/src/adapters/git/object-reader.ts';
 import { git, gitLine, tryGit } from '../../packages/copse/src/adapters/git/process.ts';
 import { fetchBranches, pushDelete } from '../../packages/copse/src/adapters/git/remote.ts';
 import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';

@@ -42,6 +42,12 @@ export async function joinTerminal(name: string, { env }: Surroundings): Promise
   await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
 }
 
+/** False when the person has no pager. */
+export async function showInPager(text: string, { env }: Surroundings): Promise<boolean> {
+  const { page } = await import('./adapters/processes/pager.ts');
+  return page(text, env['PAGER']);
+}
+
 export async function gitVersion(): Promise<GitVersion> {
   const git = await import('./adapters/git/version.ts');
   return git.gitVersion();

@@ -7,6 +7,7 @@ import {
   type BriefedEntry,
   type BriefedPlan,
   type Briefing,
+  type Collision,
   type GitState,
   type Neighbour,
   type Some,
@@ -22,13 +23,16 @@ import { agentEnvironment } from '../domain/environment.ts';
 import type { FinishRules } from '../domain/finish.ts';
 import type { LedgerEntry } from '../domain/ledger.ts';
 import type { Policy } from '../domain/policy.ts';
+import { findingsOf } from '../domain/radar.ts';
 import type { HandbackReason, Task, TaskSummary } from '../domain/task.ts';
 import type { ContextFiles } from '../ports/context-files.ts';
 import type { Merging } from '../ports/merging.ts';
+import type { RadarSight } from '../ports/radar.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
 import { sessionContextText } from '../protocol/session-context.ts';
 import type { Prepared } from './prepare.ts';
 import { strategyFor } from './prepare-elsewhere.ts';
+import { lastSighting } from './radar.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export { handbackPrompt, handoffPrompt } from '../domain/briefing-prompts.ts';
@@ -36,6 +40,7 @@ export { handbackPrompt, handoffPrompt } from '../domain/briefing-prompts.ts';
 export interface BriefingContext extends WorkspaceContext {
   readonly merging: Pick<Merging, 'commits'>;
   readonly contextFiles: ContextFiles;
+  readonly radar: RadarSight;
 }
 
 type Place = Extract<Prepared, { prepared: true }>;
@@ -75,6 +80,7 @@ export async function loadBriefing(
     ledger: await loadLedger(context, task),
     git: await loadGit(context, task, prepared),
     nearby: await loadNearby(context, task),
+    collisions: await loadCollisions(context, task),
     crashes: { count: task.retries, limit: policy.retry.maxRetries },
     environment: environmentOf(context, task, orders, prepared),
     notes: prepared.notes,
@@ -126,7 +132,13 @@ function briefBegin(begin: Begin, { entryLength }: Policy['briefing']): BriefedB
     case 'restarted':
       return { why: begin.why, answer: cut(begin.answer) };
     case 'resumed':
-      return { why: begin.why, message: cut(begin.message) };
+      return {
+        why: begin.why,
+        message: cut(begin.message),
+        ...(begin.attention && {
+          attention: { ...begin.attention, reason: excerpt(begin.attention.reason, entryLength) },
+        }),
+      };
     case 'handed_back':
       return { ...begin, reason: excerpt(begin.reason, entryLength) };
     default:
@@ -206,6 +218,22 @@ async function loadNearby({ board, policy }: BriefingContext, task: Task): Promi
   const others = busy.filter(({ id }) => id !== task.id).map((one) => neighbour(task, one));
   const [close, far] = [others.filter(({ meets }) => meets), others.filter(({ meets }) => !meets)];
   return someOf([...close, ...far], policy.briefing.listedTasks);
+}
+
+/** Only what is still true: what moved since the radar looked is not told. */
+async function loadCollisions(
+  { board, policy, radar }: BriefingContext,
+  task: Task,
+): Promise<Some<Collision>> {
+  const { listedTasks } = policy.briefing;
+  const collisions: Collision[] = [];
+  for (const { other, verdict } of findingsOf(lastSighting(radar)?.pairs ?? [], task.id)) {
+    if (verdict.is !== 'conflict' && verdict.is !== 'overlap') continue;
+    const found = await board.get('task', other);
+    const { is: how, files: listed, omitted } = verdict;
+    if (found !== undefined) collisions.push({ ...mention(found), how, files: { listed, omitted } });
+  }
+  return someOf(collisions, listedTasks);
 }
 
 function neighbour(task: Task, other: TaskSummary): Neighbour {

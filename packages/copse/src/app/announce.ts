@@ -10,7 +10,7 @@
  */
 
 import type { RecordedEvent } from '../domain/event.ts';
-import type { EventNumber, TaskId } from '../domain/ids.ts';
+import type { BranchName, EventNumber, TaskId, Timestamp } from '../domain/ids.ts';
 import {
   type Announcing,
   type Notice,
@@ -20,8 +20,10 @@ import {
   nothingTold,
   occasionOf,
   settledBy,
+  withMoving,
   withOccasion,
   withSettled,
+  withStall,
 } from '../domain/notice.ts';
 import type { NoticeChannel } from '../ports/notices.ts';
 import { eventsSoFar } from './events-so-far.ts';
@@ -87,6 +89,7 @@ class Announcer {
     let woken = new AbortController();
     const subscription = await board.onChange(() => woken.abort());
     try {
+      await this.#findStalls();
       for (;;) {
         // Before the look: whatever happens during it wakes the next one.
         woken = new AbortController();
@@ -120,6 +123,8 @@ class Announcer {
 
   async #hear({ event, by }: RecordedEvent): Promise<void> {
     const { board } = this.#context;
+    if (event.type === 'queue.moving') this.#state = withMoving(this.#state, event.id);
+    if (event.type === 'queue.stalled' && this.#isAbout(by)) await this.#stall(event.id, event);
     const isOfTask = event.type.startsWith('task.');
     const id = isOfTask ? (event.id as TaskId) : (await board.get('session', event.id))?.task;
     if (id === undefined) return;
@@ -128,6 +133,28 @@ class Announcer {
     const occasion = task && occasionOf(event, task);
     if (occasion === undefined || !this.#options.kinds.includes(occasion.kind)) return;
     if (await this.#isOurs(id, by)) this.#state = withOccasion(this.#state, occasion);
+  }
+
+  /** Of several nodes the one that leads the queue. */
+  #isAbout(by: RecordedEvent['by']): boolean {
+    return by.kind !== 'node' || by.node === this.#context.node;
+  }
+
+  /** About the task that waits there for longest. */
+  async #stall(queue: BranchName, { at, reason }: { readonly at: Timestamp; readonly reason: string }) {
+    const { board, clock, policy } = this.#context;
+    const oldest = (await board.openLandings()).find(({ target }) => target === queue);
+    const task = oldest && (await board.get('task', oldest.task));
+    if (task === undefined || !this.#options.kinds.includes('stalled')) return;
+    const dueMs = clock.elapsedMs() + policy.landing.stallMs - (clock.now() - at);
+    const about = { task: task.id, title: task.title, reason, at };
+    this.#state = withStall(this.#state, about, { queue, dueMs });
+  }
+
+  /** What stood still already when this began. */
+  async #findStalls(): Promise<void> {
+    for (const { id, stalled } of await this.#context.board.list('queue'))
+      if (stalled !== null) await this.#stall(id, { at: stalled.since, reason: stalled.reason });
   }
 
   /** Where nobody knows where it ran, everybody tells it rather than nobody. */

@@ -2,7 +2,14 @@
 
 import { type Decision, decided } from '../domain/decision.ts';
 import type { BoardEvent } from '../domain/event.ts';
-import { type ArtifactId, type LandingId, type Timestamp, brand, drawId } from '../domain/ids.ts';
+import {
+  type ArtifactId,
+  type BranchName,
+  type LandingId,
+  type Timestamp,
+  brand,
+  drawId,
+} from '../domain/ids.ts';
 import { type EndReason, type SessionRequest, decideSession } from '../domain/session.ts';
 import type { AttentionCause, Task } from '../domain/task.ts';
 import type { ParkCause } from '../domain/task-events.ts';
@@ -13,9 +20,16 @@ import type { GateLook } from './finish.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { promoteDependants } from './promote.ts';
 import type { RunContext } from './run-context.ts';
+import { workspaceOf } from './workspace-context.ts';
 
 export type Ending =
-  | { readonly to: 'finished'; readonly gate: GateLook; readonly policy: 'auto' | 'review' | 'pr' | 'none' }
+  | {
+      readonly to: 'finished';
+      readonly gate: GateLook;
+      readonly policy: 'auto' | 'review' | 'pr' | 'none';
+      /** Its branch is to be pushed, and is not yet. */
+      readonly push?: boolean;
+    }
   | { readonly to: 'stuck' | 'over_budget'; readonly reason: string }
   | { readonly to: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
   | { readonly to: 'needs_attention'; readonly because: AttentionCause; readonly reason: string };
@@ -31,9 +45,10 @@ export async function endAttemptWith(
 ): Promise<Outcome<Task>> {
   const { task: id, token, attempt, session: sessionId } = orders;
   const patch = ending.to === 'finished' ? await savePatch(context, orders, ending.gate) : null;
+  const branch = (await workspaceOf(context, id))?.worktree?.branch ?? null;
   return change(context, async (change) => {
     const task = await change.require('task', id);
-    await change.apply(decideTask(context, task, orders, ending, change.at));
+    await change.apply(decideTask(context, task, orders, { ...ending, branch }, change.at));
     const session = await change.require('session', sessionId);
     const { request, reason } = sessionEnd(ending);
     await change.apply(decideSession(session, request, change.at));
@@ -50,11 +65,16 @@ export async function endAttemptWith(
   });
 }
 
+interface WithBranch {
+  /** The one that was made for the task. */
+  readonly branch: BranchName | null;
+}
+
 function decideTask(
   context: RunContext,
   task: Task,
   { token }: Ender,
-  ending: Ending,
+  ending: Ending & WithBranch,
   at: Timestamp,
 ): Decision<BoardEvent> {
   switch (ending.to) {
@@ -76,10 +96,10 @@ function decideTask(
 
 function finishOf(
   context: RunContext,
-  { gate, policy }: Extract<Ending, { to: 'finished' }>,
+  { gate, policy, push = false, branch }: Extract<Ending, { to: 'finished' }> & WithBranch,
   task: Task,
 ): Finish {
-  const { head, target, verdict } = gate;
+  const { head, target, verdict, summary } = gate;
   if (verdict.gate !== 'open') throw new Error(`${task.id} cannot finish through a shut gate`);
   if (head === null || target === null) return { to: 'done', how: 'artifacts', commit: null };
   if (!verdict.hasChanges) return { to: 'done', how: 'no_changes', commit: null };
@@ -89,7 +109,11 @@ function finishOf(
     const attempt = task.state.status === 'in_progress' ? task.state.claim.attempt : null;
     return { to: 'landing', landing, target, attempt, head };
   }
-  return { to: 'review', head, pullRequest: null };
+  const isPushOnly = policy !== 'pr';
+  if (branch === null || (isPushOnly && !push)) return { to: 'review', head, pullRequest: null };
+  // Opened by whoever looks next: killed in between, nothing is forgotten.
+  const wanted = { is: 'wanted', branch, target, note: null, summary } as const;
+  return { to: 'review', head, pullRequest: { ...wanted, ...(isPushOnly && { isPushOnly }) } };
 }
 
 function sessionEnd(ending: Ending): { readonly request: SessionRequest; readonly reason: EndReason } {

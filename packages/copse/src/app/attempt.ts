@@ -38,6 +38,7 @@ import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { addLedgerEntry } from './ledger.ts';
 import { type Prepared, prepareWorkspace } from './prepare.ts';
 import { type Crash, endAttempt, recordCrash, terminalName } from './recover.ts';
+import { pushFinished } from './push-finished.ts';
 import { reportFolder } from './report.ts';
 import { rescueFirst } from './rescue-first.ts';
 import { settleWorktree } from './settle-worktree.ts';
@@ -223,12 +224,7 @@ async function takeTurns(
     if (look.verdict.gate === 'open') {
       await runHook(context, orders, 'after_run', prepared.path, environment);
       for (const note of look.verdict.notes) context.log(note);
-      return end(
-        context,
-        orders,
-        { to: 'finished', gate: look, policy: agent.landing.policy },
-        answer.exitCode,
-      );
+      return end(context, orders, await finished(context, orders, look), answer.exitCode);
     }
     const { because, reason, isFinal } = look.verdict;
     if (isFinal || !(await handBack(context, orders, look.verdict)))
@@ -239,6 +235,15 @@ async function takeTurns(
     prompt = handbackPrompt(because, reason, isMerged);
     written = await brief({ because, reason });
   }
+}
+
+async function finished(context: AttemptContext, { task }: Orders, gate: GateLook): Promise<Ending> {
+  const { landing, workspace: settings } = context.agent;
+  const { policy } = landing;
+  const pushed = await pushFinished(context, task, gate, { policy, settings });
+  if (!pushed.goesOn) return { to: 'needs_attention', because: 'push', reason: pushed.reason };
+  if (pushed.note !== null) context.log(pushed.note);
+  return { to: 'finished', gate, policy, push: pushed.push };
 }
 
 function rulesOf({ finish }: AttemptContext['agent'], task: Task): Parameters<typeof loadBriefing>[3] {

@@ -161,6 +161,12 @@ async function take(
   }
 }
 
+/** What the person saw whom the agent does not know: it may have left long before anybody found out. */
+function attentionOf({ state }: Task): Pick<Extract<Begin, { why: 'resumed' }>, 'attention'> {
+  if (state.status !== 'needs_attention') return {};
+  return { attention: { because: state.because, reason: state.reason } };
+}
+
 function beginOf(task: Task, request: BeginRequest): Begin {
   switch (request.how) {
     case 'claim':
@@ -168,7 +174,7 @@ function beginOf(task: Task, request: BeginRequest): Begin {
     case 'restart':
       return { why: 'restarted', answer: request.answer };
     case 'resume':
-      return { why: 'resumed', message: request.message };
+      return { why: 'resumed', message: request.message, ...attentionOf(task) };
     case 'handback': {
       const { because, reason } = request.cause;
       return { why: 'handed_back', because, reason, target: request.target };

@@ -6,6 +6,9 @@ import type { Task } from '../domain/task.ts';
 import { endAttemptWith } from './attempt-end.ts';
 import { type Outcome, refusal } from './context.ts';
 import { type GateLook, lookAtGate } from './finish.ts';
+import { attendPullRequest } from './pull-request-follow.ts';
+import { submittedOf } from './pull-request-record.ts';
+import { pushFinished } from './push-finished.ts';
 import type { FinishReport } from './report.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
@@ -35,8 +38,16 @@ export async function finishByHand(
   const shut = refusalOf(look, id);
   if (shut) return refusal(shut);
   const { session, attempt, token } = claim;
-  const ending = { to: 'finished', gate: look, policy: context.landing.policy } as const;
-  return endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
+  const { policy } = context.landing;
+  const pushed = await pushFinished(context, id, look, { policy, settings: context.settings });
+  if (!pushed.goesOn)
+    return refusal(refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish'));
+  const ending = { to: 'finished', gate: look, policy, push: pushed.push } as const;
+  const ended = await endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
+  // Somebody is there who would like to see it.
+  if (!ended.ok || submittedOf(ended.value) === undefined) return ended;
+  await attendPullRequest(context, id);
+  return { ok: true, value: (await context.board.get('task', id)) ?? ended.value };
 }
 
 async function lookHere(

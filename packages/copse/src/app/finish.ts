@@ -4,9 +4,11 @@
  */
 
 import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from '../domain/finish.ts';
-import { type BranchName, type CommitId, type TaskId, brand, parseTaskId } from '../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../domain/ids.ts';
 import type { Task } from '../domain/task.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import { loadConflict } from './conflict-brief.ts';
+import { findMissing } from './conflict-task.ts';
 import { type RunContext, targetOf } from './run-context.ts';
 
 export interface GateRequest {
@@ -28,6 +30,8 @@ export interface GateLook {
   readonly target: BranchName | null;
   /** Where the target was when the merge was tried. */
   readonly targetTip: CommitId | null;
+  /** What the agent said that it did. */
+  readonly summary: string | null;
 }
 
 export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
@@ -42,7 +46,8 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
     const verdict = decideGate(seen.facts, rules);
     if (verdict.gate === 'commit' && request.isPreview) {
       // It would be committed for the agent, so there would be changes.
-      return { ...seen, verdict: { gate: 'open', hasChanges: true, notes: [] } };
+      const verdict = { gate: 'open', hasChanges: true, notes: [] } as const;
+      return { ...seen, verdict, summary: request.summary };
     }
     if (verdict.gate === 'commit') {
       if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
@@ -51,11 +56,11 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
       seen = await firstLook(context, request);
       continue;
     }
-    if (verdict.gate !== 'look') return { ...seen, verdict };
+    if (verdict.gate !== 'look') return { ...seen, verdict, summary: request.summary };
     const facts: FinishFacts =
       verdict.at === 'accept'
         ? { ...seen.facts, accept: await tryAccept(context, request, rules.accept) }
-        : { ...seen.facts, merge: await tryMerge(context, seen) };
+        : { ...seen.facts, merge: await tryMerge(context, agent, seen) };
     seen = { ...seen, facts };
   }
 }
@@ -88,7 +93,8 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<See
   const uncommitted = [...changed, ...untracked];
   const { operation } = look;
   const unresolved = operation === 'merge' ? await merging.unresolved(worktree.path) : [];
-  const facts = { ...unseen, target, uncommitted, operation, unresolved, commits };
+  const missing = await findMissing(context, task, look.head);
+  const facts = { ...unseen, target, uncommitted, operation, unresolved, commits, missing };
   return { facts, head: look.head, target, targetTip };
 }
 
@@ -135,36 +141,22 @@ async function tryAccept(
   };
 }
 
-async function tryMerge(context: RunContext, { head, targetTip }: Seen): Promise<FinishFacts['merge']> {
-  if (head === null || targetTip === null) return { conflicts: [], with: [] };
-  const { conflicts } = await context.merging.trial(targetTip, head);
-  return { conflicts, with: conflicts.length === 0 ? [] : await landedSince(context, head, targetTip) };
+async function tryMerge(
+  context: RunContext,
+  { landing }: GateRequest['agent'],
+  { head, targetTip: onto }: Seen,
+): Promise<FinishFacts['merge']> {
+  if (head === null || onto === null) return { conflicts: [], ...NO_DETAILS };
+  const { conflicts } = await context.merging.trial(onto, head, landing.method);
+  if (conflicts.length === 0) return { conflicts, ...NO_DETAILS };
+  const isQueued = landing.policy === 'auto' || landing.policy === 'review';
+  const isForQueue =
+    isQueued && (landing.on_conflict !== 'handback' || (await context.resolving.mayResolve({ onto, head })));
+  if (isForQueue) return { conflicts, ...NO_DETAILS, isForQueue };
+  return { conflicts, ...(await loadConflict(context, { onto, head }, conflicts)), isForQueue };
 }
 
-const OTHERS = 10;
-
-/** What landed on the target since the branch left it: the other side of a conflict, and what it meant. */
-export async function landedSince(
-  { git, merging, board }: RunContext,
-  head: CommitId,
-  tip: CommitId,
-): Promise<readonly { readonly task: TaskId; readonly title: string }[]> {
-  const base = await git.mergeBase(head, tip);
-  if (base === undefined) return [];
-  const ids = new Set<TaskId>();
-  for (const { body } of await merging.commits(base, tip, OTHERS * 5)) {
-    for (const [, id = ''] of body.matchAll(/^Task: *(\S+) *$/gm)) {
-      const known = parseTaskId(id);
-      if (known !== undefined) ids.add(known);
-    }
-  }
-  const others: { readonly task: TaskId; readonly title: string }[] = [];
-  for (const id of [...ids].slice(0, OTHERS)) {
-    const task = await board.get('task', id);
-    if (task !== undefined) others.push({ task: id, title: task.title });
-  }
-  return others;
-}
+const NO_DETAILS = { with: [], hunks: [], tried: [], isForQueue: false } as const;
 
 function commitMessage({ task, agent, summary }: GateRequest): string {
   const said = (summary ?? task.title).split('\n', 1)[0] ?? task.title;

@@ -1,102 +1,99 @@
 /**
- * Lands finished branches on their target, one after another, without checks.
+ * Moves the target to a stack of candidates, and records what landed with it.
  *
- *   merge in the object store → keep it under a ref → journal {old tip, new tip} with the lead's token → move the target from
+ *   keep it under a ref → journal {old tip, new tip} of all of them with the lead's token → push → move the target from
  *   exactly the old tip → read it back → record: landed, done, dependants ready
  *
- * Killed anywhere, the next look asks where the target is. At the new tip, or beyond it: it landed, and that is recorded. At
- * the old tip: again from the start, and since the same merge gives the same commits, nothing comes twice. Anywhere else:
- * somebody else moved it, and the branch is merged anew on top of that.
+ * Killed anywhere, the next look asks where the target is. If it contains the candidate, it landed, and that is recorded.
+ * If not, it is merged again from the start, and since the same merge gives the same commits, nothing comes twice.
  */
 
 import { refused, unreachable } from '../domain/decision.ts';
-import { describeConflict } from '../domain/finish.ts';
 import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
-import { type Landing, decideLanding } from '../domain/landing.ts';
-import type { AttentionCause, Task } from '../domain/task.ts';
+import { type Landing, type Proof, decideLanding } from '../domain/landing.ts';
+import type { Change as QueuedChange } from '../domain/queue-state.ts';
+import type { AttentionCause } from '../domain/task.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-outcomes.ts';
-import { listed, shown } from '../domain/text.ts';
-import type { Candidate, MergeMethod, TargetMove } from '../ports/merging.ts';
-import { type Outcome, change } from './context.ts';
-import { landedSince, tipOfTarget } from './finish.ts';
+import type { TargetMove } from '../ports/merging.ts';
+import { type Change, type Outcome, change } from './context.ts';
+import { learnFromLanded, recordResolved } from './conflict-task.ts';
+import { tipOfTarget } from './finish.ts';
 import { keepWorkspace } from './keep-workspace.ts';
-import { findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './lead.ts';
 import { promoteDependants } from './promote.ts';
-import { type RunContext, agentNamed } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import type { RunContext } from './run-context.ts';
 
-export type Landed =
-  | {
-      readonly landing: 'landed';
-      readonly task: TaskId;
-      readonly commit: CommitId;
-      readonly promoted: readonly TaskId[];
-      readonly notes: readonly string[];
-    }
-  /** It stays in the queue. `isRefused`: by the remote, which would only say the same again if it were asked at once. */
-  | {
-      readonly landing: 'waits';
-      readonly task: TaskId;
-      readonly reason: string;
-      readonly isRefused?: boolean;
-    }
-  /** Its owner has to resolve it; it is still in the queue until somebody hands it back. */
-  | {
-      readonly landing: 'conflicts';
-      readonly task: TaskId;
-      readonly cause: HandbackCause;
-      readonly target: CommitId;
-    }
-  | { readonly landing: 'gone'; readonly task: TaskId; readonly reason: string };
-
-export const landingSteps = ['merged', 'kept', 'journalled', 'moved', 'recorded'] as const;
-type LandingStep = (typeof landingSteps)[number];
-
-export interface LandOptions {
-  readonly onStep?: (step: LandingStep) => void;
+export interface LandedTask {
+  readonly landing: 'landed';
+  readonly task: TaskId;
+  readonly commit: CommitId;
+  readonly isVerified: boolean;
+  readonly promoted: readonly TaskId[];
+  readonly notes: readonly string[];
 }
 
-export async function landOne(
+export const landingSteps = ['merged', 'kept', 'journalled', 'moved', 'recorded'] as const;
+export type LandingStep = (typeof landingSteps)[number];
+
+/** What the target is to move to, and what each change becomes in it. */
+export interface StackMove {
+  readonly local: CommitId;
+  readonly remote: CommitId | undefined;
+  readonly commit: CommitId;
+  readonly tree: string;
+  readonly changes: readonly (QueuedChange & {
+    readonly commit: CommitId;
+    readonly notes: readonly string[];
+  })[];
+  /** Keys of the checks that the tree must have passed; none where none are asked for. */
+  readonly required: readonly string[];
+  readonly isChecked: boolean;
+}
+
+export type StackMoved =
+  | { readonly moved: true; readonly landed: readonly LandedTask[] }
+  /** `isRefused`: by the remote, which would only say the same again if it were asked at once. */
+  | { readonly moved: false; readonly reason: string; readonly isRefused: boolean }
+  /** Something changed meanwhile: look again; or another node leads by now. */
+  | { readonly moved: false; readonly reason: null; readonly isLeadLost: boolean };
+
+export async function landStack(
   context: RunContext,
   lead: Lead,
-  landing: Landing,
-  { onStep = () => {} }: LandOptions = {},
-): Promise<Landed> {
-  const task = await context.board.get('task', landing.task);
-  if (task?.state.status !== 'landing' || task.state.landing !== landing.id) {
-    return { landing: 'gone', task: landing.task, reason: `${landing.task} is no longer in the queue` };
-  }
-  const finished = await finishJournalled(context, task, landing, onStep);
-  if (finished !== undefined) return finished;
-  if (Object.keys(context.landing.checks).length > 0) {
-    // Whoever asked for checks wants nothing to land without them.
-    return wait(context, landing, 'copse.yml asks for landing.checks, which this version cannot run yet');
-  }
-  const base = await findLandingBase(context, landing);
-  if (!base.found) return wait(context, landing, base.reason);
-  const candidate = await build(context, task, landing, base.onto);
-  onStep('merged');
-  if (!candidate.built) return notBuilt(context, task, landing, base.onto, candidate);
-  const { commit } = candidate;
-  const { local: from } = base;
-  const move = { target: landing.target, from, to: commit, reason: `copse: ${task.id} lands` };
+  stack: StackMove,
+  onStep: (step: LandingStep) => void,
+): Promise<StackMoved> {
+  const { target } = lead;
+  const { local: from, commit: to, changes } = stack;
+  const [first, ...others] = changes;
+  if (first === undefined) throw new Error(`Nothing is to land on ${target}`);
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const move = { target, from, to, reason: `copse: ${first.task}${more} lands` };
   // A checkout in the way is found out before anything is written about it, however often it is looked at.
   const trial = await context.merging.moveTarget({ ...move, isTrial: true });
-  if (!trial.moved) return wait(context, landing, whyNotMoved(landing.target, trial));
-  await keepCandidate(context, landing, commit);
+  if (!trial.moved) return blocked(trial);
+  await keepCandidate(context, first, to);
   onStep('kept');
-  const journalled = await journal(context, lead, landing, base.local, commit);
-  if (!journalled.ok) return { landing: 'waits', task: task.id, reason: journalled.refusal.reason };
+  const journalled = await journal(context, lead, stack);
+  // One of them was cancelled or worked on again, which the next look sees.
+  if (!journalled.ok) return { moved: false, reason: null, isLeadLost: journalled.refusal.code === 'fenced' };
   onStep('journalled');
-  const pushed = await pushFirst(context, landing, commit, base.remote);
-  if (!pushed.may) return pushed.landed;
-  const moved = from === commit ? trial : await context.merging.moveTarget(move);
-  if (!moved.moved) return wait(context, landing, whyNotMoved(landing.target, moved));
+  const pushed = await pushFirst(context, target, to, stack.remote);
+  if (!pushed.may) return pushRefused(context, stack, pushed.reason);
+  const moved = from === to ? trial : await context.merging.moveTarget(move);
+  if (!moved.moved) return blocked(moved);
   onStep('moved');
-  const isThere = candidate.commits === 0 ? [`${landing.target} has all of it already.`] : [];
-  const notes = [...isThere, ...(candidate.note === null ? [] : [candidate.note]), ...pushed.notes];
-  return record(context, task, landing, commit, notes, onStep);
+  const notes = new Map(
+    changes.map(({ landing, notes }) => [landing as string, [...notes, ...pushed.notes]]),
+  );
+  const landed = await recordLanded(context, target, changes, notes);
+  onStep('recorded');
+  return { moved: true, landed };
+}
+
+function blocked(moved: Extract<TargetMove, { moved: false }>): StackMoved {
+  if (moved.because === 'changed') return { moved: false, reason: null, isLeadLost: false };
+  return { moved: false, reason: whyNotMoved(moved), isRefused: false };
 }
 
 /**
@@ -105,180 +102,180 @@ export async function landOne(
  */
 async function pushFirst(
   context: RunContext,
-  landing: Landing,
+  target: BranchName,
   commit: CommitId,
   remote: CommitId | undefined,
 ): Promise<
-  { readonly may: true; readonly notes: readonly string[] } | { readonly may: false; readonly landed: Landed }
+  { readonly may: true; readonly notes: readonly string[] } | { readonly may: false; readonly reason: string }
 > {
   const { push, on_push_failure: onFailure } = context.landing;
   if (!push || remote === commit) return { may: true, notes: [] };
-  const pushed = await context.merging.push(landing.target, commit);
+  const pushed = await context.merging.push(target, commit);
   if (pushed.pushed || pushed.because === 'no_remote') return { may: true, notes: [] };
-  const reason = `${landing.target} could not be pushed: ${pushed.reason}`;
-  if (onFailure === 'warn') return { may: true, notes: [reason] };
-  const waits = await wait(context, landing, reason);
-  if (waits.landing !== 'waits') return { may: false, landed: waits };
-  if (onFailure === 'retry') return { may: false, landed: { ...waits, isRefused: true } };
-  const given = await giveUpLanding(context, landing, { because: 'push', reason });
-  return { may: false, landed: given.ok ? { landing: 'gone', task: landing.task, reason } : waits };
+  const reason = `${target} could not be pushed: ${pushed.reason}`;
+  return onFailure === 'warn' ? { may: true, notes: [reason] } : { may: false, reason };
 }
 
-/** What an earlier call journalled and perhaps did. Undefined when there is nothing, or it has to be done again. */
-async function finishJournalled(
-  context: RunContext,
-  task: Task,
-  landing: Landing,
-  onStep: (step: LandingStep) => void,
-): Promise<Landed | undefined> {
-  const intent = 'intent' in landing.state ? landing.state.intent : null;
-  if (intent === null) return undefined;
-  const tip = await tipOfTarget(context, landing.target);
-  if (await context.git.isAncestor(intent.newTip, tip)) {
-    return record(context, task, landing, intent.newTip, [], onStep);
+async function pushRefused(context: RunContext, { changes }: StackMove, reason: string): Promise<StackMoved> {
+  for (const { landing: id } of changes) {
+    const landing = await context.board.get('landing', id);
+    if (landing === undefined) continue;
+    await waitInQueue(context, landing, reason);
+    if (context.landing.on_push_failure === 'fail')
+      await giveUpLanding(context, landing, { because: 'push', reason });
   }
-  const reason = tip === intent.oldTip ? 'its landing was interrupted' : `${landing.target} moved meanwhile`;
-  const requeued = await change(context, async (change) => {
-    const current = await change.require('landing', landing.id);
-    await change.apply(decideLanding(current, { action: 'requeue', head: landing.head, reason }, change.at));
-  });
-  return requeued.ok ? undefined : { landing: 'waits', task: task.id, reason: requeued.refusal.reason };
-}
-
-async function build(
-  context: RunContext,
-  task: Task,
-  { target, head, queuedAt }: Landing,
-  onto: CommitId,
-): Promise<Candidate> {
-  const branch = (await workspaceOf(context, task.id))?.worktree?.branch ?? (task.id as string as BranchName);
-  return context.merging.build({
-    task: task.id,
-    title: task.title,
-    plan: task.plan,
-    branch,
-    target,
-    onto,
-    head,
-    method: await methodFor(context, task),
-    at: queuedAt,
-  });
-}
-
-async function methodFor(context: RunContext, { session }: Task): Promise<MergeMethod> {
-  const record = session === null ? undefined : await context.board.get('session', session);
-  const agent = record && agentNamed(context, record.agent);
-  return (agent?.landing ?? context.landing).method;
-}
-
-async function notBuilt(
-  context: RunContext,
-  task: Task,
-  { target, head }: Landing,
-  onto: CommitId,
-  candidate: Extract<Candidate, { built: false }>,
-): Promise<Landed> {
-  const of = { landing: 'conflicts', task: task.id, target: onto } as const;
-  switch (candidate.because) {
-    case 'conflict': {
-      const others = await landedSince(context, head, onto);
-      const { files } = candidate;
-      const reason = describeConflict({ task: task.id, target, files, others });
-      return { ...of, cause: { because: 'conflict', reason, files, with: others.map((one) => one.task) } };
-    }
-    case 'reverts': {
-      const reason = [
-        `A merge on the branch of ${task.id} takes back what others landed on ${shown(target)}:`,
-        listed(candidate.files),
-        'Merge again so that their changes stay, and finish again.',
-      ].join('\n');
-      return { ...of, cause: { because: 'conflict', reason, files: candidate.files } };
-    }
-    case 'unrelated': {
-      const reason = `The branch of ${task.id} and ${shown(target)} have no commit in common.`;
-      return { ...of, cause: { because: 'conflict', reason } };
-    }
-    default:
-      return unreachable(candidate);
-  }
+  return { moved: false, reason, isRefused: true };
 }
 
 /** Anybody may prune what no ref keeps. */
-async function keepCandidate({ git }: RunContext, landing: Landing, commit: CommitId): Promise<void> {
-  const ref = candidateRef(landing);
+async function keepCandidate({ git }: RunContext, first: QueuedChange, commit: CommitId): Promise<void> {
+  const ref = candidateRef(first.landing);
   const before = (await git.tip(ref)) ?? null;
   if (before === commit) return;
   const moved = await git.moveRef(ref, before, commit, 'copse: a candidate');
-  if (!moved.moved) throw new Error(`The candidate of ${landing.task} could not be kept under ${ref}`);
+  if (!moved.moved) throw new Error(`The candidate of ${first.task} could not be kept under ${ref}`);
 }
 
-function candidateRef({ id }: Landing): string {
-  return `refs/copse/candidate/${id}`;
+/** Of the first that lands with it. */
+function candidateRef(landing: string): string {
+  return `refs/copse/candidate/${landing}`;
 }
 
-async function journal(
-  context: RunContext,
-  lead: Lead,
-  landing: Landing,
-  oldTip: CommitId,
-  newTip: CommitId,
-): Promise<Outcome<null>> {
+/** All of them or none: whoever was cancelled meanwhile must not land with the others. */
+async function journal(context: RunContext, lead: Lead, stack: StackMove): Promise<Outcome<null>> {
+  const { local: oldTip, commit: newTip } = stack;
   return change(context, async (change) => {
     await requireLead(change, lead);
-    const current = await change.require('landing', landing.id);
-    if (current.state.status === 'queued')
-      await change.apply(decideLanding(current, { action: 'merge' }, change.at));
-    const merging = await change.require('landing', landing.id);
-    if (merging.head !== landing.head)
-      change.refuse(
-        refused('wrong_status', `The branch of ${landing.task} moved.`, `copse why ${landing.task}`),
-      );
-    await change.apply(decideLanding(merging, { action: 'journal', intent: { oldTip, newTip } }, change.at));
+    const proof = await proofOf(change, stack);
+    for (const { landing: id, task, head, commit } of stack.changes) {
+      const current = await change.require('landing', id);
+      if (current.head !== head)
+        change.refuse(refused('wrong_status', `The branch of ${task} moved.`, `copse why ${task}`));
+      if (current.state.status === 'queued')
+        await change.apply(decideLanding(current, { action: 'merge' }, change.at));
+      const merging = await change.require('landing', id);
+      const intent = { oldTip, newTip, commit };
+      await change.apply(decideLanding(merging, { action: 'journal', intent, proof }, change.at));
+    }
     return null;
   });
 }
 
-async function record(
-  context: RunContext,
-  { id }: Task,
-  landing: Landing,
-  commit: CommitId,
-  notes: readonly string[],
-  onStep: (step: LandingStep) => void,
-): Promise<Landed> {
-  const tip = await tipOfTarget(context, landing.target);
-  if (!(await context.git.isAncestor(commit, tip))) {
-    return wait(context, landing, `${landing.target} was moved away again by somebody else`);
-  }
-  // The target keeps it from here on.
-  const candidate = await context.git.tip(candidateRef(landing));
-  if (candidate !== undefined)
-    await context.git.moveRef(candidateRef(landing), candidate, null, 'copse: landed');
-  const recorded = await change(context, async (change) => {
-    const task = await change.require('task', id);
-    const current = await change.require('landing', landing.id);
-    await change.apply(decideLand(task, { how: 'landed', landing: current, commit }, change.at));
-    return promoteDependants(change, id, context.node);
-  });
-  if (!recorded.ok) return { landing: 'gone', task: id, reason: recorded.refusal.reason };
-  onStep('recorded');
-  return { landing: 'landed', task: id, commit, promoted: recorded.value, notes };
+/** Read in the transaction that relies on it, about exactly the tree that the target gets. */
+async function proofOf({ board }: Change, { tree, required, isChecked }: StackMove): Promise<Proof> {
+  if (required.length === 0) return { is: 'none_asked_for' };
+  if (!isChecked) return { is: 'skipped' };
+  const checks = await board.checksOf(tree);
+  const green = checks.filter(({ end }) => end?.verdict === 'green').map(checkKey);
+  return { is: 'checked', green, required };
 }
 
-async function wait(context: RunContext, landing: Landing, reason: string): Promise<Landed> {
-  const outcome = await change(context, async (change) => {
+export function checkKey({
+  command,
+  environment,
+}: {
+  readonly command: string;
+  readonly environment: string;
+}): string {
+  return `${environment} ${command}`;
+}
+
+/** What an earlier look journalled and perhaps did. What did not come to be is merged again. */
+export async function finishJournalled(
+  context: RunContext,
+  target: BranchName,
+  landings: readonly Landing[],
+): Promise<readonly LandedTask[]> {
+  const open = landings.flatMap((landing) =>
+    'intent' in landing.state && landing.state.intent !== null
+      ? [{ landing, intent: landing.state.intent }]
+      : [],
+  );
+  if (open.length === 0) return [];
+  const tip = await tipOfTarget(context, target);
+  const done: (QueuedChange & { readonly commit: CommitId })[] = [];
+  for (const { landing, intent } of open) {
+    const { id, task, head } = landing;
+    if (await context.git.isAncestor(intent.commit, tip)) {
+      done.push({ landing: id, task, head, commit: intent.commit });
+      continue;
+    }
+    const reason = tip === intent.oldTip ? 'its landing was interrupted' : `${target} moved meanwhile`;
+    await change(context, async (change) => {
+      const current = await change.require('landing', id);
+      await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
+    });
+  }
+  return done.length === 0 ? [] : recordLanded(context, target, done, new Map());
+}
+
+async function recordLanded(
+  context: RunContext,
+  target: BranchName,
+  changes: readonly (QueuedChange & { readonly commit: CommitId })[],
+  notes: ReadonlyMap<string, readonly string[]>,
+): Promise<readonly LandedTask[]> {
+  const tip = await tipOfTarget(context, target);
+  const last = changes.at(-1);
+  if (last === undefined || !(await context.git.isAncestor(last.commit, tip))) return [];
+  const before = new Map<string, CommitId>();
+  const recorded = await change(context, async (change) => {
+    const landed: LandedTask[] = [];
+    for (const { landing: id, task: taskId, commit } of changes) {
+      const task = await change.require('task', taskId);
+      const landing = await change.require('landing', id);
+      if ('intent' in landing.state && landing.state.intent) before.set(id, landing.state.intent.oldTip);
+      await change.apply(decideLand(task, { how: 'landed', landing, commit }, change.at));
+      const { state } = await change.require('landing', id);
+      const isVerified = state.status === 'landed' && state.isVerified;
+      const others = await recordResolved(context, change, task, { head: landing.head, commit });
+      const promoted = [...(await promoteDependants(change, taskId, context.node)), ...others];
+      landed.push({
+        landing: 'landed',
+        task: taskId,
+        commit,
+        isVerified,
+        promoted,
+        notes: notes.get(id) ?? [],
+      });
+    }
+    return landed;
+  });
+  for (const { landing, task, head } of changes) {
+    await forgetCandidate(context, landing);
+    const onto = before.get(landing);
+    if (recorded.ok && onto !== undefined) await learnFromLanded(context, { task, head, onto });
+  }
+  return recorded.ok ? recorded.value : [];
+}
+
+/** The target keeps it from here on. */
+async function forgetCandidate({ git }: RunContext, landing: string): Promise<void> {
+  const kept = await git.tip(candidateRef(landing));
+  if (kept !== undefined) await git.moveRef(candidateRef(landing), kept, null, 'copse: landed');
+}
+
+/** Says why it stays in the queue; once, however often it is looked at. */
+export async function waitInQueue(context: RunContext, landing: Landing, reason: string): Promise<void> {
+  await change(context, async (change) => {
     const current = await change.require('landing', landing.id);
     if (current.waiting === reason && current.state.status === 'queued') return;
     await change.apply(decideLanding(current, { action: 'wait', reason }, change.at));
   });
-  if (!outcome.ok) return { landing: 'gone', task: landing.task, reason: outcome.refusal.reason };
-  return { landing: 'waits', task: landing.task, reason };
 }
 
-function whyNotMoved(target: BranchName, moved: Extract<TargetMove, { moved: false }>): string {
+/** What it waited for is over. */
+export async function goOnInQueue(context: RunContext, { id }: Landing): Promise<void> {
+  await change(context, async (change) => {
+    const current = await change.require('landing', id);
+    if (current.waiting === null || current.state.status !== 'queued') return;
+    const request = { action: 'requeue', head: current.head, reason: 'what it waited for is over' } as const;
+    await change.apply(decideLanding(current, request, change.at));
+  });
+}
+
+function whyNotMoved(moved: Exclude<Extract<TargetMove, { moved: false }>, { because: 'changed' }>): string {
   switch (moved.because) {
-    case 'changed':
-      return `${target} moved at the same moment`;
     case 'in_the_way': {
       const [first = '', ...others] = moved.files;
       const more = others.length === 0 ? '' : ` and ${others.length} more`;

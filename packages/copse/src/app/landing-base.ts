@@ -19,11 +19,14 @@ export type LandingBase =
     }
   | { readonly found: false; readonly reason: string };
 
-export async function findLandingBase(context: RunContext, landing: Landing): Promise<LandingBase> {
+export async function findLandingBase(
+  context: RunContext,
+  { target, head }: Pick<Landing, 'target' | 'head'>,
+  { isFetched = false }: { readonly isFetched?: boolean } = {},
+): Promise<LandingBase> {
   const { git } = context;
-  const { target, head } = landing;
   const name = await git.remoteName();
-  if (context.landing.push && name !== undefined) {
+  if (context.landing.push && name !== undefined && !isFetched) {
     const fetched = await git.fetch([target]);
     if (!fetched.fetched && fetched.because !== 'no_remote')
       return { found: false, reason: `the remote cannot be asked: ${fetched.reason}` };

@@ -21,6 +21,8 @@ export interface Lead {
   readonly target: BranchName;
   readonly resource: ResourceName;
   readonly token: FencingToken;
+  /** For whoever leads for long. False when another node leads by now. */
+  renew(): Promise<boolean>;
 }
 
 /** Undefined when somebody else leads. */
@@ -29,13 +31,30 @@ export async function lead<T>(
   target: BranchName,
   work: (lead: Lead) => Promise<T>,
 ): Promise<{ readonly value: T } | undefined> {
+  const { clock, policy } = context;
   const done = await context.git.tryLock(`queue-${encodeURIComponent(target)}`, async () => {
     const token = await takeLead(context, target);
     if (token === undefined) return undefined;
-    return { value: await work({ target, resource: nameOf(target), token }) };
+    let renewedMs = clock.elapsedMs();
+    const own = {
+      target,
+      resource: queueResource(target),
+      token,
+      async renew() {
+        if (clock.elapsedMs() - renewedMs < policy.landing.leadMs / RENEWALS) return true;
+        const renewed = await takeLead(context, target);
+        own.token = renewed ?? own.token;
+        renewedMs = clock.elapsedMs();
+        return renewed !== undefined;
+      },
+    };
+    return { value: await work(own) };
   });
   return done?.value;
 }
+
+/** How often it is said again while a lead lasts. */
+const RENEWALS = 4;
 
 /** Refuses unless the lead is still ours, in the transaction that is about to rely on it. */
 export async function requireLead(change: Change, { resource, token, target }: Lead): Promise<void> {
@@ -47,7 +66,7 @@ export async function requireLead(change: Change, { resource, token, target }: L
 }
 
 async function takeLead(context: RunContext, target: BranchName): Promise<FencingToken | undefined> {
-  const id = nameOf(target);
+  const id = queueResource(target);
   const taken = await change(context, async (change) => {
     const resource = await change.board.get('resource', id);
     const { leadMs } = context.policy.landing;
@@ -61,6 +80,7 @@ async function takeLead(context: RunContext, target: BranchName): Promise<Fencin
   return taken.ok ? taken.value : undefined;
 }
 
-function nameOf(target: BranchName): ResourceName {
+/** What says on the board who leads. */
+export function queueResource(target: BranchName): ResourceName {
   return brand(`queue:${target}`);
 }

@@ -45,7 +45,7 @@ export async function runLoop(
     return 'stopped';
   } finally {
     await subscription.stop();
-    await orchestrator.settle();
+    await orchestrator.stop();
   }
 }
 

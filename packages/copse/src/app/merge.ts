@@ -1,21 +1,26 @@
 /** A person lets a finished task land: it enters the queue, and whoever leads the queue lands it; here, if nobody does. */
 
 import { type Refused, refused } from '../domain/decision.ts';
-import { type LandingId, type TaskId, brand, drawId } from '../domain/ids.ts';
+import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../domain/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { refuseUnlessAllowed } from '../domain/task.ts';
-import { decideMerge } from '../domain/task-outcomes.ts';
+import { type HandbackCause, decideMerge } from '../domain/task-outcomes.ts';
 import { shown } from '../domain/text.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import { type Outcome, change } from './context.ts';
-import { type Landed, giveUpLanding, landOne } from './land.ts';
+import { type LandedTask, giveUpLanding } from './land.ts';
 import { lead } from './lead.ts';
+import { leadQueue, newQueueMemory } from './queue.ts';
 import { removeWorkspace } from './remove.ts';
 import { type RunContext, agentNamed, targetOf } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
 
 /** Puts it into the queue unless it is there already. */
-export async function queueTask(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
+export async function queueTask(
+  context: RunContext,
+  id: TaskId,
+  { reviewed }: { readonly reviewed?: CommitId } = {},
+): Promise<Outcome<Landing>> {
   const { board, git } = context;
   // Before anything of it is looked at: what was seen must be what was finished.
   const known = await board.get('task', id);
@@ -26,7 +31,11 @@ export async function queueTask(context: RunContext, id: TaskId): Promise<Outcom
     facts?.state === 'healthy' ? facts.head : worktree && (await git.tip(`refs/heads/${worktree.branch}`));
   const unfinished = worktree && (await refuseUnfinished(context, id, worktree, facts));
   const session = known?.session ? await board.get('session', known.session) : undefined;
-  const target = await targetOf(context, worktree?.baseBranch, session && agentNamed(context, session.agent));
+  // Nobody worked on it: it was made for this target, as an undo is.
+  const target =
+    known?.session === null && worktree
+      ? worktree.baseBranch
+      : await targetOf(context, worktree?.baseBranch, session && agentNamed(context, session.agent));
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (task.state.status === 'landing') return change.require('landing', task.state.landing);
@@ -37,8 +46,10 @@ export async function queueTask(context: RunContext, id: TaskId): Promise<Outcom
     if (target === undefined) return change.refuse(noTarget(id));
     const head = tip ?? (task.state.status === 'in_review' ? task.state.head : undefined);
     if (!head) return change.refuse(nothingHere(id));
+    if (reviewed !== undefined && head !== reviewed) return change.refuse(movedSince(id, reviewed));
     const landing = brand<LandingId>(drawId('la-', context.random));
-    await change.apply(decideMerge(task, { landing, target, attempt: null, head }, change.at));
+    const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };
+    await change.apply(decideMerge(task, { landing, target, attempt: null, head, ...isReviewed }, change.at));
     // A person has looked: nothing has to be kept for them any more.
     if (workspace?.disposition.is === 'kept')
       await change.apply(decideWorkspace(workspace, { action: 'use' }, change.at));
@@ -72,6 +83,11 @@ function movedOn(id: TaskId): Refused {
   return refused('wrong_status', `${id} was worked on while its branch was looked at.`, `copse merge ${id}`);
 }
 
+function movedSince(id: TaskId, reviewed: CommitId): Refused {
+  const what = `The branch of ${id} is not at ${reviewed.slice(0, 10)} any more, which was reviewed.`;
+  return refused('wrong_status', what, `copse review ${id}`);
+}
+
 function noTarget(id: TaskId): Refused {
   return refused('invalid', `There is no branch that ${id} could land on.`, 'copse config show');
 }
@@ -81,18 +97,68 @@ function nothingHere(id: TaskId): Refused {
   return refused('wrong_status', what, `copse show ${id}`);
 }
 
+export type Landed =
+  | LandedTask
+  | { readonly landing: 'waits'; readonly task: TaskId; readonly reason: string }
+  /** It needs attention now. */
+  | { readonly landing: 'refused'; readonly task: TaskId; readonly cause: HandbackCause }
+  | { readonly landing: 'gone'; readonly task: TaskId; readonly reason: string };
+
 /**
- * Lands it now, or says who else is at it (undefined). With a person waiting, a conflict goes to that person: the task needs
- * attention, and `resume` gives it back to its agent.
+ * Lands them now, with their checks and together where they merge. Those on a target that somebody else leads are left out of
+ * the answer. With a person waiting, what is wrong with one goes to that person: the task needs attention, and `resume` gives
+ * it back to its agent.
  */
-export async function landNow(context: RunContext, id: TaskId): Promise<Landed | undefined> {
-  const open = (await context.board.openLandings()).find(({ task }) => task === id);
-  if (open === undefined) return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
-  const done = await lead(context, open.target, async (lead) => {
-    const landed = await landOne(context, lead, open);
-    if (landed.landing === 'conflicts') await giveUpLanding(context, open, landed.cause);
-    return landed;
-  });
-  if (done?.value.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
-  return done?.value;
+export async function landNow(
+  context: RunContext,
+  ids: readonly TaskId[],
+  { signal = new AbortController().signal, onNote = () => {} }: LandNowOptions = {},
+): Promise<ReadonlyMap<TaskId, Landed>> {
+  const results = new Map<TaskId, Landed>();
+  const open = (await context.board.openLandings()).filter(({ task }) => ids.includes(task));
+  for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
+  for (const target of new Set(open.map((one) => one.target))) {
+    const only = new Set(open.filter((one) => one.target === target).map(({ task }) => task));
+    const done = await lead(context, target, async (lead) => {
+      await leadQueue(context, lead, {
+        memory: newQueueMemory(context),
+        signal,
+        only,
+        onLanded: (one) => void results.set(one.task, one),
+        onBlame: async (landing, cause) => {
+          results.set(landing.task, { landing: 'refused', task: landing.task, cause });
+          await giveUpLanding(context, landing, cause);
+        },
+        onNote,
+      });
+      return true;
+    });
+    if (done !== undefined) await settle(context, only, results);
+  }
+  return results;
+}
+
+/** Of those that were led here: the worktrees of what landed go, and what did not land says why. */
+async function settle(
+  context: RunContext,
+  led: ReadonlySet<TaskId>,
+  results: Map<TaskId, Landed>,
+): Promise<void> {
+  const open = await context.board.openLandings();
+  for (const id of led) {
+    if (results.get(id)?.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
+    if (results.has(id)) continue;
+    const now = open.find(({ task }) => task === id);
+    const reason = now?.waiting ?? 'it could not be looked at to the end';
+    results.set(id, now === undefined ? gone(id) : { landing: 'waits', task: id, reason });
+  }
+}
+
+function gone(id: TaskId): Landed {
+  return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
+}
+
+interface LandNowOptions {
+  readonly signal?: AbortSignal;
+  readonly onNote?: (note: string) => void;
 }

@@ -6,22 +6,26 @@
  * What takes long (ending processes, removing a worktree) goes on beside the passes, once per task.
  */
 
-import { type AgentName, type BranchName, type LandingId, type TaskId, parseTaskId } from '../domain/ids.ts';
+import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../domain/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { decideRecoveries } from '../domain/reconcile.ts';
 import { type Placement, Schedule } from '../domain/schedule.ts';
 import type { TaskSummary } from '../domain/task.ts';
 import { beginAttempt } from './begin-attempt.ts';
-import { type Landed, giveUpLanding, landOne } from './land.ts';
+import { resolveByTask, whoResolves } from './conflict-task.ts';
+import { type LandedTask, giveUpLanding } from './land.ts';
 import { lead } from './lead.ts';
 import { type Running, Silences, observeRunning } from './observe.ts';
+import { preferApart } from './prefer-apart.ts';
+import { PullRequests } from './pull-request-follow.ts';
 import { endLeftBehind, recover } from './recover.ts';
+import { type QueueCause, type QueueMemory, leadQueue, newQueueMemory } from './queue.ts';
 import { removeWorkspace } from './remove.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
 import { scheduleFacts } from './schedule-facts.ts';
 
 /** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */
-export type Problem = (task: TaskId, reason: string) => void;
+export type Problem = (task: TaskId | null, reason: string) => void;
 
 export interface Pass {
   readonly running: readonly Running[];
@@ -35,17 +39,22 @@ export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: Problem;
   readonly #silences = new Silences();
+  readonly #pullRequests: PullRequests;
   readonly #busy = new Map<TaskId, Promise<void>>();
   /** When the removal of a worktree was last tried. */
   readonly #released = new Map<TaskId, number>();
-  /** When the remote last refused a landing. */
-  readonly #refused = new Map<LandingId, number>();
+  /** Queues that this process leads right now, and what it remembers of them. */
+  readonly #leading = new Map<BranchName, Promise<void>>();
+  readonly #memories = new Map<BranchName, QueueMemory>();
+  readonly #stopping = new AbortController();
   /** What was told once is not told on every pass. */
   readonly #told = new Map<TaskId, string>();
+  readonly #noted = new Set<string>();
 
   constructor(context: RunContext, onProblem: Problem) {
     this.#context = context;
     this.#onProblem = onProblem;
+    this.#pullRequests = new PullRequests(context, (task, reason) => this.#problem(task, reason));
   }
 
   async pass(): Promise<Pass> {
@@ -61,9 +70,11 @@ export class Orchestrator {
     }
     await this.#endLeftBehind(running);
     const landings = await this.#context.board.openLandings();
-    const schedule = await this.#schedule(running, landings);
-    await this.#land(landings, schedule);
+    await this.#land(landings);
+    // What landed is no longer in anybody's way.
+    const schedule = await this.#schedule(running, await this.#context.board.openLandings());
     await this.#releaseLeftovers();
+    for (const { task, work } of await this.#pullRequests.due()) this.#beside(task, work);
     const { waiting, hasStarted } = await this.#startReady(schedule);
     return { running, landings, waiting, hasStarted };
   }
@@ -74,16 +85,22 @@ export class Orchestrator {
     const running = await observeRunning(this.#context, this.#silences);
     const schedule = await this.#schedule(running, await board.openLandings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
-    return ready.map((task) => schedule.place(task));
+    return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }
 
   /** Nothing is going on beside the passes. */
   get isQuiet(): boolean {
-    return this.#busy.size === 0;
+    return this.#busy.size === 0 && this.#leading.size === 0;
   }
 
   async settle(): Promise<void> {
-    while (this.#busy.size > 0) await Promise.all(this.#busy.values());
+    while (!this.isQuiet) await Promise.all([...this.#busy.values(), ...this.#leading.values()]);
+  }
+
+  /** Checks that are running are ended; whoever leads next begins them again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.settle();
   }
 
   async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Schedule> {
@@ -101,7 +118,7 @@ export class Orchestrator {
     for (let offset = 0; ; offset += limit) {
       const due = clock.now();
       const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', due, limit, offset });
-      for (const task of ready) {
+      for (const task of schedule.isFull ? ready : preferApart(this.#context, ready)) {
         const placement = schedule.place(task);
         if (!placement.start) waiting.push(placement);
         else if (await this.#start(task, placement.agent)) hasStarted = true;
@@ -120,61 +137,60 @@ export class Orchestrator {
     return true;
   }
 
-  async #land(landings: readonly Landing[], schedule: Schedule): Promise<void> {
-    const targets = new Map<BranchName, Landing[]>();
-    for (const landing of landings.filter(({ id }) => !this.#wasJustRefused(id)))
-      targets.set(landing.target, [...(targets.get(landing.target) ?? []), landing]);
-    for (const [target, queue] of targets) {
-      await lead(this.#context, target, async (lead) => {
-        for (const landing of queue) {
-          const landed = await landOne(this.#context, lead, landing);
-          await this.#afterLanding(landing, landed, schedule);
-        }
-      });
+  /** Checks take long and go on beside the passes; without them it is quick, and what follows builds on it. */
+  async #land(landings: readonly Landing[]): Promise<void> {
+    const hasChecks = Object.keys(this.#context.landing.checks).length > 0;
+    for (const target of new Set(landings.map((landing) => landing.target))) {
+      if (this.#leading.has(target)) continue;
+      const led = this.#lead(target).finally(() => this.#leading.delete(target));
+      this.#leading.set(target, led);
+      if (!hasChecks) await led;
     }
   }
 
-  async #afterLanding(landing: Landing, landed: Landed, schedule: Schedule): Promise<void> {
-    switch (landed.landing) {
-      case 'landed':
-        for (const note of landed.notes) this.#onProblem(landed.task, note);
-        this.#release(landed.task);
-        return;
-      case 'waits':
-        if (landed.isRefused) this.#refused.set(landing.id, this.#context.clock.elapsedMs());
-        return;
-      case 'gone':
-        return;
-      case 'conflicts':
-        return this.#handBack(landing, landed, schedule);
-      default:
-        throw new Error(`A landing cannot end ${String(landed satisfies never)}`);
+  async #lead(target: BranchName): Promise<void> {
+    const context = this.#context;
+    const memory = this.#memories.get(target) ?? newQueueMemory(context);
+    this.#memories.set(target, memory);
+    try {
+      await lead(context, target, (lead) =>
+        leadQueue(context, lead, {
+          memory,
+          signal: this.#stopping.signal,
+          onLanded: (landed) => this.#afterLanding(landed),
+          onBlame: (landing, cause, tip) => this.#handBack(landing, cause, tip),
+          onNote: (note) => this.#onNote(note),
+        }),
+      );
+    } catch (error) {
+      this.#onNote(error instanceof Error ? error.message : String(error));
     }
   }
 
-  #wasJustRefused(landing: LandingId): boolean {
-    const { clock, policy } = this.#context;
-    const refusedMs = this.#refused.get(landing);
-    return refusedMs !== undefined && clock.elapsedMs() - refusedMs < policy.landing.pushAgainMs;
+  #afterLanding({ task, notes }: LandedTask): void {
+    for (const note of notes) this.#onProblem(task, note);
+    this.#release(task);
   }
 
   /** To the agent whose work it is, as soon as there is room for it; to a person when there is no such agent. */
-  async #handBack(
-    landing: Landing,
-    { task: id, cause, target }: Extract<Landed, { landing: 'conflicts' }>,
-    schedule: Schedule,
-  ): Promise<void> {
+  async #handBack(landing: Landing, cause: QueueCause, target: CommitId): Promise<void> {
     const { board } = this.#context;
+    const { task: id } = landing;
     const task = await board.get('task', id);
     const session = task?.session ? await board.get('session', task.session) : undefined;
     const agent = session && agentNamed(this.#context, session.agent);
-    const mayHandBack = agent?.landing.on_conflict === 'handback';
-    if (task === undefined || session === undefined || !mayHandBack) {
+    const settings = agent?.landing ?? this.#context.landing;
+    const who = task && (cause.isForPerson ? 'person' : whoResolves(task, settings, cause));
+    if (who === 'task') {
+      const resolver = await resolveByTask(this.#context, landing, cause);
+      if (!resolver.ok) this.#problem(id, resolver.refusal.reason);
+      return;
+    }
+    if (who !== 'agent' || session === undefined || agent === undefined) {
       const given = await giveUpLanding(this.#context, landing, cause);
       if (!given.ok) this.#problem(id, given.refusal.reason);
       return;
     }
-    if (schedule.isFull) return;
     const request = { how: 'handback', landing, cause, target } as const;
     const begun = await beginAttempt(this.#context, id, session.agent, request);
     if (!begun.ok) {
@@ -231,6 +247,13 @@ export class Orchestrator {
       .catch((error: unknown) => this.#problem(task, error instanceof Error ? error.message : String(error)))
       .finally(() => this.#busy.delete(task));
     this.#busy.set(task, done);
+  }
+
+  /** About a queue, not about one task. */
+  #onNote(reason: string): void {
+    if (this.#noted.has(reason)) return;
+    this.#noted.add(reason);
+    this.#onProblem(null, reason);
   }
 
   #problem(task: TaskId, reason: string): void {

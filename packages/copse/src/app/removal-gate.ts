@@ -199,6 +199,9 @@ export async function hasLanded(
   tip: CommitId,
   bases: readonly CommitId[],
 ): Promise<boolean> {
+  const done = (await board.get('task', task))?.state;
+  // By a pull request, or with the work of whoever resolved its conflict: what it became was seen then.
+  if (done?.status === 'done' && done.head === tip) return true;
   for (const { head, state } of await board.list('landing', { task })) {
     if (head !== tip || state.status !== 'landed') continue;
     // Landed on another node, the commit may not be known here yet.

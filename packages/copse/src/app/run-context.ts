@@ -2,10 +2,14 @@
 
 import type { AgentName, BranchName } from '../domain/ids.ts';
 import type { Artifacts } from '../ports/artifacts.ts';
+import type { Checks } from '../ports/checks.ts';
 import type { Commands } from '../ports/commands.ts';
 import type { Timer } from '../ports/clock.ts';
+import type { Forge } from '../ports/forge.ts';
 import type { Machine } from '../ports/machine.ts';
 import type { Merging } from '../ports/merging.ts';
+import type { Radar } from '../ports/radar.ts';
+import type { Resolving } from '../ports/resolving.ts';
 import type { Runners } from '../ports/runners.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import type { Config } from '../protocol/config/schema.ts';
@@ -16,6 +20,10 @@ export interface RunContext extends WorkspaceContext {
   readonly clock: Timer;
   readonly runners: Runners;
   readonly merging: Merging;
+  readonly resolving: Resolving;
+  readonly radar: Radar;
+  readonly forge: Forge;
+  readonly checks: Checks;
   readonly commands: Commands;
   readonly artifacts: Artifacts;
   readonly machine: Machine;

@@ -4,13 +4,22 @@ import { type OpenQuestion, openQuestionOf } from './answer.ts';
 import { delayCauses } from '../domain/claim.ts';
 import { describeEscape } from '../domain/escape.ts';
 import type { TaskId, Timestamp } from '../domain/ids.ts';
+import { explain } from '../domain/pull-request.ts';
+import { named, rangeText } from '../domain/queue-view.ts';
 import { type WaitingFor, Schedule } from '../domain/schedule.ts';
-import { type AttentionCause, type Task, suggestCommands } from '../domain/task.ts';
+import { type Verdict, findingsOf } from '../domain/radar.ts';
+import { type AttentionCause, type Task, isFinished, suggestCommands } from '../domain/task.ts';
+import { describeResolver } from './conflict-task.ts';
 import { type Outcome, refusal } from './context.ts';
 import { refused } from '../domain/decision.ts';
 import { Silences, observeRunning } from './observe.ts';
+import { loadCollisions } from './prefer-apart.ts';
+import { whyItLeftTheQueue } from './last-landing.ts';
+import { lastSighting } from './radar.ts';
+import { loadPlace } from './queue-view.ts';
 import { scheduleFacts } from './schedule-facts.ts';
 import type { RunContext } from './run-context.ts';
+import { undoingOf } from './undoing.ts';
 
 export interface Why {
   readonly task: Task;
@@ -24,7 +33,11 @@ export async function whyTask(context: RunContext, id: TaskId): Promise<Outcome<
   if (task === undefined) {
     return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
   }
-  const because = [...(await reasonsOf(context, task)), ...(await escapes(context, task))];
+  const because = [
+    ...(await reasonsOf(context, task)),
+    ...(await collisions(context, task)),
+    ...(await escapes(context, task)),
+  ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : [`copse answer ${id} allow`, `copse answer ${id} deny`];
   return { ok: true, value: { task, because, next: [...answers, ...nextFor(task)] } };
@@ -51,18 +64,82 @@ async function reasonsOf(context: RunContext, task: Task): Promise<readonly stri
     case 'stuck':
       return [`Its agent asks for a decision: ${state.reason}`];
     case 'in_review':
-      return ['It is finished and waits for a person to review it.', ...(await lastCrash(context, task))];
+      return [
+        ...(state.pullRequest === null
+          ? ['It is finished and waits for a person to review it.']
+          : explain(state.pullRequest)),
+        ...(await leftTheQueue(context, task)),
+        ...(await lastCrash(context, task)),
+      ];
     case 'needs_attention':
-      return [attentionTexts[state.because], state.reason];
+      return [attentionTexts[state.because], state.reason, ...(await describeResolver(context, task))];
     case 'failed':
       return whyFailed(context, task, state.reason);
     case 'cancelled':
       return [state.reason === null ? 'It was cancelled.' : `It was cancelled: ${state.reason}`];
     case 'done':
-      return [doneText[state.how] + (state.commit === null ? '' : ` (${state.commit.slice(0, 12)})`)];
+      return [
+        doneText[state.how] + (state.commit === null ? '' : ` (${state.commit.slice(0, 12)})`),
+        ...(await undone(context, task)),
+      ];
     default:
       throw new Error(`There is no status such as ${String(state satisfies never)}`);
   }
+}
+
+async function leftTheQueue({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
+  const reason = await whyItLeftTheQueue(board, id);
+  return reason === null ? [] : [reason];
+}
+
+async function undone({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
+  const undoing = await undoingOf(board, id);
+  if (undoing.is === 'none') return [];
+  return [
+    undoing.is === 'undone'
+      ? `It was undone by ${undoing.by}.`
+      : `It is being undone by ${undoing.by}, which is ${undoing.status}.`,
+  ];
+}
+
+/** What gets in its way on the branches of others, as far as the conflict radar has looked. */
+async function collisions({ board, radar }: RunContext, { id, state }: Task): Promise<readonly string[]> {
+  if (isFinished(state.status)) return [];
+  const findings = findingsOf(lastSighting(radar)?.pairs ?? [], id);
+  const lines = findings.slice(0, LISTED).map(async ({ other, verdict }) => {
+    const title = (await board.get('task', other))?.title;
+    const name = title === undefined ? other : `${other} (${title})`;
+    return describeCollision(name, verdict);
+  });
+  const more = findings.length > LISTED ? [`All ${findings.length} of these: copse radar ${id}`] : [];
+  return [...(await Promise.all(lines)), ...more];
+}
+
+function describeCollision(other: string, verdict: Verdict): string {
+  switch (verdict.is) {
+    case 'conflict':
+      return `It conflicts with ${other} in ${filesOf(verdict)}: whichever lands second has to be brought together with the first.`;
+    case 'overlap':
+      return `${other} changes the same files, so far without a conflict: ${filesOf(verdict)}.`;
+    case 'pending':
+      return `It and ${other} change the same files and were not compared yet, or moved since.`;
+    case 'apart':
+      return `It and ${other} have nothing in common.`;
+    default:
+      throw new Error(`Branches cannot be ${String(verdict satisfies never)}`);
+  }
+}
+
+function filesOf({
+  files,
+  omitted,
+}: {
+  readonly files: readonly string[];
+  readonly omitted: number;
+}): string {
+  const rest = files.length + omitted - LISTED;
+  const names = files.slice(0, LISTED).map((file) => file.replaceAll('\n', String.raw`\n`));
+  return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 async function escapes(context: RunContext, { id }: Task): Promise<readonly string[]> {
@@ -84,7 +161,7 @@ const LISTED = 10;
 const attentionTexts: Readonly<Record<AttentionCause, string>> = {
   conflict: 'It is finished but conflicts with its target.',
   checks: 'It is finished but its checks fail.',
-  push: 'It is finished but its target could not be pushed.',
+  push: 'It is finished but could not be pushed.',
   dirty: 'Its agent stopped and left uncommitted changes, which are in its worktree.',
   nothing_committed: 'Its agent stopped and committed nothing.',
   commit_message: 'It is finished but its commit messages are not as they must be.',
@@ -115,7 +192,18 @@ async function whyReady(context: RunContext, task: Task): Promise<readonly strin
   if (!placement.start) return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
     `Nothing is in its way: ${placement.agent} takes it at the next look of an orchestrator, or as soon as one runs.`,
+    ...passedOver(context, task),
     ...crashes,
+  ];
+}
+
+function passedOver(context: RunContext, task: Task): readonly string[] {
+  const { clock, policy } = context;
+  const other = loadCollisions(context).with(task);
+  const leftMs = task.state.since + policy.radar.preferMs - clock.now();
+  if (other === undefined || leftMs <= 0) return [];
+  return [
+    `For ${Math.ceil(leftMs / 60_000)} min more, tasks that are as urgent and collide with nobody go first: the branch of ${other} has changed files that it would touch.`,
   ];
 }
 
@@ -184,18 +272,23 @@ function waitsForPerson(
   return attention === null ? [] : [`It waits for a person: ${attention}.`];
 }
 
-async function whyLanding({ board }: RunContext, task: Task): Promise<readonly string[]> {
+async function whyLanding(context: RunContext, task: Task): Promise<readonly string[]> {
+  const { board } = context;
   if (task.state.status !== 'landing') return [];
-  const open = await board.openLandings();
-  const { landing: id } = task.state;
-  const own = open.find((landing) => landing.id === id);
-  const queue = open.filter(({ target }) => target === own?.target);
-  const position = queue.findIndex((landing) => landing.id === id) + 1;
+  const landing = await board.get('landing', task.state.landing);
+  const place = landing && (await loadPlace(context, context.landing, landing));
+  if (place === undefined) return ['It is about to leave the queue.'];
+  const { queue, entry } = place;
+  const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
-    `It is number ${position} of ${queue.length} to land on ${own?.target ?? 'its target'}.`,
-    ...(own?.waiting
-      ? [own.waiting]
-      : [`An orchestrator lands it at its next look, and \`copse merge ${task.id}\` lands it now.`]),
+    `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
+    `It ${entry.why}.`,
+    ...(entry.range === null || entry.state === 'landing'
+      ? []
+      : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
+    ...(queue.isLed ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
+    ...(queue.stalled === null ? [] : [`The queue is stalled: ${queue.stalled.reason}.`]),
+    ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands unverified: without checks.']),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** Every worktree that this node has for a task, with what git and the board say about it right now. */
 
 import type { BranchName } from '../domain/ids.ts';
+import { parseQueueWorktree } from '../domain/naming.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../domain/workspace.ts';
 import type { WorktreeFacts } from '../ports/git.ts';
@@ -25,8 +26,11 @@ export interface ListedWorktree {
 
 export interface SpareWorktree {
   readonly path: string;
-  /** Ready for a task that does not exist yet, or made by somebody else, whom Copse leaves alone. */
-  readonly kind: 'pooled' | 'not_managed';
+  /**
+   * Ready for a task that does not exist yet; where the queue runs its checks; or made by somebody else, whom Copse leaves
+   * alone.
+   */
+  readonly kind: 'pooled' | 'queue' | 'not_managed';
 }
 
 /** Those that git knows and no task has. */
@@ -37,7 +41,12 @@ export async function listSpareWorktrees(context: WorkspaceContext): Promise<rea
   return git
     .worktrees()
     .filter(({ path }) => !ours.has(path))
-    .map(({ path }) => ({ path, kind: pooled.has(path) ? 'pooled' : 'not_managed' }));
+    .map(({ name, path }) => ({ path, kind: kindOf(name, pooled.has(path)) }));
+}
+
+function kindOf(name: string, isPooled: boolean): SpareWorktree['kind'] {
+  if (isPooled) return 'pooled';
+  return parseQueueWorktree(name) === undefined ? 'not_managed' : 'queue';
 }
 
 /** Git looks at this many worktrees at a time. */

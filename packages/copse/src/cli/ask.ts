@@ -43,3 +43,10 @@ export async function confirm(question: string): Promise<boolean> {
   const prompts = await import('@clack/prompts');
   return (await prompts.confirm({ message: shown(question), initialValue: false })) === true;
 }
+
+/** Undefined when the person left the question, or said nothing. */
+export async function askText(question: string): Promise<string | undefined> {
+  const { text, isCancel } = await import('@clack/prompts');
+  const said = await text({ message: shown(question) });
+  return isCancel(said) || said.trim() === '' ? undefined : said;
+}

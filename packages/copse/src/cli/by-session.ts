@@ -34,6 +34,8 @@ const forSessions: ReadonlySet<string> = new Set([
   'phase',
   'plan list',
   'plan show',
+  'queue',
+  'radar',
   'rescue list',
   'rescue show',
   'show',

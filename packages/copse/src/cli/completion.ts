@@ -36,6 +36,12 @@ export async function answerCompletions(program: Command, cli: Cli): Promise<voi
     ['sync', 'id'],
     ['diff', 'id'],
     ['undo', 'id'],
+    ['radar', 'id'],
+    ['review', 'id'],
+    ['merge', 'ids'],
+    ['queue front', 'ids'],
+    ['queue cancel', 'ids'],
+    ['queue retry', 'ids'],
     ['rescue list', 'id'],
     ['rescue move', 'id'],
   ] as const) {
@@ -44,7 +50,7 @@ export async function answerCompletions(program: Command, cli: Cli): Promise<voi
       (complete) => {
         for (const { id, title } of tasks) complete(id, shown(title));
       },
-      command === 'delete',
+      argument === 'ids',
     );
   }
 }

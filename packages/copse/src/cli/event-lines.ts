@@ -3,6 +3,7 @@
 import { describeEscape } from '../domain/escape.ts';
 import type { BoardEvent } from '../domain/event.ts';
 import type { TaskId, Timestamp } from '../domain/ids.ts';
+import { type PullRequest, summarise } from '../domain/pull-request.ts';
 import { shown } from '../domain/text.ts';
 import type { BoardReader } from '../ports/board.ts';
 import type { Output } from './output.ts';
@@ -12,7 +13,8 @@ type Style = Parameters<Output['style']>[0];
 interface Line {
   readonly word: string;
   readonly style: Style;
-  readonly task: TaskId;
+  /** Null when it is about a whole queue. */
+  readonly task: TaskId | null;
   readonly text: string;
 }
 
@@ -27,14 +29,15 @@ export async function eventLine(
   const line = await describe(event, board);
   if (line === undefined) return undefined;
   const { word, style, task, text } = line;
-  return `${output.style(style, word.padEnd(WORD_WIDTH))} #${task} ${shown(text)}`.trimEnd();
+  const about = task === null ? '' : `#${task} `;
+  return `${output.style(style, word.padEnd(WORD_WIDTH))} ${about}${shown(text)}`.trimEnd();
 }
 
 async function describe(event: BoardEvent, board: BoardReader): Promise<Line | undefined> {
   const titleOf = async (id: TaskId) => (await board.get('task', id))?.title ?? '';
   const taskOf = async (kind: 'landing' | 'workspace' | 'session', id: string) =>
     (await board.get(kind, id))?.task;
-  const line = (word: string, style: Style, task: TaskId, text: string): Line => ({
+  const line = (word: string, style: Style, task: TaskId | null, text: string): Line => ({
     word,
     style,
     task,
@@ -77,7 +80,13 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
     case 'task.needs_attention':
       return line('needs you', 'red', event.id, firstLine(event.reason));
     case 'task.sent_to_review':
-      return line('review', 'yellow', event.id, 'is finished and waits for you: copse merge');
+      return event.pullRequest === null
+        ? line('review', 'yellow', event.id, 'is finished and waits for you: copse review')
+        : line('finished', 'cyan', event.id, 'and is about to be pushed');
+    case 'task.pull_request_changed': {
+      const [word, style] = pullRequestWords[event.pullRequest.is];
+      return line(word, style, event.id, firstLine(summarise(event.pullRequest)));
+    }
     case 'task.queued':
       return line('finished', 'cyan', event.id, 'and is about to land');
     case 'task.done':
@@ -86,6 +95,31 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
       const task = await taskOf('landing', event.id);
       return task && line('waits', 'yellow', task, firstLine(event.reason));
     }
+    case 'landing.hurried': {
+      const task = await taskOf('landing', event.id);
+      return task && line('hotfix', 'yellow', task, 'goes to the front and is checked alone');
+    }
+    case 'landing.checks_skipped': {
+      const task = await taskOf('landing', event.id);
+      return task && line('unchecked', 'red', task, 'lands without checks: a person answers for it');
+    }
+    case 'landing.withdrawn': {
+      const task = await taskOf('landing', event.id);
+      return task && line('withdrawn', 'yellow', task, `left the queue: ${firstLine(event.reason)}`);
+    }
+    case 'queue.paused': {
+      const what = event.what === 'accept' ? 'accepts nothing more' : 'lands nothing';
+      const why = event.reason === null ? '' : `: ${firstLine(event.reason)}`;
+      return line('paused', 'yellow', null, `the queue of ${event.id} ${what}${why}`);
+    }
+    case 'queue.resumed': {
+      const what = event.what === 'accept' ? 'accepts' : 'lands';
+      return line('resumed', 'cyan', null, `the queue of ${event.id} ${what} again`);
+    }
+    case 'queue.stalled':
+      return line('stalled', 'red', null, `the queue of ${event.id}: ${firstLine(event.reason)}`);
+    case 'queue.moving':
+      return line('moving', 'cyan', null, `the queue of ${event.id} moves again`);
     case 'workspace.escaped': {
       const task = await taskOf('workspace', event.id);
       const tasks = await Promise.all(event.running.map((one) => taskOf('session', one)));
@@ -113,6 +147,14 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
       return undefined;
   }
 }
+
+const pullRequestWords: Readonly<Record<PullRequest['is'], readonly [word: string, style: Style]>> = {
+  wanted: ['waits', 'yellow'],
+  given_up: ['needs you', 'red'],
+  pushed: ['pushed', 'yellow'],
+  open: ['review', 'yellow'],
+  closed: ['needs you', 'red'],
+};
 
 /** An escape is on the record of everybody who was running and had a workspace by then; the first of them tells it. */
 async function firstWithEscape(

@@ -37,7 +37,7 @@ export function openView(cli: Cli, context: RunContext, options: ViewOptions): V
 
 /** Everything that is recorded after an event until the signal, also what was recorded just before it. */
 export async function tellEvents(
-  { board, policy }: RunContext,
+  { board, policy }: Pick<RunContext, 'board' | 'policy'>,
   after: EventNumber,
   signal: AbortSignal,
   tell: (event: BoardEvent) => Promise<void>,

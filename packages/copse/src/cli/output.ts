@@ -37,6 +37,7 @@ export function processOutput(): Output {
   // A thousand lines are one write.
   let waiting = '';
   const flush = () => {
+    if (waiting === '') return;
     stdout.write(waiting);
     waiting = '';
   };
@@ -47,6 +48,8 @@ export function processOutput(): Output {
     },
     raw: (text) =>
       new Promise((resolve) => {
+        // What was said before comes before.
+        flush();
         if (stdout.write(text)) resolve();
         else stdout.once('drain', resolve);
       }),

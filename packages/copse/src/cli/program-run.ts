@@ -17,8 +17,10 @@ export const runCommands = [
   'mcp',
   'merge',
   'notify',
+  'radar',
   'restart',
   'resume',
+  'review',
   'pause',
   'cancel',
   'why',
@@ -138,7 +140,9 @@ export function addRunCommands(program: Command, on: On): void {
     .command('merge')
     .argument('<ids...>', 'tasks that are in review or need attention')
     .description('Let finished tasks land, and see them land.')
+    .option('--now', 'without checks: you answer for it, which is recorded; conflicts are still refused')
     .option('--json', 'print { "landings": [...] }')
+    .addHelpText('after', '\nCtrl+C stops waiting; they stay in the queue. copse queue cancel takes them out.')
     .addHelpText(
       'after',
       examples([
@@ -160,6 +164,17 @@ export function addRunCommands(program: Command, on: On): void {
     )
     .addHelpText('after', examples([['copse notify idle --message "Which port?"', 'in a worktree']]))
     .action(on(() => import('./commands/notify.ts')));
+  program
+    .command('radar')
+    .argument('[id]', `${aTask}; without it, all pairs`)
+    .description('Show which branches that are being worked on get in each other’s way.')
+    .option('--json', 'print { "at", "branches": [...], "pairs": [...], "omitted" }')
+    .addHelpText(
+      'after',
+      '\nconflict: git cannot merge the two. overlap: they change the same files, and git can. Only commits count.',
+    )
+    .addHelpText('after', examples([['copse radar a1b2', 'who is in the way of one task']]))
+    .action(on(() => import('./commands/radar.ts')));
   program
     .command('restart')
     .argument('<id>', aTask)
@@ -186,6 +201,31 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse resume a1b2 --message "Please add a test"', '']]))
     .action(on(() => import('./commands/resume.ts')));
+  program
+    .command('review')
+    .argument('[id]', `${aTask}; without it, all that wait`)
+    .description('Look at finished work, and let it land or send it back.')
+    .option('--approve', 'let it land, exactly as it is now')
+    .option('--head <commit>', 'with --approve: only if it is still at this commit')
+    .option('--send-back [comment]', 'give it back to its agent with what is to change')
+    .option('-m, --message <comment>', 'the same')
+    .option('--stat', 'only which files, and how many lines')
+    .option('--command <line>', 'with --send-back: a line for the shell that works as the agent')
+    .option('--json', 'print { "reviews": [...] }, or the review, or what was decided')
+    .addHelpText(
+      'after',
+      '\nA branch that moves after it was approved does not land: it is in review again.',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse review', 'what waits for you'],
+        ['copse review a1b2', 'what would land; on a terminal you are asked what becomes of it'],
+        ['copse review a1b2 --approve', ''],
+        ['copse review a1b2 --send-back "Please add a test"', ''],
+      ]),
+    )
+    .action(on(() => import('./commands/review.ts')));
   program
     .command('pause')
     .argument('<id>', aTask)

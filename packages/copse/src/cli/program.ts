@@ -12,6 +12,7 @@ import { taskKinds, taskStatuses } from '../domain/task.ts';
 import { refuseSessions } from './by-session.ts';
 import type { Cli } from './invocation.ts';
 import { type On, type Run, examples } from './program-parts.ts';
+import { addQueueCommands } from './program-queue.ts';
 import { addRunCommands, runCommands } from './program-run.ts';
 
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
@@ -47,7 +48,7 @@ export function createProgram(cli: Cli, first?: string): Command {
     async function action(this: Command): Promise<void> {
       refuseSessions(cli, pathOf(this), this.args);
       const { run } = await load();
-      await run({ cli, program, words: this.args, options: this.opts() });
+      await run({ cli, program, words: this.args, options: this.optsWithGlobals() });
     };
 
   const needed = groups.filter(({ names }) => first !== undefined && names.includes(first));
@@ -64,6 +65,7 @@ const groups: readonly { readonly names: readonly string[]; readonly add: typeof
   { names: ['finish', 'stuck', 'phase', 'heartbeat', 'hook'], add: addReportCommands },
   { names: ['rescue', 'undo'], add: addRescueCommands },
   { names: runCommands, add: addRunCommands },
+  { names: ['queue'], add: addQueueCommands },
   { names: ['config', 'doctor'], add: addSetUpCommands },
 ];
 
@@ -372,9 +374,17 @@ function addRescueCommands(program: Command, on: On): void {
     .action(on(() => import('./commands/rescue-move.ts')));
   program
     .command('undo')
-    .argument('[id]', 'a task (default: whatever was last)')
-    .description('Take back the last removal or reset of a worktree, every file of it.')
-    .option('--json', 'print what is back as JSON')
+    .argument('[id]', 'a task (default: whatever worktree was last)')
+    .description(
+      'Take back what a task landed, or the last removal or reset of a worktree, every file of it.',
+    )
+    .option('--dry-run', 'of a landing: only show what would be taken back')
+    .option('--worktree', 'of a task that has landed: bring back its worktree instead')
+    .option('--json', 'print what is back, or what is taken back, as JSON')
+    .addHelpText(
+      'after',
+      '\nWhat landed is taken back by a task of its own that lands through the queue, and can be undone in turn.',
+    )
     .action(on(() => import('./commands/undo.ts')));
 }
 

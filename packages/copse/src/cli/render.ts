@@ -3,6 +3,7 @@
 import type { Timestamp } from '../domain/ids.ts';
 import { defaultPolicy } from '../domain/policy.ts';
 import { formatPriority } from '../domain/priority.ts';
+import { summarise } from '../domain/pull-request.ts';
 import type { TaskStatus, TaskSummary } from '../domain/task.ts';
 import { shown } from '../domain/text.ts';
 import type { Output } from './output.ts';
@@ -41,7 +42,8 @@ export function taskLine(task: TaskSummary, output: Output, now: Timestamp, belo
   ];
   const tail = extra.length > 0 ? output.style('dim', `  ${extra.join(' · ')}`) : '';
   const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;
-  const reason = below ?? ('reason' in state ? state.reason : null);
+  const pullRequest = state.status === 'in_review' && state.pullRequest ? summarise(state.pullRequest) : null;
+  const reason = below ?? pullRequest ?? ('reason' in state ? state.reason : null);
   return reason ? `${line}\n${indented(shown(reason), 6)}` : line;
 }
 

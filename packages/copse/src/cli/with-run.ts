@@ -1,7 +1,7 @@
 /** Opens everything that running and landing needs, for as long as a command needs it. */
 
 import type { RunContext } from '../app/run-context.ts';
-import type { RunOptions } from '../compose/run.ts';
+import type { OpenRun, RunOptions } from '../compose/run.ts';
 import type { TaskId } from '../domain/ids.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';
@@ -9,7 +9,7 @@ import { requireTaskId } from './with-board.ts';
 export async function withRun<T>(
   cli: Cli,
   options: RunOptions,
-  work: (context: RunContext, unusable: readonly { readonly reason: string }[]) => Promise<T>,
+  work: (context: RunContext, unusable: OpenRun['unusable']) => Promise<T>,
 ): Promise<T> {
   const { openRun } = await import('../compose/run.ts');
   const run = await openRun(cli, options);

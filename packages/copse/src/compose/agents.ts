@@ -46,11 +46,9 @@ function withAgent(config: Config, runtime: VendorRuntime): Config {
 }
 
 function unusableBecause(
-  { name, runtime, command, landing }: EffectiveAgent,
+  { name, runtime, command }: EffectiveAgent,
   isInstalled: (runtime: VendorRuntime) => boolean,
 ): string | null {
-  if (landing.policy === 'pr')
-    return `The agent ${name} has landing.policy pr, and this version cannot open pull requests yet: use review.`;
   switch (runtime) {
     case undefined:
       return `The agent ${name} has neither a runtime nor a command, and no agent program is installed: give it a \`command\` in copse.yml, or ${installCommand('claude')}.`;

@@ -12,14 +12,19 @@ import { recordProcesses } from '../adapters/processes/recorder.ts';
 import { attemptFiles, readOrders } from '../adapters/runners/attempt-files.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
-import { REPOSITORY_VARIABLES, runCommands } from '../adapters/workspace/commands.ts';
+import { runCommands } from '../adapters/workspace/commands.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
 import { openMemory } from '../adapters/workspace/memory.ts';
 import { openReports } from '../adapters/workspace/report-file.ts';
 import type { AttemptContext } from '../app/attempt-context.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from '../compose.ts';
+import { REPOSITORY_VARIABLES } from '../domain/environment.ts';
 import type { Orders } from '../ports/runners.ts';
+import { checksOf } from './checks.ts';
+import { forgeOf } from './forge.ts';
 import { ownPrograms, systemTimer } from './parts.ts';
+import { openRadar } from './radar.ts';
+import { resolvingOf } from './resolving.ts';
 import type { AttemptSettings } from './run.ts';
 import { runtimeOf } from './runtimes.ts';
 import { openSandbox } from './sandbox.ts';
@@ -64,6 +69,10 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     clock: systemTimer,
     machine: { freeMemoryBytes: () => null },
     merging,
+    resolving: resolvingOf(dir, agent.landing, settings.policy),
+    radar: openRadar(repository, dir),
+    forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
+    checks: checksOf(dir, workspaces, surroundings.env),
     commands: {
       // What is accepted runs what the agent wrote, so it runs where the agent does.
       run: (lines) =>

@@ -14,8 +14,12 @@ import { type Surroundings, configOf, openWorkspaceContext, requireRepository } 
 import type { Policy } from '../domain/policy.ts';
 import type { Machine } from '../ports/machine.ts';
 import { agentsOf } from './agents.ts';
+import { checksOf } from './checks.ts';
+import { forgeOf } from './forge.ts';
 import { programFile, systemTimer } from './parts.ts';
-import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import { openRadar } from './radar.ts';
+import { resolvingOf } from './resolving.ts';
+import { type EffectiveAgent, landingFor } from '../protocol/config/effective.ts';
 import { type Config, configSchema } from '../protocol/config/schema.ts';
 
 /** What goes to a runner with its orders. */
@@ -46,11 +50,14 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
   const workspaces = await openWorkspaceContext(surroundings);
   const { home, node, root } = workspaces;
   const { usable: agents, unusable } = agentsOf(config, surroundings, root);
-  const merging = openMerging(openTrustedDir(repository), {
+  const dir = openTrustedDir(repository);
+  const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
+  const resolving = resolvingOf(dir, config.landing, policy);
+  const merging = openMerging(dir, {
+    resolve: (conflict) => resolving.resolve(conflict),
     mainCheckout: repository.configFolder,
     pushTimeoutMs: workspaces.policy.workspace.fetchTimeoutMs,
   });
-  const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const context: RunContext = {
     ...workspaces,
     policy,
@@ -58,6 +65,10 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
     clock: systemTimer,
     machine,
     merging,
+    resolving,
+    radar: openRadar(repository, dir),
+    forge: forgeOf(dir, { kind: config.landing.forge, env: surroundings.env, policy }),
+    checks: checksOf(dir, { ...workspaces, policy }, surroundings.env),
     commands: { run: runCommands },
     artifacts: openArtifacts(home),
     runners: openRunners({
@@ -74,7 +85,7 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
       },
     }),
     agents,
-    landing: config.landing,
+    landing: landingFor(config.landing, config.workspace),
     finish: config.finish,
   };
   return {

@@ -5,7 +5,7 @@ import { type Briefing, type ContextNames, excerpt } from './briefing.ts';
 import { unreachable } from './decision.ts';
 import { fenced, fencedLines, quoted } from './fence.ts';
 import { defaultPolicy } from './policy.ts';
-import type { HandbackReason } from './task.ts';
+import type { AttentionCause, HandbackReason } from './task.ts';
 
 const { lineLength, entryLength } = defaultPolicy.briefing;
 
@@ -77,10 +77,15 @@ export function whatHappened(briefing: Briefing): string {
         : `An earlier session asked a question and stopped. A person answered:\n\n${fenced(begin.answer)}\n\nYou begin a fresh conversation; what was done is still there.`;
     case 'continued':
       return 'A rate limit had interrupted you, and it is over. Go on where you were.';
-    case 'resumed':
-      return begin.message === null
-        ? 'A person asks you to go on.'
-        : `A person asks you to go on and says:\n\n${fenced(begin.message)}`;
+    case 'resumed': {
+      const asks =
+        begin.message === null
+          ? 'A person asks you to go on.'
+          : `A person asks you to go on and says:\n\n${fenced(begin.message)}`;
+      if (begin.attention === undefined) return asks;
+      const { because, reason } = begin.attention;
+      return `${asks}\n\nWhat was found when it stopped: ${attentionTitles[because]}.\n\n${fenced(reason)}\n\n${attentionAdvice[because]}`;
+    }
     case 'handed_back': {
       const target = begin.target === null ? '' : ` The target was at ${begin.target.slice(0, 12)} then.`;
       return `${task.id} was handed back: ${handbackTitles[begin.because]}.${target}\n\n${fenced(begin.reason)}\n\n${handbackAdvice[begin.because]}`;
@@ -106,6 +111,11 @@ const handbackTitles: Readonly<Record<HandbackReason, string>> = {
   checks: 'the checks fail on it',
 };
 
+const attentionTitles: Readonly<Record<AttentionCause, string>> = {
+  ...handbackTitles,
+  push: 'it could not be pushed',
+};
+
 const MERGED_ADVICE =
   'The other side was merged into your worktree, and these files have conflict markers now. Keep what both sides meant and take the markers out; it is committed for you.';
 
@@ -118,4 +128,9 @@ const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
   conflict:
     'Bring the other side in with `copse sync --conflict` (inside a sandbox: `git merge`), keep what both sides meant, run what tests there are, and commit.',
   checks: 'Put it right, and commit.',
+};
+
+const attentionAdvice: Readonly<Record<AttentionCause, string>> = {
+  ...handbackAdvice,
+  push: 'A person sees to the remote; there is nothing to do about it here.',
 };

@@ -1,7 +1,15 @@
 /** AGENT_CONTEXT.md: what an agent reads first, written anew for every attempt. Copse's words stand outside the fences. */
 
 import { finishingFor, reportingFor, rulesFor } from './agent-rules.ts';
-import type { BriefedEntry, Briefing, ContextNames, GitState, Neighbour, TaskMention } from './briefing.ts';
+import type {
+  BriefedEntry,
+  Briefing,
+  Collision,
+  ContextNames,
+  GitState,
+  Neighbour,
+  TaskMention,
+} from './briefing.ts';
 import { whatHappened } from './briefing-prompts.ts';
 import { fenced, fencedLines, oneLine, quoted } from './fence.ts';
 import type { LedgerEntry } from './ledger.ts';
@@ -169,7 +177,30 @@ function rescueList({ listed, omitted }: GitState['rescues']): readonly string[]
   ];
 }
 
-function nearby({ nearby: { listed, omitted } }: Briefing): string {
+function nearby(briefing: Briefing): string {
+  return [neighbours(briefing), ...collisions(briefing)].join('\n');
+}
+
+function collisions({ collisions: { listed, omitted }, task }: Briefing): readonly string[] {
+  if (listed.length === 0) return [];
+  return [
+    '',
+    'These branches change the same files as yours; where it says conflict, git cannot merge the two. Keep your change small there, and `copse sync` once they have landed:',
+    '',
+    fencedLines(listed.map(collisionLine), lineLength),
+    ...more(omitted, 'branches', `copse radar ${task.id}`),
+  ];
+}
+
+const NAMED_FILES = 5;
+
+function collisionLine({ id, title, status, how, files }: Collision): string {
+  const rest = files.listed.length + files.omitted - NAMED_FILES;
+  const names = files.listed.slice(0, NAMED_FILES).join(', ');
+  return `${how} ${id} ${status} in ${names}${rest > 0 ? ` and ${rest} more` : ''}: ${title}`;
+}
+
+function neighbours({ nearby: { listed, omitted } }: Briefing): string {
   if (listed.length === 0) return 'Nobody else is at work right now.';
   const close = listed.some(({ meets }) => meets !== null)
     ? [

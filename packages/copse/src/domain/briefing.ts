@@ -9,7 +9,7 @@
 import type { AgentName, AttemptId, CommitId, PlanId, SessionId, TaskId, Timestamp } from './ids.ts';
 import type { LedgerEntry } from './ledger.ts';
 import type { Priority } from './priority.ts';
-import type { HandbackReason, TaskDefinition, TaskStatus } from './task.ts';
+import type { AttentionCause, HandbackReason, TaskDefinition, TaskStatus } from './task.ts';
 
 /** The beginning of a text, and how many characters of it are missing. */
 export interface Excerpt {
@@ -37,6 +37,8 @@ export interface Briefing {
   /** Null for work without a worktree. */
   readonly git: GitState | null;
   readonly nearby: Some<Neighbour>;
+  /** Branches that get in the way of this one, as far as the conflict radar has looked. */
+  readonly collisions: Some<Collision>;
   /** How often it crashed since it last went well, and how often it may. */
   readonly crashes: { readonly count: number; readonly limit: number };
   /** The variables that the agent's processes have. */
@@ -62,7 +64,12 @@ export type BriefedBegin =
   | { readonly why: 'continued' }
   | { readonly why: 'retried'; readonly crashes: number }
   | { readonly why: 'restarted'; readonly answer: Excerpt | null }
-  | { readonly why: 'resumed'; readonly message: Excerpt | null }
+  | {
+      readonly why: 'resumed';
+      readonly message: Excerpt | null;
+      /** Why a person had to look, when that is why it stopped. */
+      readonly attention?: { readonly because: AttentionCause; readonly reason: Excerpt };
+    }
   | {
       readonly why: 'handed_back';
       readonly because: HandbackReason;
@@ -111,6 +118,12 @@ export interface Neighbour extends TaskMention {
   readonly areas: readonly string[];
   /** One area of each side that can meet, if any can. */
   readonly meets: readonly [mine: string, theirs: string] | null;
+}
+
+/** Another branch that changes the same files: `conflict` where git cannot merge the two. */
+export interface Collision extends TaskMention {
+  readonly how: 'conflict' | 'overlap';
+  readonly files: Some<string>;
 }
 
 /** Where an agent finds what was written for it: relative to its worktree where it is in there, otherwise absolute. */

@@ -6,7 +6,7 @@
 import { existing, mustBeNew } from './evolution.ts';
 import type { BranchName, CheckId, NodeId, Timestamp } from './ids.ts';
 
-type Verdict = 'green' | 'red' | 'infrastructure' | 'abandoned';
+export type Verdict = 'green' | 'red' | 'timeout' | 'infrastructure' | 'abandoned';
 
 export interface Check {
   readonly id: CheckId;

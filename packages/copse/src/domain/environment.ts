@@ -47,3 +47,7 @@ function portVariables(ports: readonly number[]): Readonly<Record<string, string
     ports.map((port, index) => [index === 0 ? 'COPSE_PORT' : `COPSE_PORT_${index + 1}`, String(port)]),
   );
 }
+
+/** Variables that would make git in a command work on another repository, or by settings of others. */
+export const REPOSITORY_VARIABLES =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|CEILING_DIRECTORIES|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|SHALLOW_FILE|GRAFT_FILE|QUARANTINE_PATH)$/;

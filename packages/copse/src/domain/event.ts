@@ -27,6 +27,7 @@ import {
   evolveArtifact,
   evolveLedger,
 } from './ledger.ts';
+import { type MergeQueue, type MergeQueueEvent, evolveQueue } from './merge-queue.ts';
 import { type Plan, type PlanEvent, evolvePlan } from './plan.ts';
 import {
   type Attempt,
@@ -48,6 +49,7 @@ export interface Records {
   readonly workspace: Workspace;
   readonly landing: Landing;
   readonly check: Check;
+  readonly queue: MergeQueue;
   readonly ledger: LedgerEntry;
   readonly artifact: Artifact;
   readonly node: Node;
@@ -63,6 +65,7 @@ interface Events {
   readonly workspace: WorkspaceEvent;
   readonly landing: LandingEvent;
   readonly check: CheckEvent;
+  readonly queue: MergeQueueEvent;
   readonly ledger: LedgerEvent;
   readonly artifact: ArtifactEvent;
   readonly node: NodeEvent;
@@ -87,6 +90,7 @@ const evolveByKind: Evolve = {
   workspace: evolveWorkspace,
   landing: evolveLanding,
   check: evolveCheck,
+  queue: evolveQueue,
   ledger: evolveLedger,
   artifact: evolveArtifact,
   node: evolveNode,

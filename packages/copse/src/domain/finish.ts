@@ -36,9 +36,19 @@ interface AcceptFailure {
 }
 
 /** The other side of a conflict: what landed meanwhile, and why. */
-interface OtherSide {
+export interface OtherSide {
   readonly task: TaskId;
   readonly title: string;
+  /** What it was about, in the words of whoever asked for it and of whoever did it. */
+  readonly intent: readonly string[];
+}
+
+/** What whoever resolves a conflict needs to know besides its files. */
+export interface ConflictDetails {
+  readonly with: readonly OtherSide[];
+  readonly hunks: readonly { readonly file: string; readonly kind: string; readonly hunks: string | null }[];
+  /** What was tried in vain before anybody was asked. */
+  readonly tried: readonly string[];
 }
 
 export interface FinishFacts {
@@ -57,7 +67,15 @@ export interface FinishFacts {
   /** Undefined: the commands were not run yet. */
   readonly accept: AcceptFailure | 'passed' | undefined;
   /** Undefined: not tried yet. */
-  readonly merge: { readonly conflicts: readonly string[]; readonly with: readonly OtherSide[] } | undefined;
+  readonly merge:
+    | (ConflictDetails & {
+        readonly conflicts: readonly string[];
+        /** The queue knows what to do about a conflict without the agent. */
+        readonly isForQueue: boolean;
+      })
+    | undefined;
+  /** For a task that resolves the conflict of another: what its branch has to contain and does not. */
+  readonly missing?: { readonly task: TaskId; readonly ref: string } | null;
 }
 
 export type GateVerdict =
@@ -80,6 +98,7 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   const dirty = refuseDirty(facts, rules);
   if (dirty !== undefined) return dirty;
   if (facts.uncommitted === null) return gateAccept(facts, rules, []);
+  if (facts.missing) return shut('conflict', notMerged(facts.missing));
   if (facts.commits.length === 0) {
     if (facts.saysNoChanges) return { gate: 'open', hasChanges: false, notes: [] };
     return shut('nothing_committed', nothingCommitted(facts));
@@ -93,8 +112,15 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   const accepted = gateAccept(facts, rules, notes);
   if (accepted.gate !== 'open') return accepted;
   if (facts.merge === undefined) return { gate: 'look', at: 'merge' };
-  if (facts.merge.conflicts.length > 0) return refuseConflict(facts, facts.merge);
-  return accepted;
+  const { conflicts, isForQueue } = facts.merge;
+  if (conflicts.length === 0) return accepted;
+  if (!isForQueue) return refuseConflict(facts, facts.merge);
+  const note = `It conflicts with ${shown(facts.target)}, which is left to the queue:\n${listed(conflicts)}`;
+  return { ...accepted, notes: [...accepted.notes, note] };
+}
+
+function notMerged({ task, ref }: NonNullable<FinishFacts['missing']>): string {
+  return `The branch does not contain the work of ${task}, whose conflict it is to resolve. Bring it in: git merge ${ref}`;
 }
 
 function refuseDirty(
@@ -143,34 +169,66 @@ function gateAccept(
 
 function refuseConflict(
   { task, target }: FinishFacts,
-  { conflicts, with: others }: NonNullable<FinishFacts['merge']>,
+  { conflicts, ...details }: NonNullable<FinishFacts['merge']>,
 ): GateVerdict {
-  const reason = describeConflict({ task, target, files: conflicts, others, isNews: true });
+  const reason = describeConflict({ task, target, files: conflicts, ...details, isNews: true });
   return shut(
     'conflict',
     reason,
     conflicts,
-    others.map(({ task: other }) => other),
+    details.with.map(({ task: other }) => other),
   );
 }
 
-/** What whoever has to resolve it reads, from the gate as from the queue. */
-export function describeConflict(conflict: {
-  readonly task: TaskId;
-  readonly target: string;
-  readonly files: readonly string[];
-  readonly others: readonly OtherSide[];
-  /** Its agent is still at work, and has not heard that the target moved. */
-  readonly isNews?: boolean;
-}): string {
-  const { task, target, files, others, isNews } = conflict;
-  const sides = others.map(({ task: other, title }) => `  ${other}: ${shown(title)}`);
+/**
+ * What whoever has to resolve it reads, from the gate as from the queue. What others wrote is marked line by line, so that it
+ * cannot be taken for Copse's words; what matters most comes first, because the end may be cut off.
+ */
+export function describeConflict(
+  conflict: ConflictDetails & {
+    readonly task: TaskId;
+    readonly target: string;
+    readonly files: readonly string[];
+    /** Its agent is still at work, and has not heard that the target moved. */
+    readonly isNews?: boolean;
+  },
+): string {
+  const { task, target, files, with: others, isNews } = conflict;
+  const both = others.length > 0 ? ' Keep what both sides meant.' : '';
   return [
     `The branch of ${task} conflicts with ${shown(target)}${isNews ? ', which moved meanwhile' : ''}:`,
     listed(files),
-    ...(sides.length > 0 ? ['What landed there:', ...sides, 'Keep what both sides meant.'] : []),
-    'Bring it in with `copse sync --conflict`, resolve, commit, and finish again.',
+    `Bring it in with \`copse sync --conflict\`, resolve, commit, and finish again.${both}`,
+    ...describeSides(conflict),
   ].join('\n');
+}
+
+/** Both sides, and what was tried. */
+export function describeSides({
+  target,
+  with: others,
+  hunks,
+  tried,
+}: ConflictDetails & { readonly target: string }): readonly string[] {
+  const marked = (mark: string, text: string) =>
+    shown(text.replace(/\n$/, ''))
+      .split('\n')
+      .map((line) => `    ${mark} ${line}`);
+  const sides = others.flatMap(({ task, title, intent }) => [
+    `  ${task}: ${shown(title)}`,
+    ...intent.flatMap((text) => marked('>', text)),
+  ]);
+  const places = hunks.flatMap(({ file, kind, hunks: text }) => [
+    `  ${shown(file)} (${kind})`,
+    ...(text === null ? [] : marked('|', text)),
+  ]);
+  return [
+    ...(sides.length > 0 ? ['What landed there:', ...sides] : []),
+    ...(places.length > 0
+      ? [`What conflicts, first as it is in ${shown(target)}, then as the branch has it:`, ...places]
+      : []),
+    ...(tried.length > 0 ? ['Tried before:', ...tried.flatMap((text) => marked('|', text))] : []),
+  ];
 }
 
 function shut(

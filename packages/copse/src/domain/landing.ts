@@ -1,7 +1,8 @@
 /**
  * A landing: one finished branch on its way to the target branch.
  *
- *   queued → merging → checking → landed
+ *   queued → merging → landed              without checks
+ *   queued → checking → landed             with checks: part of a batch that is checked or was found green
  *
  * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves
  * while queued keeps its place with a new head, and nothing learned about the old head applies to it.
@@ -14,10 +15,24 @@ import { type Decision, type Refused, decided, refused, unreachable } from './de
 import { existing, mustBeNew } from './evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
 
-interface Intent {
+export interface Intent {
   readonly oldTip: CommitId;
+  /** Where the target moves. Others may land with the same move. */
   readonly newTip: CommitId;
+  /** What this one becomes, which the new tip contains. */
+  readonly commit: CommitId;
+  /** The tree of the new tip passed all checks. */
+  readonly isVerified: boolean;
 }
+
+/** How it is known that the target may move to a tree. */
+export type Proof =
+  /** There are no checks. */
+  | { readonly is: 'none_asked_for' }
+  /** A person takes responsibility. */
+  | { readonly is: 'skipped' }
+  /** Green checks of exactly this tree, by their keys, and those that are asked for. */
+  | { readonly is: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
 
 type LandingState =
   | { readonly status: 'queued'; readonly since: Timestamp }
@@ -28,7 +43,12 @@ type LandingState =
       readonly candidate: CommitId;
       readonly intent: Intent | null;
     }
-  | { readonly status: 'landed'; readonly since: Timestamp; readonly commit: CommitId }
+  | {
+      readonly status: 'landed';
+      readonly since: Timestamp;
+      readonly commit: CommitId;
+      readonly isVerified: boolean;
+    }
   | {
       readonly status: 'conflicted';
       readonly since: Timestamp;
@@ -52,7 +72,13 @@ export interface Landing {
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
+  /** A person looked at exactly this head and said yes; another one has to be looked at again. */
+  readonly isReviewed?: true;
   readonly queuedAt: Timestamp;
+  /** To the front, and checked alone. */
+  readonly isHotfix: boolean;
+  /** A person lets it land without checks. */
+  readonly isUnchecked: boolean;
   /** What keeps it from landing although it could: a checkout with changes in the way, a remote. */
   readonly waiting: string | null;
   readonly state: LandingState;
@@ -60,12 +86,14 @@ export interface Landing {
 
 export const landingTransitions = {
   merge: { queued: ['merging'] },
-  check: { merging: ['checking'], checking: ['checking'] },
+  check: { queued: ['checking'], merging: ['checking'], checking: ['checking'] },
   journal: { merging: ['merging'], checking: ['checking'] },
   land: { merging: ['landed'], checking: ['landed'] },
   requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
   conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
   reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
+  hurry: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+  skip_checks: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
   wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
   withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
 } as const satisfies Readonly<
@@ -81,11 +109,13 @@ interface Of<T extends string> {
 }
 
 export type LandingEvent =
-  | (Of<'landing.queued'> & Pick<Landing, 'task' | 'target' | 'attempt' | 'head'>)
+  | (Of<'landing.queued'> & Pick<Landing, 'task' | 'target' | 'attempt' | 'head' | 'isReviewed'>)
   | Of<'landing.merging'>
   | (Of<'landing.checking'> & { readonly candidate: CommitId })
   | (Of<'landing.journalled'> & { readonly intent: Intent })
   | (Of<'landing.landed'> & { readonly commit: CommitId })
+  | Of<'landing.hurried'>
+  | Of<'landing.checks_skipped'>
   | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
   | (Of<'landing.waiting'> & { readonly reason: string })
   | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
@@ -95,7 +125,13 @@ export type LandingEvent =
 export type LandingRequest =
   | { readonly action: 'merge' }
   | { readonly action: 'check'; readonly candidate: CommitId }
-  | { readonly action: 'journal'; readonly intent: Intent }
+  | {
+      readonly action: 'journal';
+      readonly intent: Omit<Intent, 'isVerified'>;
+      readonly proof: Proof;
+    }
+  | { readonly action: 'hurry' }
+  | { readonly action: 'skip_checks' }
   | { readonly action: 'land'; readonly commit: CommitId }
   | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
   | { readonly action: 'wait'; readonly reason: string }
@@ -116,8 +152,14 @@ export function decideLanding(
       return decided({ type: 'landing.merging', ...of });
     case 'check':
       return decided({ type: 'landing.checking', ...of, candidate: request.candidate });
-    case 'journal':
-      return decided({ type: 'landing.journalled', ...of, intent: request.intent });
+    case 'journal': {
+      const isVerified = request.proof.is === 'checked';
+      return decided({ type: 'landing.journalled', ...of, intent: { ...request.intent, isVerified } });
+    }
+    case 'hurry':
+      return decided({ type: 'landing.hurried', ...of });
+    case 'skip_checks':
+      return decided({ type: 'landing.checks_skipped', ...of });
     case 'land':
       return decided({ type: 'landing.landed', ...of, commit: request.commit });
     case 'requeue':
@@ -145,13 +187,16 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
     mustBeNew(landing, event);
     const { id, task, target, attempt, head, at } = event;
     const state = { status: 'queued', since: at } as const;
-    return { id, task, target, attempt, head, queuedAt: at, waiting: null, state };
+    const flags = { isHotfix: false, isUnchecked: false, ...(event.isReviewed && { isReviewed: true as const }) };
+    return { id, task, target, attempt, head, queuedAt: at, ...flags, waiting: null, state };
   }
   if (event.type === 'landing.requeued') {
     const state = { status: 'queued', since: event.at } as const;
     return { ...existing(landing, event), head: event.head, waiting: null, state };
   }
   const before = existing(landing, event);
+  if (event.type === 'landing.hurried') return { ...before, isHotfix: true };
+  if (event.type === 'landing.checks_skipped') return { ...before, isUnchecked: true };
   if (event.type === 'landing.waiting') {
     return { ...before, waiting: event.reason, state: { status: 'queued', since: event.at } };
   }
@@ -160,7 +205,17 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
 
 function nextState(
   landing: Landing,
-  event: Exclude<LandingEvent, { type: 'landing.queued' | 'landing.requeued' | 'landing.waiting' }>,
+  event: Exclude<
+    LandingEvent,
+    {
+      type:
+        | 'landing.queued'
+        | 'landing.requeued'
+        | 'landing.waiting'
+        | 'landing.hurried'
+        | 'landing.checks_skipped';
+    }
+  >,
 ): LandingState {
   const since = event.at;
   switch (event.type) {
@@ -173,10 +228,13 @@ function nextState(
       if (state.status !== 'merging' && state.status !== 'checking') {
         throw new Error(`${landing.id} was journalled while ${state.status}`);
       }
-      return { ...state, intent: event.intent };
+      return { ...state, intent: intentOf(event.intent) };
     }
-    case 'landing.landed':
-      return { status: 'landed', since, commit: event.commit };
+    case 'landing.landed': {
+      const { state } = landing;
+      const isVerified = 'intent' in state && state.intent?.isVerified === true;
+      return { status: 'landed', since, commit: event.commit, isVerified };
+    }
     case 'landing.conflicted':
       return { status: 'conflicted', since, files: event.files, with: event.with };
     case 'landing.rejected':
@@ -188,7 +246,13 @@ function nextState(
   }
 }
 
-function refuseUnlessPossible(landing: Landing, { action }: LandingRequest): Refused | undefined {
+/** Journals of before one move could land several say only where the target moves. */
+function intentOf(intent: Pick<Intent, 'oldTip' | 'newTip'> & Partial<Intent>): Intent {
+  return { commit: intent.newTip, isVerified: false, ...intent };
+}
+
+function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refused | undefined {
+  const { action } = request;
   const { status } = landing.state;
   const from: Partial<Record<LandingStatus, readonly LandingStatus[]>> = landingTransitions[action];
   if (from[status] === undefined) {
@@ -213,5 +277,35 @@ function refuseUnlessPossible(landing: Landing, { action }: LandingRequest): Ref
       `copse why ${landing.task}`,
     );
   }
-  return undefined;
+  if (request.action === 'requeue' && landing.isReviewed && request.head !== landing.head) {
+    return refused(
+      'wrong_status',
+      `The branch of ${landing.task} moved after it was reviewed: only what was reviewed may land.`,
+      `copse review ${landing.task}`,
+    );
+  }
+  return request.action === 'journal' ? refuseUnlessProven(landing, request.proof) : undefined;
+}
+
+/** With checks, the target only ever moves to a tree that passed every one of them. */
+function refuseUnlessProven({ task, isUnchecked }: Landing, proof: Proof): Refused | undefined {
+  switch (proof.is) {
+    case 'none_asked_for':
+      return undefined;
+    case 'skipped':
+      return isUnchecked
+        ? undefined
+        : refused('wrong_status', `Nobody said that ${task} may land without checks.`, `copse why ${task}`);
+    case 'checked': {
+      const lacking = proof.required.find((key) => !proof.green.includes(key));
+      if (lacking === undefined && proof.required.length > 0) return undefined;
+      return refused(
+        'wrong_status',
+        `The tree that ${task} would land with did not pass ${lacking ?? 'any check'}.`,
+        `copse why ${task}`,
+      );
+    }
+    default:
+      return unreachable(proof);
+  }
 }

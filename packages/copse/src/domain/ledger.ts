@@ -4,7 +4,7 @@
  */
 
 import { mustBeNew } from './evolution.ts';
-import type { ArtifactId, LedgerEntryId, SessionId, TaskId, Timestamp } from './ids.ts';
+import type { ArtifactId, LandingId, LedgerEntryId, SessionId, TaskId, Timestamp } from './ids.ts';
 
 export const ledgerKinds = ['learning', 'decision', 'handoff', 'crash'] as const;
 type LedgerKind = (typeof ledgerKinds)[number];
@@ -17,6 +17,8 @@ export interface LedgerEntry {
   readonly kind: LedgerKind;
   readonly text: string;
   readonly at: Timestamp;
+  /** What it landed is taken back by another task. */
+  readonly undone?: { readonly landing: LandingId; readonly by: TaskId };
 }
 
 export interface LedgerEvent extends LedgerEntry {

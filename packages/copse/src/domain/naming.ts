@@ -202,3 +202,14 @@ function utf8Length(text: string): number {
 function refusePattern(pattern: string, why: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason: `The branch pattern ${JSON.stringify(pattern)} ${why}` };
 }
+
+/** The worktree in which the queue runs its checks in one slot. No task has such a name. */
+export function queueWorktree(slot: number): string {
+  return `copse-queue-${slot}`;
+}
+
+/** The slot of such a worktree. */
+export function parseQueueWorktree(name: string): number | undefined {
+  const [, slot] = /^copse-queue-([1-9]\d*)$/.exec(name) ?? [];
+  return slot === undefined ? undefined : Number(slot);
+}

@@ -7,12 +7,14 @@
  * - the same kind about the same task is told at most once in `repeatMs`; a later one replaces the one that waits;
  * - at most `burst` notices go out in `burstMs`; what comes on top waits, and goes out as one notice about all of it.
  * Nothing is dropped for coming too early: an agent that asks again would wait for somebody who does not know. What is
- * settled while it waits (answered, restarted, cancelled) is not told any more.
+ * settled while it waits (answered, restarted, cancelled) is not told any more. A queue that does not move is told when that
+ * has lasted for a while, about the task that waits in it for longest.
  */
 
 import type { BoardEvent, EventType } from './event.ts';
-import type { TaskId, Timestamp } from './ids.ts';
+import type { BranchName, TaskId, Timestamp } from './ids.ts';
 import { type Policy, defaultPolicy } from './policy.ts';
+import { type PullRequest, summarise } from './pull-request.ts';
 import type { DoneHow } from './task.ts';
 import { shown } from './text.ts';
 
@@ -27,6 +29,8 @@ export interface Occasion {
   /** What to do about it. */
   readonly command: string;
   readonly at: Timestamp;
+  /** Of a queue that does not move: which, and when that has lasted long enough to be told. */
+  readonly stall?: { readonly queue: BranchName; readonly dueMs: number };
 }
 
 /** What is sent. */
@@ -52,6 +56,7 @@ export const noticedTypes = [
   'session.cancelled',
   'task.stuck',
   'task.needs_attention',
+  'task.pull_request_changed',
   'task.crashed',
   'task.done',
   'task.claimed',
@@ -61,6 +66,8 @@ export const noticedTypes = [
   'task.paused',
   'task.cancelled',
   'task.deleted',
+  'queue.stalled',
+  'queue.moving',
 ] as const satisfies readonly EventType[];
 
 export function occasionOf(
@@ -89,6 +96,10 @@ export function occasionOf(
       return occasion('stuck', event.reason, `restart ${task} --answer "…"`);
     case 'task.needs_attention':
       return occasion('needs_attention', event.reason, `why ${task}`);
+    case 'task.pull_request_changed':
+      return needsPerson(event.pullRequest)
+        ? occasion('needs_attention', summarise(event.pullRequest), `why ${task}`)
+        : undefined;
     case 'task.crashed':
       return event.delay === null ? occasion('failed', event.reason, `why ${task}`) : undefined;
     case 'task.done':
@@ -96,6 +107,12 @@ export function occasionOf(
     default:
       return undefined;
   }
+}
+
+/** Somebody decided against it as it is, or nothing more is tried. */
+function needsPerson(pullRequest: PullRequest): boolean {
+  const isSentBack = pullRequest.is === 'open' && pullRequest.review === 'changes_requested';
+  return isSentBack || pullRequest.is === 'closed' || pullRequest.is === 'given_up';
 }
 
 const doneReasons: Readonly<Record<DoneHow, string>> = {
@@ -149,6 +166,24 @@ export function withOccasion(state: Announcing, occasion: Occasion): Announcing 
   return { ...state, waiting: [...others, occasion] };
 }
 
+/** A queue stands still: told when it is due, and once, whatever further reasons for it come up meanwhile. */
+export function withStall(
+  state: Announcing,
+  about: Pick<Occasion, 'task' | 'title' | 'reason' | 'at'>,
+  stall: NonNullable<Occasion['stall']>,
+): Announcing {
+  const before = state.waiting.find((one) => one.stall?.queue === stall.queue);
+  const dueMs = Math.min(before?.stall?.dueMs ?? Infinity, stall.dueMs);
+  const kind = 'stalled' as const;
+  const reason = firstLine(about.reason);
+  const occasion = { ...about, kind, reason, command: 'copse queue', stall: { ...stall, dueMs } };
+  return withOccasion(withMoving(state, stall.queue), occasion);
+}
+
+export function withMoving(state: Announcing, queue: BranchName): Announcing {
+  return { ...state, waiting: state.waiting.filter((one) => one.stall?.queue !== queue) };
+}
+
 export function withSettled(state: Announcing, task: TaskId, kinds: readonly NoticeKind[]): Announcing {
   const isSettled = (one: Occasion) => one.task === task && kinds.includes(one.kind);
   return { ...state, waiting: state.waiting.filter((one) => !isSettled(one)) };
@@ -170,11 +205,14 @@ export function decideNotices(
 ): Announcement {
   const toldMs = new Map([...state.toldMs].filter(([, at]) => nowMs - at < policy.repeatMs));
   const sentMs = state.sentMs.filter((at) => nowMs - at < policy.burstMs);
-  const isDue = (one: Occasion) => isLast || !toldMs.has(keyOf(one));
+  const isDue = (one: Occasion) =>
+    (isLast || !toldMs.has(keyOf(one))) && (one.stall?.dueMs ?? nowMs) <= nowMs;
   const due = state.waiting.filter(isDue);
   const early = state.waiting.filter((one) => !isDue(one));
   const room = policy.burst - sentMs.length;
-  const dueAgain = early.map((one) => (toldMs.get(keyOf(one)) ?? nowMs) + policy.repeatMs);
+  const dueAgain = early.map((one) =>
+    Math.max((toldMs.get(keyOf(one)) ?? -Infinity) + policy.repeatMs, one.stall?.dueMs ?? -Infinity),
+  );
   if (due.length === 0 || (room <= 0 && !isLast)) {
     const roomAgain = due.length === 0 ? [] : [(sentMs[0] ?? nowMs) + policy.burstMs];
     return {
@@ -206,6 +244,7 @@ const words: Readonly<Record<NoticeKind, readonly [one: string, several: string]
   permission: ['asks for permission', 'ask for permission'],
   stuck: ['is stuck', 'are stuck'],
   needs_attention: ['needs attention', 'need attention'],
+  stalled: ['waits in a queue that does not move', 'wait in queues that do not move'],
   idle: ['waits for you', 'wait for you'],
   landed: ['is done', 'are done'],
 };

@@ -184,8 +184,75 @@ export const defaultPolicy = {
     checkTimeoutMs: 30 * MINUTE,
     /** How long a node leads a queue without saying so again. */
     leadMs: MINUTE,
+    /** The most changes that are checked together. */
+    largestBatch: 32,
+    /** The most changes that land with one move of the target where there are no checks. */
+    landedAtOnce: 64,
+    /** How often later changes may go first before one goes first and alone. */
+    mostPassedOver: 8,
+    /** How long until checks are begun again that could not run, the first time and at most. */
+    troubleFirstMs: 5 * SECOND,
+    troubleMostMs: 5 * MINUTE,
+    /** How long nothing may move before somebody is told. */
+    stallMs: 10 * MINUTE,
+    /** From how many of the latest events it is told how the queue did lately. */
+    recentEvents: 5_000,
     /** How long until a push that the remote refused is tried again. */
     pushAgainMs: 30 * SECOND,
+  },
+
+  pullRequest: {
+    /** How often one that is open is looked at, and one that was closed and may be opened again. */
+    lookEveryMs: MINUTE,
+    closedLookEveryMs: 10 * MINUTE,
+    /** How long until one that could not be opened, or looked at, is tried again: the first time and at most. */
+    firstAgainMs: 30 * SECOND,
+    mostAgainMs: 10 * MINUTE,
+    /** Between the tries to push a branch that goes on anyway. */
+    pushAgainMs: 2 * SECOND,
+    /** How long one question to a forge may take. */
+    timeoutMs: 30 * SECOND,
+    /** GitHub takes 65,536 characters. */
+    bodyLength: 60_000,
+  },
+
+  /** Comparing live branches with each other. */
+  radar: {
+    /** Least time between two looks that nobody asked for. */
+    everyMs: 5 * SECOND,
+    /** Trial merges of one such look; the next one goes on. */
+    trialsAtOnce: 50,
+    /** How long the last look of an orchestrator that stops begins further ones. */
+    lastMs: SECOND,
+    /** A branch that changes more is not listed by its paths. */
+    pathsPerBranch: 1_000,
+    rememberedPairs: 5_000,
+    listedPairs: 500,
+    /** Files that are named of each pair. */
+    listedFiles: 20,
+    /** How long a ready task may be passed over for one that is as urgent and collides with nobody. */
+    preferMs: 10 * MINUTE,
+    /** How long somebody who asks waits for a look that is going on. */
+    patienceMs: 30 * SECOND,
+  },
+
+  /** How much of a conflict whoever resolves it is told; together less than `briefing.entryLength`. */
+  conflict: {
+    hunkFiles: 5,
+    hunksLength: 3_500,
+    /** Tasks on the other side, and lines and characters about each. */
+    others: 5,
+    intentLines: 4,
+    intentLength: 400,
+    triedLength: 1_000,
+  },
+
+  /** How conflicts were resolved before. */
+  resolutions: {
+    pairs: 500,
+    bytesPerFile: 1024 ** 2,
+    /** Since one was last of use. */
+    ageMs: 60 * DAY,
   },
 
   finish: {
@@ -214,7 +281,7 @@ export const defaultPolicy = {
   notifications: {
     desktop: true,
     bell: true,
-    events: ['permission', 'idle', 'stuck', 'needs_attention', 'failed', 'landed'],
+    events: ['permission', 'idle', 'stuck', 'needs_attention', 'stalled', 'failed', 'landed'],
     /** Least time between two of the same kind about the same task. */
     repeatMs: MINUTE,
     /** As many as this in this time are sent one by one; what comes on top waits, and is sent as one. */

@@ -3,6 +3,7 @@
 import { unreachable } from './decision.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from './ids.ts';
+import type { PullRequest } from './pull-request.ts';
 import type {
   AttentionCause,
   Claim,
@@ -45,9 +46,14 @@ export type TaskEvent =
       /** Null while the session that finished still holds the task; otherwise whoever goes on with it. */
       readonly grant: Granted | null;
     })
-  | (Of<'task.sent_to_review'> & { readonly head: CommitId; readonly pullRequest: string | null })
+  | (Of<'task.sent_to_review'> & { readonly head: CommitId; readonly pullRequest: PullRequest | null })
+  | (Of<'task.pull_request_changed'> & { readonly pullRequest: PullRequest })
   | (Of<'task.queued'> & { readonly landing: LandingId })
-  | (Of<'task.done'> & { readonly how: DoneHow; readonly commit: CommitId | null })
+  | (Of<'task.done'> & {
+      readonly how: DoneHow;
+      readonly commit: CommitId | null;
+      readonly head?: CommitId;
+    })
   | (Of<'task.stuck'> & { readonly reason: string })
   | (Of<'task.crashed'> & { readonly reason: string; readonly retries: number; readonly delay: Delay | null })
   | (Of<'task.parked'> & { readonly until: Timestamp; readonly because: ParkCause })
@@ -115,10 +121,23 @@ function changed(
       };
     case 'task.sent_to_review':
       return { state: { status: 'in_review', since, head: event.head, pullRequest: event.pullRequest } };
+    case 'task.pull_request_changed':
+      if (task.state.status !== 'in_review')
+        throw new Error(`${task.id} has no pull request that could change`);
+      return { state: { ...task.state, pullRequest: event.pullRequest } };
     case 'task.queued':
       return { state: { status: 'landing', since, landing: event.landing } };
     case 'task.done':
-      return { state: { status: 'done', since, how: event.how, commit: event.commit }, retries: 0 };
+      return {
+        state: {
+          status: 'done',
+          since,
+          how: event.how,
+          commit: event.commit,
+          ...(event.head !== undefined && { head: event.head }),
+        },
+        retries: 0,
+      };
     case 'task.stuck':
       return { state: { status: 'stuck', since, reason: event.reason } };
     case 'task.crashed':

@@ -10,6 +10,7 @@ import { type Decision, type Refused, decided, refused } from './decision.ts';
 import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from './ids.ts';
 import { type Landing, type LandingEvent, decideLanding } from './landing.ts';
 import type { Policy } from './policy.ts';
+import { type PullRequest, isSame } from './pull-request.ts';
 import {
   type AttentionCause,
   type DoneHow,
@@ -29,10 +30,12 @@ export interface NewLanding {
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
+  /** A person looked at exactly this head. */
+  readonly isReviewed?: true;
 }
 
 export type Finish =
-  | { readonly to: 'review'; readonly head: CommitId; readonly pullRequest: string | null }
+  | { readonly to: 'review'; readonly head: CommitId; readonly pullRequest: PullRequest | null }
   | ({ readonly to: 'landing' } & NewLanding)
   | { readonly to: 'done'; readonly how: DoneHow; readonly commit: CommitId | null };
 
@@ -40,15 +43,7 @@ export function decideFinish(task: Task, token: FencingToken, finish: Finish, at
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'finish');
   if (refusal) return refusal;
   const of = { id: task.id, at };
-  if (finish.to === 'landing') return queued(task, finish, at);
-  if (finish.to === 'review') {
-    return decided({
-      type: 'task.sent_to_review',
-      ...of,
-      head: finish.head,
-      pullRequest: finish.pullRequest,
-    });
-  }
+  if (finish.to !== 'done') return decided(...decideSubmit(task.id, finish, at));
   return decided({ type: 'task.done', ...of, how: finish.how, commit: finish.commit });
 }
 
@@ -151,17 +146,18 @@ export function decideHandback(
 
 export function decideGiveUp(
   task: Task,
-  held: { readonly token: FencingToken } | { readonly landing: Landing },
+  held: { readonly token: FencingToken } | { readonly landing: Landing } | { readonly head: CommitId },
   cause: { readonly because: AttentionCause; readonly reason: string },
   at: Timestamp,
 ): Outcome {
   const refusal =
     ('token' in held ? refuseUnlessHeld(task, held.token) : undefined) ??
     refuseUnlessAllowed(task, 'give_up') ??
-    ('landing' in held ? refuseUnlessIn(task, held.landing) : undefined);
+    ('landing' in held ? refuseUnlessIn(task, held.landing) : undefined) ??
+    ('head' in held ? refuseUnlessSubmitted(task, held.head) : undefined);
   if (refusal) return refusal;
   const event = { type: 'task.needs_attention', id: task.id, at, ...cause } as const;
-  if ('token' in held) return decided(event);
+  if (!('landing' in held)) return decided(event);
   const ended = endLanding(held.landing, cause, at);
   return ended.decided ? decided<TaskEvent | LandingEvent>(event, ...ended.events) : ended;
 }
@@ -170,16 +166,49 @@ export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Out
   return refuseUnlessAllowed(task, 'merge') ?? queued(task, landing, at);
 }
 
+/**
+ * Takes it out of the queue, back to whoever reviews it: a person asked for that, or its branch is not what was reviewed any
+ * more. Once its move of the target is journalled, that is too late.
+ */
+export function decideUnqueue(
+  task: Task,
+  landing: Landing,
+  { head, reason }: { readonly head: CommitId; readonly reason: string },
+  at: Timestamp,
+): Outcome {
+  const refusal = refuseUnlessAllowed(task, 'unqueue') ?? refuseUnlessIn(task, landing);
+  if (refusal) return refusal;
+  const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
+  if (!withdrawn.decided) return withdrawn;
+  const back = { type: 'task.sent_to_review', id: task.id, at, head, pullRequest: null } as const;
+  return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
+}
+
 export type Landed =
   | { readonly how: 'landed'; readonly landing: Landing; readonly commit: CommitId }
-  | { readonly how: 'pull_request'; readonly commit: CommitId };
+  | {
+      readonly how: 'pull_request';
+      readonly commit: CommitId | null;
+      /** What was submitted, and whether what was merged is known to have it. */
+      readonly head: CommitId;
+      readonly hasAll: boolean;
+    }
+  /** With the work of the task that resolved its conflict. */
+  | { readonly how: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
 
 export function decideLand(task: Task, landed: Landed, at: Timestamp): Outcome {
   const refusal = refuseUnlessAllowed(task, 'land');
   if (refusal) return refusal;
-  const done = { type: 'task.done', id: task.id, at, how: landed.how, commit: landed.commit } as const;
+  const of = { type: 'task.done', id: task.id, at, commit: landed.commit } as const;
+  if (landed.how === 'resolved') {
+    const isWaiting = task.state.status === 'needs_attention' && task.state.because === 'conflict';
+    if (!isWaiting) return wrongStatus(task, 'land with a resolved conflict');
+    return decided({ ...of, how: 'landed', head: landed.head });
+  }
+  const done = { ...of, how: landed.how };
   if (landed.how === 'pull_request') {
-    return task.state.status === 'in_review' ? decided(done) : wrongStatus(task, 'land by pull request');
+    const { head, hasAll } = landed;
+    return refuseUnlessSubmitted(task, head) ?? decided({ ...done, ...(hasAll && { head }) });
   }
   const mismatch = refuseUnlessIn(task, landed.landing);
   if (mismatch) return mismatch;
@@ -187,12 +216,53 @@ export function decideLand(task: Task, landed: Landed, at: Timestamp): Outcome {
   return ended.decided ? decided<TaskEvent | LandingEvent>(done, ...ended.events) : ended;
 }
 
-function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
-  const { target, attempt, head } = landing;
-  return decided(
-    { type: 'task.queued', id: task.id, at, landing: landing.landing },
-    { type: 'landing.queued', id: landing.landing, at, task: task.id, target, attempt, head },
+/** Null when nothing changed: whoever looks often says nothing twice. */
+export function decidePullRequest(
+  task: Task,
+  head: CommitId,
+  pullRequest: PullRequest,
+  at: Timestamp,
+): Decision<TaskEvent> | null {
+  const refusal = refuseUnlessAllowed(task, 'follow') ?? refuseUnlessSubmitted(task, head);
+  if (refusal) return refusal;
+  const before = task.state.status === 'in_review' ? task.state.pullRequest : null;
+  if (before !== null && isSame(before, pullRequest)) return null;
+  return decided({ type: 'task.pull_request_changed', id: task.id, at, pullRequest });
+}
+
+/** What was seen of a pull request is about what was submitted then: the task may have gone on meanwhile. */
+function refuseUnlessSubmitted(task: Task, head: CommitId): Refused | undefined {
+  const { state } = task;
+  if (state.status !== 'in_review') return wrongStatus(task, 'its pull request');
+  if (state.pullRequest !== null && state.head === head) return undefined;
+  return refused(
+    'wrong_status',
+    `${task.id} is ${state.status}, and not with a pull request for ${head}.`,
+    ...suggestCommands(task),
   );
+}
+
+function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+  return decided(...decideSubmit(task.id, { to: 'landing', ...landing }, at));
+}
+
+/** Finished work that goes on to a person or to the queue. */
+export type Submission = Exclude<Finish, { readonly to: 'done' }>;
+
+/** For a task that may: whoever asks has seen to that. */
+export function decideSubmit(
+  id: TaskId,
+  to: Submission,
+  at: Timestamp,
+): readonly [TaskEvent, ...(TaskEvent | LandingEvent)[]] {
+  if (to.to === 'review')
+    return [{ type: 'task.sent_to_review', id, at, head: to.head, pullRequest: to.pullRequest }];
+  const { landing, target, attempt, head, isReviewed } = to;
+  const what = { task: id, target, attempt, head, ...(isReviewed && { isReviewed }) };
+  return [
+    { type: 'task.queued', id, at, landing },
+    { type: 'landing.queued', id: landing, at, ...what },
+  ];
 }
 
 function refuseUnlessIn(task: Task, landing: Landing): Refused | undefined {

@@ -21,6 +21,7 @@ import type {
   Timestamp,
 } from './ids.ts';
 import type { Priority } from './priority.ts';
+import type { PullRequest } from './pull-request.ts';
 
 export const taskStatuses = [
   'pending',
@@ -108,7 +109,8 @@ export type TaskState =
       readonly status: 'in_review';
       readonly since: Timestamp;
       readonly head: CommitId;
-      readonly pullRequest: string | null;
+      /** Null when a person is to review it here. */
+      readonly pullRequest: PullRequest | null;
     }
   | { readonly status: 'landing'; readonly since: Timestamp; readonly landing: LandingId }
   | {
@@ -122,6 +124,8 @@ export type TaskState =
       readonly since: Timestamp;
       readonly how: DoneHow;
       readonly commit: CommitId | null;
+      /** What was submitted, where what was merged instead, by a pull request or with a conflict resolved, has it. */
+      readonly head?: CommitId;
     }
   | { readonly status: 'failed'; readonly since: Timestamp; readonly reason: string }
   | { readonly status: 'cancelled'; readonly since: Timestamp; readonly reason: string | null };
@@ -154,6 +158,8 @@ export const taskActions = [
   'park',
   'handback',
   'merge',
+  'unqueue',
+  'follow',
   'land',
   'give_up',
   'pause',
@@ -184,8 +190,14 @@ export const taskTransitions: Transitions = {
   park: { in_progress: ['ready'] },
   handback: { in_progress: ['in_progress', 'needs_attention'], landing: ['in_progress', 'needs_attention'] },
   merge: { in_review: ['landing'], needs_attention: ['landing'] },
-  land: { landing: ['done'], in_review: ['done'] },
-  give_up: { in_progress: ['needs_attention'], landing: ['needs_attention'] },
+  unqueue: { landing: ['in_review'] },
+  follow: { in_review: ['in_review'] },
+  land: { landing: ['done'], in_review: ['done'], needs_attention: ['done'] },
+  give_up: {
+    in_progress: ['needs_attention'],
+    landing: ['needs_attention'],
+    in_review: ['needs_attention'],
+  },
   pause: { in_progress: ['paused'], stuck: ['paused'] },
   cancel: {
     pending: ['cancelled'],
@@ -223,10 +235,10 @@ const usefulCommands: Readonly<Record<TaskStatus, readonly [string, ...string[]]
   in_progress: ['pause', 'logs', 'cancel'],
   paused: ['resume', 'cancel'],
   stuck: ['restart', 'cancel'],
-  in_review: ['merge', 'resume', 'cancel'],
+  in_review: ['review', 'merge', 'resume', 'cancel'],
   landing: ['why', 'cancel'],
   needs_attention: ['resume', 'merge', 'cancel'],
-  done: ['resume', 'delete'],
+  done: ['resume', 'undo', 'delete'],
   failed: ['restart', 'cancel'],
   cancelled: ['delete'],
 };

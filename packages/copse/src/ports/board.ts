@@ -8,6 +8,7 @@
  */
 
 import type { BoardLine } from '../domain/board-line.ts';
+import type { Check } from '../domain/check.ts';
 import type { Lease, Renewal } from '../domain/claim.ts';
 import type { Author, BoardEvent, EventType, RecordKind, RecordedEvent, Records } from '../domain/event.ts';
 import type {
@@ -74,6 +75,8 @@ export interface BoardReader {
   held(): Promise<readonly Held[]>;
   /** Landings that are neither landed nor given up, in the order they were queued. */
   openLandings(): Promise<readonly Landing[]>;
+  /** All that were made of exactly this tree, the oldest first. */
+  checksOf(tree: string): Promise<readonly Check[]>;
   expiredLeases(at: Timestamp): Promise<readonly Lease[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
   lastEvent(): Promise<EventNumber>;

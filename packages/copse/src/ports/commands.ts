@@ -10,6 +10,8 @@ interface CommandLines {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
+  /** For a folder that goes away afterwards: what they started is ended, and they know nothing of Copse. */
+  readonly leavesNothing?: boolean;
 }
 
 export interface Commands {

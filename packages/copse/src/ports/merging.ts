@@ -27,6 +27,7 @@ export type Candidate =
   | {
       readonly built: true;
       readonly commit: CommitId;
+      readonly tree: string;
       /** How many commits the target gains; 0 when it has all of it already. */
       readonly commits: number;
       /** For example that a branch with merges was not rebased but merged. */
@@ -42,6 +43,36 @@ export type Candidate =
   /** Merges of the branch that take back what others landed. */
   | { readonly built: false; readonly because: 'reverts'; readonly files: readonly string[] }
   | { readonly built: false; readonly because: 'unrelated' };
+
+/** A merge of a whole branch with the target that git left in conflict. */
+export interface ConflictedMerge {
+  readonly onto: CommitId;
+  readonly head: CommitId;
+  readonly files: readonly string[];
+  /** With conflict markers in it. It is in no repository: only a git with this environment finds it. */
+  readonly tree: string;
+  /** What is written with it is thrown away, unless it becomes part of a candidate. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What becomes of it. */
+export interface Resolution {
+  readonly tree: string;
+  /** Besides those in conflict, what may differ from the merge: files that were generated anew. */
+  readonly files: readonly string[];
+  /** For people: who or what resolved it. */
+  readonly note: string;
+}
+
+export interface FileConflict {
+  readonly file: string;
+  /** In git's words, such as `contents` or `modify/delete`. */
+  readonly kind: string;
+  /** Git's sentence about it. */
+  readonly message: string;
+  /** The lines that both sides changed, with markers; null where there are none to show. */
+  readonly hunks: string | null;
+}
 
 export interface CommitSummary {
   readonly id: CommitId;
@@ -73,8 +104,19 @@ export type Pushed =
 export interface Merging {
   /** Writes objects, moves nothing. */
   build(request: CandidateRequest): Promise<Candidate>;
-  /** Whether the head could land on the tip right now; leaves nothing behind. */
-  trial(onto: CommitId, head: CommitId): Promise<{ readonly conflicts: readonly string[] }>;
+  /** Whether the head could land on the tip right now, by rebasing unless said otherwise; leaves nothing behind. */
+  trial(
+    onto: CommitId,
+    head: CommitId,
+    method?: MergeMethod,
+  ): Promise<{ readonly conflicts: readonly string[] }>;
+  treeOf(commit: CommitId): Promise<string>;
+  /** What a merge of the two conflicts in; leaves nothing behind. */
+  conflicts(
+    onto: CommitId,
+    head: CommitId,
+    limits: { readonly files: number; readonly bytesPerFile: number },
+  ): Promise<readonly FileConflict[]>;
   /** Newest first, at most `limit`; merges of the target into the branch are among them. */
   commits(notFrom: CommitId, from: CommitId, limit: number): Promise<readonly CommitSummary[]>;
   /**
@@ -85,7 +127,6 @@ export interface Merging {
     readonly target: BranchName;
     readonly from: CommitId;
     readonly to: CommitId;
-    readonly reason: string;
     /** Only says what would happen. */
     readonly isTrial?: boolean;
   }): Promise<TargetMove>;

@@ -5,7 +5,7 @@
 
 import type { AgentName, AttemptId, CommitId, FencingToken, SessionId, TaskId } from '../domain/ids.ts';
 import type { ProcessIdentity } from '../domain/removal.ts';
-import type { HandbackReason } from '../domain/task.ts';
+import type { AttentionCause, HandbackReason } from '../domain/task.ts';
 
 /** Everything about one attempt that was decided when its task was claimed. */
 export interface Orders {
@@ -26,7 +26,12 @@ export type Begin =
   | { readonly why: 'continued' }
   | { readonly why: 'retried'; readonly crashes: number }
   | { readonly why: 'restarted'; readonly answer: string | null }
-  | { readonly why: 'resumed'; readonly message: string | null }
+  | {
+      readonly why: 'resumed';
+      readonly message: string | null;
+      /** Why a person had to look, when that is why it stopped. */
+      readonly attention?: { readonly because: AttentionCause; readonly reason: string };
+    }
   | {
       readonly why: 'handed_back';
       readonly because: HandbackReason;

@@ -1,6 +1,9 @@
 /** Where removed worktrees wait before they are gone for good. */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import { type BranchName, type CommitId, type TaskId, type Timestamp, brand } from '../domain/ids.ts';
+
+/** Stands for the task of a worktree in which the queue ran its checks: nobody works there. */
+export const queueAsTask = brand<TaskId>('queue');
 
 /** `leftover`: a checkout that was never finished, so there is nothing in it that anybody would want back. */
 type TrashReason = 'removal' | 'reset' | 'broken' | 'leftover' | 'undo';

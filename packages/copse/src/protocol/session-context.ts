@@ -33,6 +33,10 @@ function sessionContextView(briefing: Briefing, names: ContextNames) {
       crashes: begin.why === 'retried' ? begin.crashes : null,
       answer: begin.why === 'restarted' && begin.answer ? textView(begin.answer) : null,
       message: begin.why === 'resumed' && begin.message ? textView(begin.message) : null,
+      attention:
+        begin.why === 'resumed' && begin.attention
+          ? { because: begin.attention.because, reason: textView(begin.attention.reason) }
+          : null,
       handback:
         begin.why === 'handed_back'
           ? { because: begin.because, reason: textView(begin.reason), target: begin.target }
@@ -58,6 +62,10 @@ function sessionContextView(briefing: Briefing, names: ContextNames) {
       rescues: listView(git.rescues, (one) => ({ ...one, at: time(one.at) })),
     },
     nearby: listView(briefing.nearby, (one) => one),
+    collisions: listView(briefing.collisions, ({ files, ...one }) => ({
+      ...one,
+      files: listView(files, (file) => file),
+    })),
     crashes: briefing.crashes,
     environment: briefing.environment,
     notes: briefing.notes,

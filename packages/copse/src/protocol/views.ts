@@ -6,6 +6,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Artifact, LedgerEntry } from '../domain/ledger.ts';
 import type { Plan } from '../domain/plan.ts';
 import { type Priority, formatPriority } from '../domain/priority.ts';
+import { type PullRequest, addressOf } from '../domain/pull-request.ts';
 import type { Task, TaskStatus, TaskSummary } from '../domain/task.ts';
 
 /** `waiting`: what keeps it from landing, where that was looked up. */
@@ -19,6 +20,7 @@ export function taskView(task: TaskSummary | Task, waiting: string | null = null
     since: time(state.since),
     reason: 'reason' in state ? state.reason : null,
     waiting,
+    pullRequest: state.status === 'in_review' ? pullRequestView(state.pullRequest) : null,
     worker: workerView(state),
     priority: formatPriority(task.priority),
     kind: task.kind,
@@ -34,6 +36,21 @@ export function taskView(task: TaskSummary | Task, waiting: string | null = null
     notBefore: state.status === 'ready' && state.delay ? time(state.delay.until) : null,
     createdAt: time(task.createdAt),
     updatedAt: time(task.updatedAt),
+  };
+}
+
+function pullRequestView(pullRequest: PullRequest | null) {
+  if (pullRequest === null) return null;
+  const { is: state, branch, target, note } = pullRequest;
+  const isOpen = pullRequest.is === 'open';
+  return {
+    state,
+    url: addressOf(pullRequest),
+    branch,
+    target,
+    review: isOpen ? pullRequest.review : null,
+    conflicts: isOpen && pullRequest.hasConflict,
+    note,
   };
 }
 

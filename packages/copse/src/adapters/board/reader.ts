@@ -2,6 +2,7 @@
 
 import { sql } from 'kysely';
 
+import type { Check } from '../../domain/check.ts';
 import type { Lease } from '../../domain/claim.ts';
 import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../../domain/event.ts';
 import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../domain/ids.ts';
@@ -186,6 +187,19 @@ export class Reader implements BoardReader {
       .orderBy('id')
       .execute();
     return rows.map((row) => fromRow('landing', row));
+  }
+
+  async checksOf(tree: string): Promise<readonly Check[]> {
+    const rows = await (
+      await this.queries()
+    )
+      .selectFrom('checks')
+      .select('data')
+      .where('tree', '=', tree)
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => fromRow('check', row));
   }
 
   async expiredLeases(at: Timestamp): Promise<readonly Lease[]> {

@@ -64,6 +64,7 @@ const toRowByKind: ToRow = {
     verdict: check.end?.verdict ?? null,
     created_at: check.startedAt,
   }),
+  queue: (queue) => ({ ...document(queue), created_at: 0 }),
   ledger: (entry) => ({ ...document(entry), task: entry.task, created_at: entry.at }),
   artifact: (artifact) => ({ ...document(artifact), task: artifact.task, created_at: artifact.at }),
   node: (node) => ({ ...document(node), created_at: node.joinedAt }),

@@ -57,6 +57,7 @@ export interface BoardTables {
     verdict: string | null;
     created_at: number;
   };
+  queues: Row & { created_at: number };
   nodes: Row & { created_at: number; seen_at: number | null };
   resources: Row & { holder: string | null; held_until: number | null; created_at: number };
   schedules: Row & { agent: string; next_at: number | null; created_at: number };
@@ -74,6 +75,7 @@ export const tableOf = {
   workspace: 'workspaces',
   landing: 'landings',
   check: 'checks',
+  queue: 'queues',
   ledger: 'ledger',
   artifact: 'artifacts',
   node: 'nodes',

@@ -1,8 +1,7 @@
 /**
- * Gits that stay, for what the merge queue asks by the hundred: reading objects, moving refs, merging. Each answers as the
- * plain command would, and where the process that stays cannot, the plain command is what answers.
+ * Gits that stay, for what the merge queue asks by the hundred: moving refs and merging; reading is in object-reader.ts.
+ * Each answers as the plain command would, and where the process that stays cannot, the plain command is what answers.
  *
- *   cat-file --batch-command      never ends by itself
  *   update-ref --stdin            ends when a ref is not where it was expected to be, or is locked
  *   merge-tree --write-tree --stdin
  *                                 ends at a revision it does not know, and keeps its answers back (git 2.39) unless its
@@ -11,76 +10,12 @@
 
 import { type CommitId, brand } from '../../domain/ids.ts';
 import type { RefMove } from '../../ports/git.ts';
-import { GitFailed, git, startGit, tryGit } from './process.ts';
+import { GitFailed, type GitOptions, startGit, tryGit } from './process.ts';
 import { refuseLinkedRef } from './linked-refs.ts';
 import { findTip, moveRef } from './refs.ts';
+import { utf8 } from './snapshot-files.ts';
 import { type Measure, StandingProcess } from './standing-process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
-
-export interface GitObject {
-  readonly id: string;
-  readonly type: string;
-  readonly content: Buffer;
-}
-
-export type ObjectFacts = Omit<GitObject, 'content'> & { readonly size: number };
-
-/** Names are ids, or full names of refs, or `<either>:<path>`; undefined for what is not there. */
-export class ObjectReader {
-  readonly #dir: TrustedDir;
-  readonly #standing: StandingProcess;
-
-  constructor(dir: TrustedDir) {
-    this.#dir = dir;
-    this.#standing = new StandingProcess({ start: () => startGit(dir, ['cat-file', '--batch-command']) });
-  }
-
-  get pid(): number | undefined {
-    return this.#standing.pid;
-  }
-
-  async check(names: readonly string[]): Promise<readonly (ObjectFacts | undefined)[]> {
-    if (names.length === 0) return [];
-    const request = names.map((name) => `info ${oneLine(name)}\n`).join('');
-    const lines = await this.#ask(request, wholeLines(names.length), '--batch-check', names);
-    return lines
-      .toString()
-      .split('\n')
-      .slice(0, names.length)
-      .map((line) => facts(line));
-  }
-
-  async read(name: string): Promise<GitObject | undefined> {
-    const answer = await this.#ask(`contents ${oneLine(name)}\n`, wholeObject, '--batch', [name]);
-    const end = answer.indexOf('\n');
-    const found = facts(answer.subarray(0, end).toString());
-    if (found === undefined) return undefined;
-    const { id, type, size } = found;
-    return { id, type, content: answer.subarray(end + 1, end + 1 + size) };
-  }
-
-  close(): Promise<void> {
-    return this.#standing.close();
-  }
-
-  /** Reading twice is the same as reading once, so a process that died is asked again before the plain command is. */
-  async #ask(request: string, measure: Measure, plain: string, names: readonly string[]): Promise<Buffer> {
-    for (let attempt = 0; attempt < 2; attempt += 1) {
-      const { answer } = await this.#standing.ask(request, measure);
-      if (answer !== undefined) return answer;
-    }
-    return git(this.#dir, ['cat-file', plain], { input: names.map((name) => `${name}\n`).join('') });
-  }
-}
-
-const readers = new WeakMap<TrustedDir, ObjectReader>();
-
-/** One for all who ask about a repository. Nobody closes it: it ends with the program. */
-export function objectsOf(dir: TrustedDir): ObjectReader {
-  const known = readers.get(dir) ?? new ObjectReader(dir);
-  readers.set(dir, known);
-  return known;
-}
 
 /** Moves refs, each from where it is expected to be. */
 export class RefWriter {
@@ -142,17 +77,29 @@ interface Conflict {
 export type Merged =
   | { readonly clean: true; readonly tree: string }
   /** The tree has conflict markers in it. */
-  | { readonly clean: false; readonly tree: string; readonly conflicts: readonly Conflict[] };
+  | {
+      readonly clean: false;
+      readonly tree: string;
+      /** Every file in conflict, once, with one character per byte. */
+      readonly files: readonly string[];
+      readonly conflicts: readonly Conflict[];
+    };
+
+type MergerOptions = Pick<GitOptions, 'env' | 'workTree'>;
 
 /** Merges two commits into a tree, without files and without moving anything. */
 export class Merger {
   readonly #dir: TrustedDir;
+  readonly #options: MergerOptions;
   readonly #standing: StandingProcess;
 
-  constructor(dir: TrustedDir) {
+  /** With a work tree, the attributes that lie in it count. */
+  constructor(dir: TrustedDir, options: MergerOptions = {}) {
     this.#dir = dir;
+    this.#options = options;
+    const argv = ['merge-tree', '--write-tree', '--stdin'];
     this.#standing = new StandingProcess({
-      start: () => startGit(dir, ['merge-tree', '--write-tree', '--stdin'], { isUnbuffered: true }),
+      start: () => startGit(dir, argv, { ...options, isUnbuffered: true }),
       expectedLastWords: /not something we can merge|unrelated histories/,
     });
   }
@@ -164,45 +111,20 @@ export class Merger {
   async merge(ours: CommitId, theirs: CommitId): Promise<Merged> {
     const { answer } = await this.#standing.ask(`${oneWord(ours)} ${oneWord(theirs)}\n`, wholeMerge);
     if (answer !== undefined) {
-      const [status, ...fields] = answer.toString().split('\0');
+      const [status, ...fields] = answer.toString('latin1').split('\0');
       return merged(status === '1', fields);
     }
     const argv = ['merge-tree', '--write-tree', '-z', ours, theirs];
-    const { code, stdout, stderr } = await tryGit(this.#dir, argv);
+    const { code, stdout, stderr } = await tryGit(this.#dir, argv, this.#options);
     // A revision that does not exist ends it with 1 as well, but without a tree.
     if (code > 1 || stdout.length === 0) throw new GitFailed(argv, code, stderr);
-    return merged(code === 0, stdout.toString().split('\0'));
+    return parseMerged(code === 0, stdout);
   }
 
   close(): Promise<void> {
     return this.#standing.close();
   }
 }
-
-/** `<id> <type> <size>`, or `<name> missing` and the like. */
-function facts(line: string): ObjectFacts | undefined {
-  const [, id = '', type = '', size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
-  return size === undefined ? undefined : { id, type, size: Number(size) };
-}
-
-function wholeLines(count: number): Measure {
-  return (said) => {
-    let end = -1;
-    for (let line = 0; line < count; line += 1) {
-      end = said.indexOf(0x0a, end + 1);
-      if (end === -1) return { atLeast: said.length + 1 };
-    }
-    return { whole: end + 1 };
-  };
-}
-
-const wholeObject: Measure = (said) => {
-  const end = said.indexOf(0x0a);
-  if (end === -1) return { atLeast: said.length + 1 };
-  const found = facts(said.subarray(0, end).toString());
-  const length = found === undefined ? end + 1 : end + 1 + found.size + 1;
-  return said.length < length ? { atLeast: length } : { whole: length };
-};
 
 const wholeTransaction: Measure = (said) => {
   const last = 'commit: ok\n';
@@ -235,25 +157,25 @@ function fieldsOf(said: Buffer): { (): string | undefined; end(): number | undef
   return Object.assign(next, { end: () => at });
 }
 
+export function parseMerged(clean: boolean, said: Buffer): Merged {
+  return merged(clean, said.toString('latin1').split('\0'));
+}
+
 function merged(clean: boolean, [tree = '', ...rest]: readonly string[]): Merged {
   if (clean) return { clean, tree };
-  const messages = rest.slice(rest.indexOf('') + 1);
+  const end = rest.indexOf('');
+  const files = rest.slice(0, end).map((stage) => stage.slice(stage.indexOf('\t') + 1));
+  if (files.length === 0) throw new Error('git merge-tree found a conflict and no path with one');
+  const messages = rest.slice(end + 1);
   const conflicts: Conflict[] = [];
   for (let at = 0; at < messages.length && messages[at] !== '';) {
     const type = at + 1 + Number(messages[at]);
-    const paths = messages.slice(at + 1, type);
-    const message = messages[type + 1] ?? '';
-    if (messages[type]?.startsWith('CONFLICT')) {
-      conflicts.push({ paths, type: messages[type], message: message.trimEnd() });
-    }
+    const paths = messages.slice(at + 1, type).map(utf8);
+    const message = utf8(messages[type + 1] ?? '').trimEnd();
+    if (messages[type]?.startsWith('CONFLICT')) conflicts.push({ paths, type: messages[type], message });
     at = type + 2;
   }
-  return { clean, tree, conflicts };
-}
-
-function oneLine(name: string): string {
-  if (name.includes('\n')) throw new Error(`${JSON.stringify(name)} is not the name of a git object.`);
-  return name;
+  return { clean, tree, files: [...new Set(files)], conflicts };
 }
 
 function oneWord(commit: CommitId): string {

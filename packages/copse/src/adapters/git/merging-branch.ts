@@ -1,11 +1,12 @@
 /** What a branch has that the target does not. */
 
 import { type CommitId, brand } from '../../domain/ids.ts';
-import type { ObjectReader } from './long-lived.ts';
-import { type Commit, readCommit } from './merging-commit.ts';
-import { entries } from './private-index.ts';
-import { git, gitLine } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { commitsOf, isReachable, parentsFirst } from './history.ts';
+import type { Commit } from './merging-commit.ts';
+import type { Objects } from './objects.ts';
+import { gitLine } from './process.ts';
+import { isAncestor } from './refs.ts';
+import { diffTrees } from './tree-diff.ts';
 
 export interface Branch {
   readonly onto: CommitId;
@@ -22,36 +23,54 @@ export interface Branch {
   readonly own: ReadonlySet<string>;
 }
 
-export async function loadBranch(
-  dir: TrustedDir,
-  reader: ObjectReader,
-  onto: CommitId,
-  head: CommitId,
-): Promise<Branch> {
-  const argv = ['rev-list', '--topo-order', '--reverse', '--parents', head, `^${onto}`];
-  const lines = (await gitLine(dir, argv)).split('\n').filter((line) => line !== '');
-  const commits: Commit[] = [];
-  for (const line of lines) {
-    const [id = '', ...parents] = line.split(' ').map((name) => brand<CommitId>(name));
-    commits.push(await readCommit(reader, brand(id), parents));
-  }
+export async function loadBranch(objects: Objects, onto: CommitId, head: CommitId): Promise<Branch> {
+  const commits = (await commitsOf(objects, head, onto)) ?? (await commitsPlainly(objects, head, onto));
   const isLinear = commits.every(({ parents }) => parents.length === 1);
   const first = commits[0]?.parents[0];
-  const before = isLinear && first !== undefined ? (await readCommit(reader, first)).tree : '';
+  const before = isLinear && first !== undefined ? (await objects.commit(first)).tree : '';
   const isEmpty = isLinear && commits.every(({ tree }) => tree === before);
-  const own = isEmpty ? new Set<string>() : await changedBy(dir, commits);
+  const own = isEmpty ? new Set<string>() : await changedBy(objects, commits);
   return { onto, head, commits, isLinear, before, isEmpty, own };
 }
 
-async function changedBy(dir: TrustedDir, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
-  const ids = commits.filter(({ parents }) => parents.length < 2).map(({ id }) => `${id}\n`);
-  const argv = ['diff-tree', '--stdin', '--root', '--no-commit-id', ...NAMES];
-  return new Set(entries(await git(dir, argv, { input: ids.join('') })));
+async function commitsPlainly(objects: Objects, head: CommitId, onto: CommitId): Promise<readonly Commit[]> {
+  const lines = (await gitLine(objects.dir, ['rev-list', head, `^${onto}`])).split('\n');
+  const ids = lines.filter((line) => line !== '').map((line) => brand<CommitId>(line));
+  const commits = await Promise.all(ids.map((id) => objects.commit(id)));
+  return parentsFirst(head, new Map(commits.map((commit) => [commit.id, commit])));
 }
 
-/** A moved submodule counts, whatever `.gitmodules` says. */
-const NAMES = ['-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=none'] as const;
+async function changedBy(objects: Objects, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
+  const own = new Set<string>();
+  const single = commits.filter(({ parents }) => parents.length < 2);
+  await Promise.all(
+    single.map(async ({ parents: [parent], tree }) => {
+      const before = parent === undefined ? undefined : (await objects.commit(parent)).tree;
+      for (const { path } of await diffTrees(objects, before, tree)) own.add(path);
+    }),
+  );
+  return own;
+}
 
-export async function differing(dir: TrustedDir, one: string, other: string): Promise<readonly string[]> {
-  return one === other ? [] : entries(await git(dir, ['diff-tree', ...NAMES, one, other]));
+/** Commits of the target from which the branch goes on. */
+export function outsideOf({ commits }: Branch): readonly CommitId[] {
+  const ids = new Set(commits.map(({ id }) => id));
+  return [...new Set(commits.flatMap(({ parents }) => parents).filter((parent) => !ids.has(parent)))];
+}
+
+/** The last commits that branch and target have in common: several where each was merged into the other. */
+export async function mergeBasesOf(objects: Objects, branch: Branch): Promise<readonly Commit[]> {
+  const outside = outsideOf(branch);
+  const bases: Commit[] = [];
+  for (const one of outside) {
+    const isOlder = await Promise.all(
+      outside.map(async (other) => one !== other && (await isBefore(objects, one, other))),
+    );
+    if (!isOlder.includes(true)) bases.push(await objects.commit(one));
+  }
+  return bases;
+}
+
+async function isBefore(objects: Objects, one: CommitId, other: CommitId): Promise<boolean> {
+  return (await isReachable(objects, one, other)) ?? isAncestor(objects.dir, one, other);
 }

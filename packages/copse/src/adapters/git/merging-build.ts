@@ -1,11 +1,14 @@
 /** Candidates, and whether there could be one; what they promise is said in merging.ts. */
 
 import type { CommitId } from '../../domain/ids.ts';
-import type { Candidate, CandidateRequest } from '../../ports/merging.ts';
-import { type Bench, type MergedTree, type Standing, withBench } from './merging-bench.ts';
+import type { Candidate, CandidateRequest, MergeMethod } from '../../ports/merging.ts';
+import type { Merged } from './long-lived.ts';
+import { type Bench, type Standing, layBench } from './merging-bench.ts';
 import { type Branch, loadBranch } from './merging-branch.ts';
-import { type Commit, asBytes, copseAt, oneLine, readCommit } from './merging-commit.ts';
+import { type Commit, asBytes, copseAt, oneLine } from './merging-commit.ts';
+import { keepCandidate } from './merging-keep.ts';
 import { replay } from './merging-rebase.ts';
+import { type Resolve, type Resolved, resolveMerge } from './merging-resolve.ts';
 import { squashMessage, squashAuthor } from './merging-squash.ts';
 import { type Trailer, endingIn } from './merging-trailers.ts';
 import { findReverts, isOnTop } from './merging-verify.ts';
@@ -13,60 +16,94 @@ import { gitLine } from './process.ts';
 import { utf8 } from './snapshot-files.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
-export async function buildCandidate(
-  dir: TrustedDir,
+export function buildCandidate(
   standing: Standing,
   request: CandidateRequest,
+  resolve?: Resolve,
 ): Promise<Candidate> {
-  const { onto, head } = request;
-  const branch = await loadBranch(dir, standing.reader, onto, head);
-  if (branch.commits.length === 0) return nothing(onto);
-  return withBench(dir, standing, { onto, paths: branch.own }, (bench) => build(bench, branch, request));
+  return standing.use(async () => {
+    const { objects } = standing;
+    const { onto, head } = request;
+    const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
+    if (branch.commits.length === 0) return nothing(target);
+    const bench = await layBench(standing, { target: target.tree, paths: branch.own });
+    const candidate = await build(bench, { branch, target, request }, (merged) =>
+      resolveMerge(standing, request, merged, resolve),
+    );
+    if (candidate.built) await keepCandidate(standing, candidate.commit);
+    return candidate;
+  });
 }
 
 /** The paths by which the head could not land now. */
-export async function tryCandidate(
-  dir: TrustedDir,
+export function tryCandidate(
   standing: Standing,
   onto: CommitId,
   head: CommitId,
+  method: MergeMethod,
 ): Promise<readonly string[]> {
-  const branch = await loadBranch(dir, standing.reader, onto, head);
-  if (branch.commits.length === 0) return [];
-  const request = { onto, paths: branch.own, isThrowaway: true };
-  return withBench(dir, standing, request, async (bench) => {
-    const merged = await bench.merge(onto, head);
+  return standing.use(async () => {
+    const { objects } = standing;
+    const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
+    if (branch.commits.length === 0) return [];
+    const bench = await layBench(standing, { target: target.tree, paths: branch.own });
+    const merged = await mergeWhole(bench, branch, target);
     if (merged === undefined || merged.clean) return [];
-    const target = await readCommit(standing.reader, onto);
-    const replayed = branch.isLinear && (await replay(bench, branch, { target, merged }, NO_DETAILS));
+    const mayReplay = method === 'rebase' && branch.isLinear;
+    const replayed = mayReplay && (await replay(bench, branch, { target, merged }, NO_DETAILS));
     return replayed ? [] : merged.files.map(utf8);
   });
 }
 
 const NO_DETAILS = { title: '', trailers: [], at: 0 as CandidateRequest['at'] };
 
-async function build(bench: Bench, branch: Branch, request: CandidateRequest): Promise<Candidate> {
-  const { onto, head } = request;
-  const merged = await bench.merge(onto, head);
+/** Undefined when they have no commit in common. */
+async function mergeWhole(bench: Bench, branch: Branch, target: Commit): Promise<Merged | undefined> {
+  const { onto, head, before, isLinear } = branch;
+  if (isLinear) {
+    const { tree: side } = await bench.objects.commit(head);
+    const tree = await bench.splice({ base: before, side, onto: target.tree });
+    if (tree !== undefined) return { clean: true, tree };
+  }
+  return bench.merge(onto, head);
+}
+
+interface Task {
+  readonly branch: Branch;
+  readonly target: Commit;
+  readonly request: CandidateRequest;
+}
+
+type Material = Task & { readonly merged: Merged };
+
+type TryToResolve = (merged: Merged) => Promise<Resolved | undefined>;
+
+async function build(bench: Bench, task: Task, tryToResolve: TryToResolve): Promise<Candidate> {
+  const { branch, target, request } = task;
+  const { onto } = request;
+  const merged = await mergeWhole(bench, branch, target);
   if (merged === undefined) return { built: false, because: 'unrelated' };
-  const target = await readCommit(bench.reader, onto);
   // What a branch is empty from the beginning was made so on purpose.
   const isMeantEmpty = branch.isEmpty && request.method !== 'squash';
-  if (merged.clean && merged.tree === target.tree && !isMeantEmpty) return nothing(onto);
-  const made = await shape(bench, { branch, target, merged, request });
+  if (merged.clean && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
+  const plain = await shape(bench, { ...task, merged });
+  const resolved = plain === undefined ? await tryToResolve(merged) : undefined;
+  const made = resolved === undefined ? plain : shapeResolved(bench, task, resolved);
   if (made === undefined) {
     const files = merged.clean ? [] : merged.files.map(utf8);
-    return { built: false, because: 'conflict', files, theirs: await otherSide(bench.dir, request, files) };
+    const theirs = await otherSide(bench.objects.dir, request, files);
+    return { built: false, because: 'conflict', files, theirs };
   }
-  const files = await findReverts(bench, branch, target, made.tree);
+  if (made.tree === target.tree && resolved !== undefined) return nothing(target, resolved.note);
+  const files = await findReverts(bench, { branch, target, tree: made.tree, resolved });
   if (files.length > 0) return { built: false, because: 'reverts', files };
   if (!(await isOnTop(bench, made, onto)))
     throw new Error(`The candidate ${made.commit} does not contain ${onto}, the tip of ${request.target}.`);
-  return { built: true, commit: made.commit, commits: made.commits, note: made.note };
+  return { built: true, ...made };
 }
 
-function nothing(onto: CommitId): Candidate {
-  return { built: true, commit: onto, commits: 0, note: null };
+function nothing({ id, tree }: Commit, note: string | null = null): Candidate {
+  return { built: true, commit: id, tree, commits: 0, note };
 }
 
 interface Made {
@@ -76,31 +113,15 @@ interface Made {
   readonly note: string | null;
 }
 
-interface Material {
-  readonly branch: Branch;
-  readonly target: Commit;
-  readonly merged: MergedTree;
-  readonly request: CandidateRequest;
-}
-
 /** Undefined when it conflicts. */
 async function shape(bench: Bench, material: Material): Promise<Made | undefined> {
   const { branch, target, merged, request } = material;
-  const { method, onto, at } = request;
-  const trailers = trailersOf(request);
+  const { method, at } = request;
   if (method === 'merge') return merged.clean ? mergeCommit(bench, material, merged.tree, null) : undefined;
-  if (method === 'squash') {
-    if (!merged.clean) return undefined;
-    const author = squashAuthor(branch.commits) ?? copseAt(at);
-    const message = squashMessage(branch.commits, { title: request.title, author, trailers });
-    const { tree } = merged;
-    const commit = bench.write({ tree, parents: [onto], author, encoding: undefined, message, at });
-    return { commit, tree, commits: 1, note: null };
-  }
+  if (method === 'squash') return merged.clean ? squash(bench, material, merged.tree, null) : undefined;
   const name = request.branch;
-  const replayed = branch.isLinear
-    ? await replay(bench, branch, { target, merged }, { title: request.title, trailers, at })
-    : undefined;
+  const details = { title: request.title, trailers: trailersOf(request), at };
+  const replayed = branch.isLinear ? await replay(bench, branch, { target, merged }, details) : undefined;
   const isSame = replayed !== undefined && (!merged.clean || replayed.tree === merged.tree);
   if (isSame) return { ...replayed, note: null };
   if (!merged.clean) return undefined;
@@ -113,7 +134,21 @@ async function shape(bench: Bench, material: Material): Promise<Made | undefined
   return mergeCommit(bench, material, merged.tree, note);
 }
 
-function mergeCommit(bench: Bench, { branch, request }: Material, tree: string, note: string | null): Made {
+/** One by one, its commits conflict, so what was to be rebased is merged. */
+function shapeResolved(bench: Bench, task: Task, { tree, note }: Resolved): Made {
+  const { method } = task.request;
+  return method === 'squash' ? squash(bench, task, tree, note) : mergeCommit(bench, task, tree, note);
+}
+
+function squash(bench: Bench, { branch, request }: Task, tree: string, note: string | null): Made {
+  const { onto, at, title } = request;
+  const author = squashAuthor(branch.commits) ?? copseAt(at);
+  const message = squashMessage(branch.commits, { title, author, trailers: trailersOf(request) });
+  const commit = bench.write({ tree, parents: [onto], author, encoding: undefined, message, at });
+  return { commit, tree, commits: 1, note };
+}
+
+function mergeCommit(bench: Bench, { branch, request }: Task, tree: string, note: string | null): Made {
   const { onto, head, at, title, target } = request;
   const text = asBytes(`Merge ${request.branch} into ${target}\n\n${oneLine(title)}`);
   const message = endingIn(text, trailersOf(request));

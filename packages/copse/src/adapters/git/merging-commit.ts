@@ -3,15 +3,8 @@
  * per byte.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { deflateSync } from 'node:zlib';
-
 import { type CommitId, type Timestamp, brand } from '../../domain/ids.ts';
-import { type ObjectReader } from './long-lived.ts';
 import { latin1, utf8 } from './snapshot-files.ts';
-import type { TrustedDir } from './trusted-dir.ts';
 
 export interface Commit {
   readonly id: CommitId;
@@ -22,9 +15,11 @@ export interface Commit {
   /** In which message and names are written, where that is not UTF-8. */
   readonly encoding: string | undefined;
   readonly message: string;
+  /** Of its committer, in seconds. */
+  readonly date: number;
 }
 
-export type NewCommit = Omit<Commit, 'id'> & { readonly at: Timestamp };
+export type NewCommit = Omit<Commit, 'id' | 'date'> & { readonly at: Timestamp };
 
 /** Who made it; always the same, so that the same commit is made again. */
 const COMMITTER = 'Copse <copse@localhost>';
@@ -33,25 +28,23 @@ export function copseAt(at: Timestamp): string {
   return `${COMMITTER} ${Math.floor(at / 1_000)} +0000`;
 }
 
-/** The parents are those that it names, unless they are said: a shallow clone lacks some. */
-export async function readCommit(
-  reader: ObjectReader,
-  id: CommitId,
-  known?: readonly CommitId[],
-): Promise<Commit> {
-  const found = await reader.read(id);
-  if (found?.type !== 'commit') throw new Error(`The commit ${id} is not in the repository any more.`);
-  const text = found.content.toString('latin1');
+/** As git reads it: the tree comes first, then the parents, and what looks like either further down is neither. */
+export function parseCommit(id: CommitId, content: Buffer): Commit {
+  const text = content.toString('latin1');
   const end = text.indexOf('\n\n');
-  const headers = end === -1 ? text : text.slice(0, end);
-  const header = (name: string) => new RegExp(`^${name} (.+)$`, 'm').exec(headers)?.[1];
-  const parents =
-    known ?? Array.from(headers.matchAll(/^parent (\w+)$/gm), ([, of = '']) => brand<CommitId>(of));
-  const tree = header('tree');
+  const headers = (end === -1 ? text : text.slice(0, end)).split('\n');
+  const [, tree] = /^tree ([0-9a-f]{40,64})$/.exec(headers[0] ?? '') ?? [];
   if (tree === undefined) throw new Error(`The commit ${id} is damaged: it has no tree.`);
+  const parents: CommitId[] = [];
+  for (let at = 1; headers[at]?.startsWith('parent ') === true; at += 1)
+    parents.push(brand(headers[at]?.slice('parent '.length) ?? ''));
+  const header = (name: string) =>
+    headers.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
+  const [, date = '0'] = /> (\d{1,15}) [+-]\d+$/.exec(header('committer') ?? '') ?? [];
   // To git, a message ends where a NUL is.
   const [message = ''] = end === -1 ? [''] : text.slice(end + 2).split('\0', 1);
-  return { id, parents, tree, author: header('author') ?? '', encoding: header('encoding'), message };
+  const author = header('author') ?? '';
+  return { id, parents, tree, author, encoding: header('encoding'), message, date: Number(date) };
 }
 
 /** An author that git could not read, and a host would not take, is replaced. */
@@ -90,45 +83,4 @@ export function oneLine(text: string): string {
 export function subjectOf(message: string): string {
   const [first = ''] = message.replace(/^\s+/, '').split(/\n[ \t\r]*(?:\n|$)/, 1);
   return first.replaceAll(/\s*\n\s*/g, ' ').trim();
-}
-
-/** What was written, for good once `settle` has returned. */
-export interface Written {
-  readonly id: CommitId;
-  readonly settle: () => void;
-}
-
-/**
- * Written as git writes a loose object. One that is there already is replaced: it may be something else under this name,
- * and its age would let it be collected as garbage.
- */
-export function writeCommit(
-  { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
-  objects: string,
-  content: Buffer,
-): Written {
-  const whole = Buffer.concat([Buffer.from(`commit ${content.length}\0`), content]);
-  const id = createHash(objectFormat).update(whole).digest('hex');
-  const folder = path.join(objects, id.slice(0, 2));
-  const file = path.join(folder, id.slice(2));
-  mkdirSync(folder, { recursive: true });
-  // A name that git itself clears away, should it ever be left behind.
-  const fresh = path.join(folder, `tmp_obj_${randomBytes(9).toString('hex')}`);
-  try {
-    writeFileSync(fresh, deflateSync(whole), { flag: 'wx', mode: 0o444 });
-    renameSync(fresh, file);
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
-  return { id: brand(id), settle: () => toDisk(file) };
-}
-
-function toDisk(file: string): void {
-  const descriptor = openSync(file, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -19,8 +19,26 @@ export async function pushBranch(
   dir: TrustedDir,
   branch: BranchName,
   commit: CommitId,
-  timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
+  timeoutMs?: number,
 ): Promise<Pushed> {
+  const answered = await pushAndListen(dir, branch, commit, { timeoutMs });
+  return answered.pushed ? { pushed: true } : answered;
+}
+
+type Answered =
+  /** What the remote answered, line by line: often an address where a person can go on. */
+  { readonly pushed: true; readonly said: readonly string[] } | Extract<Pushed, { readonly pushed: false }>;
+
+/** The options are for the remote; one that takes none refuses all of it. */
+export async function pushAndListen(
+  dir: TrustedDir,
+  branch: BranchName,
+  commit: CommitId,
+  {
+    timeoutMs = defaultPolicy.workspace.fetchTimeoutMs,
+    options = [],
+  }: { readonly timeoutMs?: number | undefined; readonly options?: readonly string[] },
+): Promise<Answered> {
   const remote = remoteName(dir);
   if (remote === undefined) {
     const reason = 'There is no remote called origin, and not exactly one of another name.';
@@ -32,12 +50,13 @@ export async function pushBranch(
     const because = address.because === 'no_remote' ? 'no_remote' : 'unreachable';
     return { pushed: false, because, reason: address.reason };
   }
-  const argv = ['push', ...OPTIONS, '--', remote, `${commit}:refs/heads/${branch}`];
+  const asked = options.map((option) => `--push-option=${oneLine(option)}`);
+  const argv = ['push', ...OPTIONS, ...asked, '--', remote, `${commit}:refs/heads/${branch}`];
   const result = await reach(dir, argv, timeoutMs);
   if (result.code === 0) {
     // Git would do so if the remote had a refspec here. Not being able to is not worth a word.
     await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
-    return { pushed: true };
+    return { pushed: true, said: saidBy(result).map(withoutSecrets) };
   }
   const refusal = refusalIn(result, branch);
   if (refusal !== undefined) {
@@ -67,13 +86,22 @@ function refusalIn({ stdout, stderr }: GitResult, branch: BranchName): string | 
       .map(([, , summary = '']) => /^\[(?:remote )?rejected\] ?(.*)$/.exec(summary))
       .find((found) => found !== null) ?? [];
   if (why === undefined) return undefined;
-  const said = stderr
+  const said = saidBy({ stderr });
+  const short = why.replace(/^\((.*)\)$/, '$1');
+  return withoutSecrets(said.length === 0 ? `${short}.` : `${short}. ${said.join('\n')}`);
+}
+
+function saidBy({ stderr }: Pick<GitResult, 'stderr'>): readonly string[] {
+  return stderr
     .split('\n')
     .filter((line) => line.startsWith('remote: '))
     .map((line) => line.slice('remote: '.length).trim())
     .filter((line) => line !== '');
-  const short = why.replace(/^\((.*)\)$/, '$1');
-  return withoutSecrets(said.length === 0 ? `${short}.` : `${short}. ${said.join('\n')}`);
+}
+
+/** Git takes no option with a line break in it. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
 }
 
 function lastWords(stderr: string): string {

@@ -5,7 +5,8 @@
  */
 
 import { type CommitId, type Timestamp, brand } from '../../domain/ids.ts';
-import type { Bench, MergedTree } from './merging-bench.ts';
+import type { Merged } from './long-lived.ts';
+import type { Bench } from './merging-bench.ts';
 import type { Branch } from './merging-branch.ts';
 import { type Commit, asBytes, oneLine } from './merging-commit.ts';
 import { type Trailer, withTrailers } from './merging-trailers.ts';
@@ -28,7 +29,7 @@ interface Replayed {
 export async function replay(
   bench: Bench,
   { onto, head, commits, before }: Branch,
-  { target, merged }: { readonly target: Commit; readonly merged: MergedTree },
+  { target, merged }: { readonly target: Commit; readonly merged: Merged },
   { title, trailers, at }: Details,
 ): Promise<Replayed | undefined> {
   let tip = { commit: onto, tree: target.tree };
@@ -68,18 +69,23 @@ async function replayTree(
   parentTree: string,
   tipTree: string,
 ): Promise<string | undefined> {
-  if (tipTree === parentTree || tipTree === tree) return tree;
+  const spliced = await bench.splice({ base: parentTree, side: tree, onto: tipTree });
+  if (spliced !== undefined) return spliced;
   const merged = await bench.merge(bench.stand(tipTree, parents), id);
   return merged && treeOf(merged);
 }
 
-function treeOf(merged: MergedTree): string | undefined {
+function treeOf(merged: Merged): string | undefined {
   return merged.clean ? merged.tree : undefined;
 }
 
 /** Commits of the branch whose change, by itself, is also one of the target's. */
-async function landedBefore({ dir }: Bench, onto: CommitId, head: CommitId): Promise<ReadonlySet<CommitId>> {
+async function landedBefore(
+  { objects }: Bench,
+  onto: CommitId,
+  head: CommitId,
+): Promise<ReadonlySet<CommitId>> {
   const argv = ['rev-list', '--right-only', '--cherry-mark', '--no-merges', `${onto}...${head}`];
-  const lines = (await gitLine(dir, argv)).split('\n');
+  const lines = (await gitLine(objects.dir, argv)).split('\n');
   return new Set(lines.filter((line) => line.startsWith('=')).map((line) => brand<CommitId>(line.slice(1))));
 }

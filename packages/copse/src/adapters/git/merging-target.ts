@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BranchName, CommitId } from '../../domain/ids.ts';
 import type { TargetMove } from '../../ports/merging.ts';
 import { tryFileLock } from './lock.ts';
+import { RefWriter } from './long-lived.ts';
 import { copyIndex } from './private-index.ts';
 import { findTip, isAncestor, moveRef } from './refs.ts';
 import { canonical, readIfThere, registrations } from './registrations.ts';
@@ -26,7 +27,6 @@ export interface TargetRequest {
   readonly target: BranchName;
   readonly from: CommitId;
   readonly to: CommitId;
-  readonly reason: string;
   /** Only says what would happen. What a killed call left behind is finished all the same. */
   readonly isTrial?: boolean;
 }
@@ -101,14 +101,26 @@ function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions):
   });
 }
 
-async function moveAlone(dir: TrustedDir, request: TargetRequest): Promise<TargetMove> {
-  const { target, from, to, reason } = request;
+async function moveAlone(dir: TrustedDir, { target, from, to }: TargetRequest): Promise<TargetMove> {
   const ref = `refs/heads/${target}`;
   if ((await findTip(dir, ref)) === to) return { moved: true };
-  const outcome = await moveRef(dir, { ref, from, to, reason, isPatient: true });
+  const quick = await targetWriter(dir).move(ref, from, to);
+  const isLocked = !quick.moved && quick.because === 'locked';
+  const outcome = isLocked ? await moveRef(dir, { ref, from, to, reason: REASON, isPatient: true }) : quick;
   if (outcome.moved) return { moved: true };
   if (outcome.because === 'changed') return changed(to, outcome.tip);
   return busy(dir.home, `${ref} is locked by another git command`);
+}
+
+/** In the reflog. Git takes one for as long as a process stays; the commits themselves name the task. */
+const REASON = 'copse: lands';
+
+const writers = new WeakMap<TrustedDir, RefWriter>();
+
+function targetWriter(dir: TrustedDir): RefWriter {
+  const known = writers.get(dir) ?? new RefWriter(dir, REASON);
+  writers.set(dir, known);
+  return known;
 }
 
 async function tryAlone(dir: TrustedDir, { target, from, to }: TargetRequest): Promise<TargetMove> {

@@ -6,8 +6,11 @@
  * where there is no such merge without a conflict may a rebase without one stand alone: the target has part of the branch
  * already. Nothing in a candidate depends on who makes it or when, so asked twice, the same id comes out.
  *
- * A candidate is refused that takes back what others landed (merging-verify.ts). It has no ref: whoever relies on it for
- * longer than a moment gives it one, or anybody's garbage collection may take it.
+ * Merges are made in a throwaway object store; only what a candidate consists of goes into the repository (quarantine.ts).
+ * As long as the gits that stay do, none is started for a candidate, a trial or a move of the target.
+ *
+ * A candidate is refused that is not what was submitted (merging-verify.ts). It has no ref: whoever relies on it for longer
+ * than a moment gives it one, or anybody's garbage collection may take it.
  */
 
 import { type CommitId, brand } from '../../domain/ids.ts';
@@ -15,13 +18,18 @@ import type { CommitSummary, Merging } from '../../ports/merging.ts';
 import { Standing } from './merging-bench.ts';
 import { buildCandidate, tryCandidate } from './merging-build.ts';
 import { commitAll, listUnresolved } from './merging-commit-all.ts';
+import { listConflicts } from './merging-conflicts.ts';
 import { pushBranch } from './merging-push.ts';
+import type { Resolve } from './merging-resolve.ts';
 import { type TargetOptions, moveTarget } from './merging-target.ts';
+import { knownObjectsOf } from './objects.ts';
 import { git } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 export interface MergingOptions extends TargetOptions {
   readonly pushTimeoutMs?: number;
+  /** For a merge that conflicts: what it is to be instead, where somebody knows. */
+  readonly resolve?: Resolve;
 }
 
 /** The gits that stay do not keep a program from ending; `close` is for those that go on without merging. */
@@ -31,8 +39,12 @@ export function openMerging(
 ): Merging & { readonly close: () => Promise<void> } {
   const standing = new Standing(dir);
   return {
-    build: (request) => buildCandidate(dir, standing, request),
-    trial: async (onto, head) => ({ conflicts: await tryCandidate(dir, standing, onto, head) }),
+    build: (request) => buildCandidate(standing, request, options.resolve),
+    trial: async (onto, head, method = 'rebase') => ({
+      conflicts: await tryCandidate(standing, onto, head, method),
+    }),
+    treeOf: async (commit) => (await knownObjectsOf(dir).commit(commit)).tree,
+    conflicts: (onto, head, limits) => listConflicts(standing, onto, head, limits),
     commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
     moveTarget: (request) => moveTarget(dir, request, options),
     push: (branch, commit) => pushBranch(dir, branch, commit, options.pushTimeoutMs),

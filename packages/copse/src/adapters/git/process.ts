@@ -154,11 +154,11 @@ export async function gitLine(
 export function startGit(
   dir: TrustedDir,
   argv: readonly string[],
-  options: Pick<GitOptions, 'env' | 'isRaw'> & { readonly isUnbuffered?: boolean } = {},
+  options: Pick<GitOptions, 'env' | 'isRaw' | 'workTree'> & { readonly isUnbuffered?: boolean } = {},
 ): ChildProcessWithoutNullStreams {
   const [program = '', ...prefix] = options.isUnbuffered ? ['stdbuf', '-o0', 'git'] : ['git'];
   return spawn(program, [...prefix, ...hardened(argv)], {
-    cwd: dir.home,
+    cwd: options.workTree ?? dir.home,
     env: environment(dir, options),
     stdio: 'pipe',
   });

@@ -3,16 +3,21 @@
 import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
 import type { RefMove, TrackedFile } from '../../ports/git.ts';
 import { outliveLock } from './dead-locks.ts';
+import { isReachable } from './history.ts';
+import { objectsOf } from './object-reader.ts';
+import { knownObjectsOf } from './objects.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
-  const { code, stdout } = await tryGit(dir, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
-  return code === 0 ? brand(stdout.toString().trimEnd()) : undefined;
+  const [found] = await objectsOf(dir).check([`${ref}^{commit}`]);
+  return found && brand(found.id);
 }
 
 export async function isAncestor(dir: TrustedDir, ancestor: CommitId, of: CommitId): Promise<boolean> {
   if (ancestor === of) return true;
+  const known = await isReachable(knownObjectsOf(dir), ancestor, of);
+  if (known !== undefined) return known;
   const argv = ['merge-base', '--is-ancestor', ancestor, of];
   const { code, stderr } = await tryGit(dir, argv);
   if (code > 1) throw new GitFailed(argv, code, stderr);

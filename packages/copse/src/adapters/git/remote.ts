@@ -118,6 +118,35 @@ export function remoteName(dir: TrustedDir): string | undefined {
   return usualRemote(...files.map(readSettings));
 }
 
+/** Where the usual remote is, without name and password, if that is an address to use. */
+export function usualAddress(dir: TrustedDir): { readonly address: string } | { readonly reason: string } {
+  const name = remoteName(dir);
+  if (name === undefined)
+    return { reason: 'There is no remote called origin, and not exactly one of another name.' };
+  const found = addressOf(dir, name);
+  return 'because' in found ? { reason: found.reason } : { address: found.shown };
+}
+
+/** The usual remote's refs that fit a pattern; none when it cannot be asked. */
+export async function remoteRefs(
+  dir: TrustedDir,
+  pattern: string,
+  timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
+): Promise<ReadonlyMap<string, CommitId>> {
+  const name = remoteName(dir);
+  const address = name === undefined ? undefined : addressOf(dir, name);
+  if (address === undefined || 'because' in address) return new Map();
+  const listed = await reach(dir, address, ['ls-remote', '--quiet', '--', address.name, pattern], timeoutMs);
+  if ('because' in listed || listed.code !== 0) return new Map();
+  const lines = listed.stdout.toString().split('\n').filter(Boolean);
+  return new Map(
+    lines.map((line) => {
+      const [tip = '', ref = ''] = line.split('\t');
+      return [ref, brand<CommitId>(tip)] as const;
+    }),
+  );
+}
+
 /** The addresses that the repository's remotes have now are the ones to use from now on. */
 export function acceptRemotes(dir: TrustedDir): ReadonlyMap<string, string> {
   return accepted(makeTrustedDir(dir, { isAccepting: true }));

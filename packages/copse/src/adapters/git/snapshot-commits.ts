@@ -3,7 +3,7 @@
  * the worktree's reflog exists; a rescue makes them its parents.
  */
 
-import { objectsOf } from './long-lived.ts';
+import { objectsOf } from './object-reader.ts';
 import { git, gitLine } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

@@ -26,7 +26,7 @@ import {
 import path from 'node:path';
 
 import { cachedTree } from './cached-tree.ts';
-import { objectsOf } from './long-lived.ts';
+import { objectsOf } from './object-reader.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit } from './process.ts';
 import type { Place } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';

@@ -144,7 +144,7 @@ export async function checkOut(
   } else {
     await git(dir, ['read-tree', '--reset', tip], { workTree, index });
     const all = (await git(dir, ['ls-files', '-z'], { workTree, index })).toString().split('\0');
-    const outside = all.filter((file) => file !== '' && !isWithin(file, sparse));
+    const outside = all.filter((file) => file !== '' && !isInSparse(file, sparse));
     const input = outside.map((file) => `${file}\0`).join('');
     await git(dir, ['update-index', '--skip-worktree', '-z', '--stdin'], { workTree, index, input });
     await git(dir, ['checkout-index', '--all', '--index'], { workTree, index });
@@ -153,7 +153,7 @@ export async function checkOut(
 }
 
 /** Folders, as in git's cone mode: the files of every folder on the way are there too. */
-function isWithin(file: string, folders: readonly string[]): boolean {
+export function isInSparse(file: string, folders: readonly string[]): boolean {
   const parent = path.posix.dirname(file);
   return folders.some((folder) => {
     const wanted = folder.replace(/^\/|\/$/g, '');

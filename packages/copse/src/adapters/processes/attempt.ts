@@ -19,12 +19,12 @@ import { readRecord } from './recorder.ts';
 
 const ATTEMPT_VARIABLE = 'COPSE_ATTEMPT_ID';
 
-/** All that run: those with the mark, those in the record, and what descends from them. */
-export async function processesOfAttempt(
-  attempt: AttemptId,
-  record?: string,
-): Promise<readonly ProcessIdentity[]> {
-  const mark = `${ATTEMPT_VARIABLE}=${attempt}`;
+export function processesOfAttempt(attempt: AttemptId, record?: string): Promise<readonly ProcessIdentity[]> {
+  return markedProcesses(`${ATTEMPT_VARIABLE}=${attempt}`, record);
+}
+
+/** All that run: those with the mark, `NAME=value`, those in the record, and what descends from them. */
+export async function markedProcesses(mark: string, record?: string): Promise<readonly ProcessIdentity[]> {
   const pids = new Set(hasProc ? markedByProc(mark) : await markedByPs(mark));
   const running = await listProcesses();
   const marked = running.filter(({ pid }) => pids.has(pid));
@@ -34,16 +34,29 @@ export async function processesOfAttempt(
     .map(({ pid, startTime }) => ({ pid, startTime }));
 }
 
-/** Ends them, and looks again for those that were born or had hidden meanwhile. */
-export async function endAttempt(
+interface Ending {
+  readonly graceMs: number;
+  readonly record?: string;
+}
+
+export function endAttempt(
   attempt: AttemptId,
   roots: readonly ProcessIdentity[],
-  { graceMs, record }: { readonly graceMs: number; readonly record?: string },
+  ending: Ending,
+): Promise<Ended> {
+  return endMarked(`${ATTEMPT_VARIABLE}=${attempt}`, roots, ending);
+}
+
+/** Ends them, and looks again for those that were born or had hidden meanwhile. */
+export async function endMarked(
+  mark: string,
+  roots: readonly ProcessIdentity[],
+  { graceMs, record }: Ending,
 ): Promise<Ended> {
   const ended: ProcessIdentity[] = [];
   let remaining: readonly ProcessIdentity[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const found = await processesOfAttempt(attempt, record);
+    const found = await markedProcesses(mark, record);
     const list = round === 0 ? [...roots, ...found] : found;
     if (list.length === 0) break;
     const result = await endProcesses(list, { graceMs: round === 0 ? graceMs : 0 });

@@ -87,7 +87,7 @@ function isWhole(value: unknown): value is number {
 let boot: string | null | undefined;
 
 /** Start times count from the start of the system, so those of an earlier one mean nothing. */
-function bootId(): string | null {
+export function bootId(): string | null {
   boot ??= hasProc ? readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim() : null;
   return boot;
 }

@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Trash } from '../../ports/trash.ts';
+import { type Trash, queueAsTask } from '../../ports/trash.ts';
 import { fromTrash } from './bring-back.ts';
 import { repositoriesIn } from './repositories.ts';
 import { thin } from './thin.ts';
@@ -37,7 +37,7 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
       markThin(entry);
     },
     async delete(entry) {
-      const repositories = repositoriesIn(entry);
+      const repositories = entry.record.task === queueAsTask ? [] : repositoriesIn(entry);
       if (repositories.length > 0) {
         markKept(entry);
         return { deleted: false, repositories };

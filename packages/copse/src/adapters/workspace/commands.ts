@@ -1,7 +1,7 @@
 /**
  * Runs the setup and teardown commands of a worktree, one after another until one fails. Each is a line for the shell
  * that a person wrote; its output is kept in a file. What a command leaves running after it ended well is left alone
- * (a database, say), and what it started before it ran out of time is ended with it.
+ * (a database, say) unless it is to leave nothing, and what it started before it ran out of time is ended with it.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,6 +11,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
 
+import { REPOSITORY_VARIABLES } from '../../domain/environment.ts';
 import type { AttemptId } from '../../domain/ids.ts';
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
 import type { Sandbox } from '../../ports/sandbox.ts';
@@ -23,6 +24,8 @@ export interface CommandsRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
+  /** For a folder that goes away afterwards: what they started is ended, and they know nothing of Copse. */
+  readonly leavesNothing?: boolean;
   /** What they run in, if anything. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
@@ -81,7 +84,10 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
       child.once('exit', (code, signal) => {
         if (isLate) return;
         clearTimeout(timer);
-        resolve({ because: 'exit', code: code ?? (signal === null ? null : 128 + system.signals[signal]) });
+        const ended = { because: 'exit', code: code ?? (signal && 128 + system.signals[signal]) } as const;
+        const { pid } = child;
+        if (!request.leavesNothing || pid === undefined) return resolve(ended);
+        void endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS).then(() => resolve(ended));
       });
     });
   } finally {
@@ -89,23 +95,24 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
   }
 }
 
-function programOf(command: string, { folder, env, confined }: CommandsRequest, id: string) {
-  const environment = { ...inherited(), ...env, [MARK]: id };
+function programOf(command: string, request: CommandsRequest, id: string) {
+  const { folder, env, confined, leavesNothing = false } = request;
+  const environment = { ...inherited(leavesNothing), ...env, [MARK]: id };
   const argv: readonly [string, ...string[]] = ['sh', '-c', command];
   const free = { argv, folder, environment };
   return confined === undefined ? free : confined.sandbox.wrap({ ...free, attempt: confined.attempt });
 }
 
 /** Without the variables that would make git in a command work on another repository. */
-function inherited(): Record<string, string> {
+function inherited(isStrange: boolean): Record<string, string> {
   const kept = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      !REPOSITORY_VARIABLES.test(entry[0]) &&
+      !(isStrange && entry[0].startsWith('COPSE_')),
   );
   return Object.fromEntries(kept);
 }
-
-export const REPOSITORY_VARIABLES =
-  /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|CEILING_DIRECTORIES|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|SHALLOW_FILE|GRAFT_FILE|QUARANTINE_PATH)$/;
 
 async function tailOf(log: string, from: number): Promise<readonly string[]> {
   const file = await open(log, 'r');

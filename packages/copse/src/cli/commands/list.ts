@@ -1,11 +1,15 @@
 import { type OpenQuestion, openQuestionOf } from '../../app/answer.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../domain/task.ts';
 import type { Board, TaskQuery } from '../../ports/board.ts';
+import { findingView } from '../../protocol/radar-views.ts';
 import { taskView } from '../../protocol/views.ts';
 import type { AgentName, TaskId } from '../../domain/ids.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import { loadFindings } from '../radar-here.ts';
 import { questionLine, questionView } from '../question-text.ts';
+import { type Place, loadPlaces, placeText } from '../queue-places.ts';
+import { withCollisions } from '../radar-text.ts';
 import { taskLine } from '../render.ts';
 import { requirePlanId, withBoard } from '../with-board.ts';
 
@@ -19,7 +23,8 @@ interface Options {
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const statuses = options.status?.map(requireStatus);
-  await withBoard(cli, async ({ board, policy, clock }) => {
+  await withBoard(cli, async (context) => {
+    const { board, policy, clock } = context;
     const filter = {
       ...(statuses && { statuses }),
       ...(options.plan && { plan: await requirePlanId(board, options.plan) }),
@@ -30,17 +35,21 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const isLanding = live.some(({ state }) => state.status === 'landing');
     const landings = isLanding ? await board.openLandings() : [];
     const waiting = new Map(landings.map((landing) => [landing.task, landing.waiting]));
+    const places = isLanding ? await loadPlaces(cli, context) : new Map<TaskId, Place>();
     const questions = new Map<TaskId, OpenQuestion>();
     for (const task of live) {
       const question = await openQuestionOf(board, task);
       if (question) questions.set(task.id, question);
     }
+    const findings = loadFindings(cli);
     if (options.json) {
       const view = (task: TaskSummary) => {
         const question = questions.get(task.id);
         return {
           ...taskView(task, waiting.get(task.id)),
           question: question ? questionView(question) : null,
+          queue: places.get(task.id) ?? null,
+          collisions: findings(task.id).map(findingView),
         };
       };
       cli.output.json({ tasks: [...live, ...finished].map(view), hasMore });
@@ -52,8 +61,10 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       cli.output.line(cli.output.style('bold', title));
       for (const task of tasks) {
         const question = questions.get(task.id);
-        const below = question ? questionLine(question, now) : waiting.get(task.id);
-        cli.output.line(taskLine(task, cli.output, now, below));
+        const inQueue = waiting.get(task.id) ?? placeText(places.get(task.id));
+        const below = question ? questionLine(question, now) : inQueue;
+        const line = taskLine(task, cli.output, now, below);
+        cli.output.line(withCollisions(line, findings(task.id), cli.output));
       }
     };
     section(`Active (${live.length})`, live);

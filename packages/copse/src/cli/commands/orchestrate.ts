@@ -1,6 +1,7 @@
 import { announce } from '../../app/announce.ts';
 import { Orchestrator } from '../../app/orchestrate.ts';
 import type { RunContext } from '../../app/run-context.ts';
+import { watchRadar } from '../../app/radar-watch.ts';
 import { describeWaiting } from '../../app/why.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { TaskStatus } from '../../domain/task.ts';
@@ -75,6 +76,10 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     signal: telling.signal,
     onProblem: (reason) => view.problem(null, reason),
   });
+  const radar = watchRadar(context, {
+    signal: telling.signal,
+    onProblem: (reason) => view.problem(null, reason),
+  });
   try {
     const end = await runLoop(context, orchestrator, {
       signal: stop.signal,
@@ -87,6 +92,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     telling.abort();
     await told;
     await notified;
+    await radar;
     view.close();
     await sayGoodbye(cli, context, end);
   } finally {

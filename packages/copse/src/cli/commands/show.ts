@@ -1,10 +1,12 @@
 import { openQuestionOf } from '../../app/answer.ts';
 import type { Context } from '../../app/context.ts';
+import { undoingOf } from '../../app/undoing.ts';
 import { delayCauses } from '../../domain/claim.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { formatPriority } from '../../domain/priority.ts';
 import type { Task } from '../../domain/task.ts';
 import { shown } from '../../domain/text.ts';
+import type { Undoing } from '../../domain/undo-landing.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../domain/usage.ts';
 import { artifactView, ledgerView, taskView } from '../../protocol/views.ts';
 import { fail } from '../failure.ts';
@@ -31,6 +33,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         attention: facts.attention,
         question: facts.question ? questionView(facts.question) : null,
         usage: facts.usage,
+        undone: facts.undoing.is === 'none' ? null : facts.undoing,
         dependants: facts.dependants,
         ledger: facts.ledger.map(ledgerView),
         artifacts: facts.artifacts.map(artifactView),
@@ -54,6 +57,7 @@ async function load({ board }: Context, task: Task) {
     attention: last?.state.life === 'live' ? last.state.attention : null,
     question: await openQuestionOf(board, task),
     waiting: landing?.waiting ?? null,
+    undoing: await undoingOf(board, id),
     dependants: await board.dependants(id),
     statuses: await board.statuses(dependsOn),
     ledger: await board.list('ledger', { task: id }),
@@ -64,6 +68,11 @@ async function load({ board }: Context, task: Task) {
 function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
   const usage = sessions.map((session) => session.usage).reduce(addUsage, noUsage);
   return isNothing(usage) ? null : usage;
+}
+
+function undoneText(undoing: Undoing): string | null {
+  if (undoing.is === 'none') return null;
+  return undoing.is === 'undone' ? `by ${undoing.by}` : `not yet: by ${undoing.by}, which is ${undoing.status}`;
 }
 
 /** Why a task that could start does not yet. */
@@ -87,6 +96,7 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     ['agent', task.agent && shown(task.agent)],
     ['accept', list(task.accept)],
     ['waits', waitsText(task, now)],
+    ['undone', undoneText(facts.undoing)],
     ['attention', facts.question ? null : facts.attention],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
     ['used', facts.usage && usageText(facts.usage)],

@@ -1,13 +1,18 @@
 import { type Undone, undo } from '../../app/undo.ts';
+import type { TaskId } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
 import { ignoredView } from '../../protocol/workspace-views.ts';
-import { orFail } from '../failure.ts';
+import { fail, orFail } from '../failure.ts';
 import { ignoredWords } from '../ignored.ts';
-import type { Invocation } from '../invocation.ts';
+import type { Cli, Invocation } from '../invocation.ts';
 import { shellWord } from '../quote.ts';
+import { undoLanded } from './undo-landing.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../with-workspaces.ts';
 
 interface Options {
+  /** Of a task that has landed: its worktree, not what landed. */
+  readonly worktree?: boolean;
+  readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
@@ -19,23 +24,36 @@ const undone: Readonly<Record<Undone['what'], string>> = {
 };
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
-  const [word] = words;
-  await withWorkspaces(cli, async (context) => {
+  const landed = await undoWorktree(cli, words, options);
+  if (landed !== undefined) await undoLanded(cli, landed, options);
+}
+
+/** The id of a task that has landed, of which nothing was undone yet. */
+async function undoWorktree(
+  cli: Cli,
+  [word]: readonly string[],
+  options: Options,
+): Promise<TaskId | undefined> {
+  return withWorkspaces(cli, async (context) => {
     const inTrash = async () => (await context.trash.list()).map(({ record }) => record.task);
     const id = word === undefined ? undefined : await requireTaskIdAmong(context, word, await inTrash());
+    const state = id && (await context.board.get('task', id))?.state;
+    if (state?.status === 'done' && state.how === 'landed' && !options.worktree) return id;
+    if (options.dryRun) fail('usage', 'Only the undo of a landing can be tried.', 'copse undo --help');
     const { task, path, branch, what, inTheWay, ignored, notes } = orFail(await undo(context, id));
     if (options.json) {
       const view = { task, worktree: path, branch, undone: what, inTheWay };
       cli.output.json({ ...view, ignored: ignoredView(ignored), notes });
-      return;
+      return undefined;
     }
     cli.output.line(`${undone[what]}: #${task} on ${branch === null ? 'no branch' : shown(branch)}`);
     cli.output.line(`    cd ${shellWord(path)}`);
     const words = ignoredWords(ignored);
     if (words !== undefined) cli.output.line(`    from the trash, too: ${words}`);
     for (const note of notes) cli.output.line(cli.output.style('yellow', `    ${shown(note)}`));
-    if (inTheWay.length === 0) return;
+    if (inTheWay.length === 0) return undefined;
     cli.output.line('These stay in the trash, because something else has their place by now:');
     for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
+    return undefined;
   });
 }

@@ -22,5 +22,6 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
 
 /** It is told in full below. */
 function withoutReason<T extends object>(state: T): T {
+  if ('pullRequest' in state) return { ...state, pullRequest: null };
   return 'reason' in state ? { ...state, reason: '' } : state;
 }

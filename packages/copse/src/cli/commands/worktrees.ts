@@ -1,4 +1,9 @@
-import { type ListedWorktree, listSpareWorktrees, listWorktrees } from '../../app/worktree-list.ts';
+import {
+  type ListedWorktree,
+  type SpareWorktree,
+  listSpareWorktrees,
+  listWorktrees,
+} from '../../app/worktree-list.ts';
 import type { Timestamp } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
 import { worktreeView } from '../../protocol/workspace-views.ts';
@@ -23,11 +28,16 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
     print(cli, worktrees, context.clock.now());
     for (const { path, kind } of spare) {
-      const what = kind === 'pooled' ? 'POOLED, waits for a task' : 'NOT MANAGED, somebody else made it';
-      cli.output.line(`${what}\n${cli.output.style('dim', `      ${shown(path)}`)}`);
+      cli.output.line(`${kinds[kind]}\n${cli.output.style('dim', `      ${shown(path)}`)}`);
     }
   });
 }
+
+const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {
+  pooled: 'POOLED, waits for a task',
+  queue: 'QUEUE, its checks run here',
+  not_managed: 'NOT MANAGED, somebody else made it',
+};
 
 const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style']>[0]>> = {
   active: 'cyan',

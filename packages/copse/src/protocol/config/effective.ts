@@ -50,15 +50,24 @@ export function effectiveAgent(config: Config, name: string): EffectiveAgent | u
   const agent = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
   if (agent === undefined) return undefined;
   const runtime = agent.runtime ?? (agent.command === undefined ? undefined : 'command');
+  const workspace = override(config.workspace, agent.workspace);
   return {
     ...agent,
     name,
     runtime,
-    workspace: override(config.workspace, agent.workspace),
-    landing: override(config.landing, agent.landing),
+    workspace,
+    landing: landingFor(override(config.landing, agent.landing), workspace),
     finish: override(config.finish, agent.finish),
     sandbox: agent.sandbox ?? (agent.docker.enabled ? 'docker' : defaultPolicy.agent.sandbox),
   };
+}
+
+/** Who wants a pull request has said what becomes of finished work. */
+export function landingFor(
+  landing: Config['landing'],
+  { create_pr: createPr }: Pick<Config['workspace'], 'create_pr'>,
+): Config['landing'] {
+  return createPr ? { ...landing, policy: 'pr' } : landing;
 }
 
 function override<T extends object>(base: T, own: { readonly [K in keyof T]?: T[K] | undefined }): T {

@@ -52,6 +52,11 @@ const perQueue = {
   on_push_failure: pushFailure.describe(
     'When the target cannot be pushed: stop and say so, go on with a warning, or try again later.',
   ),
+  forge: z
+    .enum(['github', 'gitlab', 'none'])
+    .describe(
+      'Who runs the remote, where its address does not tell: decides how pull requests are opened and followed.',
+    ),
   lockfiles: z
     .record(text, commandLines)
     .describe('Generated files by path, each with the commands that write it anew when it conflicts.'),

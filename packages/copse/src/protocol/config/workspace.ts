@@ -21,7 +21,11 @@ const keys = {
     .boolean()
     .describe('Fetch from the remote before a new branch is made, so that it begins at the newest base.'),
   push_on_success: z.boolean().describe('Push the task’s branch when its session finishes.'),
-  create_pr: z.boolean().describe('Open a pull request when a session finishes; the branch is pushed first.'),
+  create_pr: z
+    .boolean()
+    .describe(
+      'Open a pull request when a session finishes, whatever `landing.policy` says: the same as `landing.policy: pr`.',
+    ),
   cleanup_on_failure: z
     .boolean()
     .describe('Remove the worktree of a failed task; whatever is uncommitted is rescued first.'),
@@ -29,7 +33,7 @@ const keys = {
     'Message of the commit that Copse makes with `finish.on_dirty: commit`; {summary} stands for the agent’s summary.',
   ),
   on_push_failure: pushFailure.describe(
-    'When the task’s branch cannot be pushed: fail the task, go on with a warning, or try again later.',
+    'When the task’s branch cannot be pushed or its pull request not opened: leave the task to a person, go on with a warning, or try again later.',
   ),
   copy: z
     .array(text)

@@ -11,6 +11,7 @@ import * as records from './0001-records.ts';
 import * as queueAndFleet from './0002-queue-and-fleet.ts';
 import * as whatIsOpen from './0003-what-is-open.ts';
 import * as whatSessionsUse from './0004-what-sessions-use.ts';
+import * as mergeQueues from './0005-merge-queues.ts';
 
 type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
@@ -19,4 +20,5 @@ export const migrations: readonly Migration[] = [
   queueAndFleet.up,
   whatIsOpen.up,
   whatSessionsUse.up,
+  mergeQueues.up,
 ];

@@ -1,0 +1,123 @@
+/**
+ * Keeps what a command prints, within bounds: the beginning goes straight to the file, and of the rest the end. A command
+ * that prints without end fills neither disk nor memory. Until the command is over, its end is in a file beside it, which
+ * is written round and round.
+ */
+
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+export interface Output {
+  write(chunk: Buffer): void;
+  /** Puts the two parts together; may be repeated. The last lines, and why something could not be kept. */
+  close(): { readonly tail: string; readonly problem: string | null };
+}
+
+export interface OutputOptions {
+  readonly file: string;
+  readonly tailLines: number;
+  /** Of each of the two parts. */
+  readonly partBytes?: number;
+}
+
+const PART_BYTES = 8 * 1024 * 1024;
+const TAIL_BYTES = 64 * 1024;
+
+export function keepOutput({ file, tailLines, partBytes = PART_BYTES }: OutputOptions): Output {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const head = openAnew(file);
+  const ring = `${file}.end`;
+  let end: number | undefined;
+  let total = 0;
+  let problem: string | null = null;
+  let result: ReturnType<Output['close']> | undefined;
+
+  const write = (chunk: Buffer): void => {
+    const toHead = chunk.subarray(0, Math.max(0, partBytes - total));
+    writeAll(head, toHead);
+    let at = Math.max(0, total - partBytes);
+    total += chunk.length;
+    // More than fits at once would only be written over.
+    let rest = chunk.subarray(toHead.length);
+    at += Math.max(0, rest.length - partBytes);
+    rest = rest.subarray(Math.max(0, rest.length - partBytes));
+    if (rest.length === 0) return;
+    end ??= openAnew(ring);
+    const first = rest.subarray(0, partBytes - (at % partBytes));
+    writeAll(end, first, at % partBytes);
+    writeAll(end, rest.subarray(first.length), 0);
+  };
+
+  const join = (): void => {
+    if (end === undefined) return;
+    const after = total - partBytes;
+    const dropped = after - partBytes;
+    if (dropped > 0) writeAll(head, Buffer.from(`\n\n[… ${dropped} bytes are left out here …]\n\n`));
+    const begin = dropped > 0 ? after % partBytes : 0;
+    copy(end, head, begin, Math.min(after, partBytes) - begin);
+    copy(end, head, 0, begin);
+  };
+
+  const kept = (work: () => void): void => {
+    if (problem !== null) return;
+    try {
+      work();
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+  };
+
+  return {
+    write(chunk) {
+      if (result === undefined) kept(() => write(chunk));
+    },
+    close() {
+      if (result !== undefined) return result;
+      kept(join);
+      closeSync(head);
+      if (end !== undefined) closeSync(end);
+      rmSync(ring, { force: true });
+      result = { tail: tailOf(file, tailLines), problem };
+      return result;
+    },
+  };
+}
+
+/** Through no link. */
+function openAnew(file: string): number {
+  const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  return openSync(file, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+}
+
+function writeAll(file: number, bytes: Buffer, position: number | null = null): void {
+  for (let written = 0; written < bytes.length;)
+    written += writeSync(
+      file,
+      bytes,
+      written,
+      bytes.length - written,
+      position === null ? null : position + written,
+    );
+}
+
+function copy(from: number, to: number, begin: number, length: number): void {
+  const buffer = Buffer.alloc(TAIL_BYTES);
+  for (let done = 0; done < length;) {
+    const read = readSync(from, buffer, 0, Math.min(buffer.length, length - done), begin + done);
+    if (read === 0) return;
+    writeAll(to, buffer.subarray(0, read));
+    done += read;
+  }
+}
+
+function tailOf(file: string, lines: number): string {
+  const opened = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { size } = fstatSync(opened);
+    const buffer = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    const read = readSync(opened, buffer, 0, buffer.length, size - buffer.length);
+    return buffer.toString('utf8', 0, read).trimEnd().split('\n').slice(-lines).join('\n');
+  } finally {
+    closeSync(opened);
+  }
+}

@@ -1,0 +1,13 @@
+import type { ForgeRemote } from '../../ports/forge.ts';
+import { pushAndListen } from './merging-push.ts';
+import { remoteRefs, usualAddress } from './remote.ts';
+import type { TrustedDir } from './trusted-dir.ts';
+
+/** The remote, as whoever opens pull requests needs it. */
+export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {
+  return {
+    address: () => usualAddress(dir),
+    push: (branch, commit, options = []) => pushAndListen(dir, branch, commit, { timeoutMs, options }),
+    refs: (pattern) => remoteRefs(dir, pattern, timeoutMs),
+  };
+}

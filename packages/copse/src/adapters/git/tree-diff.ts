@@ -1,0 +1,187 @@
+/**
+ * What differs between two trees, without starting git. A tree is one entry after another, in the order of their names,
+ * where a folder counts as if its name ended in a slash; so a file and a folder of one name are two entries, of which one
+ * goes and the other comes, as `git diff-tree --no-renames` says it.
+ */
+
+import type { Objects } from './objects.ts';
+
+/** Something that is at a path: a file, a link, or the commit of a submodule. */
+export interface Entry {
+  readonly mode: string;
+  readonly id: string;
+}
+
+export interface TreeChange {
+  /** One character per byte. */
+  readonly path: string;
+  readonly before: Entry | undefined;
+  readonly after: Entry | undefined;
+}
+
+export function isSameEntry(one: Entry | undefined, other: Entry | undefined): boolean {
+  return one?.id === other?.id && one?.mode === other?.mode;
+}
+
+/** In no order that matters. Undefined stands for a tree with nothing in it. */
+export async function diffTrees(
+  objects: Objects,
+  one: string | undefined,
+  other: string | undefined,
+): Promise<readonly TreeChange[]> {
+  const changes: TreeChange[] = [];
+  await compare(objects, '', one, other, changes);
+  return changes;
+}
+
+async function compare(
+  objects: Objects,
+  folder: string,
+  one: string | undefined,
+  other: string | undefined,
+  changes: TreeChange[],
+): Promise<void> {
+  if (one === other) return;
+  const [before, after] = await Promise.all([
+    one === undefined ? NOTHING : objects.tree(one),
+    other === undefined ? NOTHING : objects.tree(other),
+  ]);
+  const deeper: Promise<void>[] = [];
+  for (const { name, old, now } of pairs(before, after, idBytesOf(objects))) {
+    const path = `${folder}${name}`;
+    const [from, to] = [folderIn(old), folderIn(now)];
+    if (from !== undefined || to !== undefined) deeper.push(compare(objects, `${path}/`, from, to, changes));
+    else changes.push({ path, before: old, after: now });
+  }
+  await Promise.all(deeper);
+}
+
+const NOTHING = Buffer.alloc(0);
+const FOLDER = '40000';
+
+function folderIn(entry: Entry | undefined): string | undefined {
+  return entry?.mode === FOLDER ? entry.id : undefined;
+}
+
+interface Pair {
+  readonly name: string;
+  readonly old: Entry | undefined;
+  readonly now: Entry | undefined;
+}
+
+/** Entries of one name that are not the same. A folder is only ever beside a folder. */
+export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generator<Pair> {
+  let [left, right] = [0, 0];
+  while (left < before.length || right < after.length) {
+    const same = sameLength(before, left, after, right, idBytes);
+    if (same > 0) {
+      [left, right] = [left + same, right + same];
+      continue;
+    }
+    const [old, now] = [entryAt(before, left, idBytes), entryAt(after, right, idBytes)];
+    const order = old === undefined ? 1 : now === undefined ? -1 : compareNames(old, now);
+    if (order <= 0 && old !== undefined) left = old.end;
+    if (order >= 0 && now !== undefined) right = now.end;
+    const pair = { name: (order <= 0 ? old : now)?.name ?? '', old: undefined, now: undefined };
+    if (order < 0) yield { ...pair, old };
+    else if (order > 0) yield { ...pair, now };
+    else if (!isSameEntry(old, now)) yield { ...pair, old, now };
+  }
+}
+
+/** How long the entry is at which both are, byte for byte; 0 when they are not. Most are, so no text is made of them. */
+function sameLength(before: Buffer, left: number, after: Buffer, right: number, idBytes: number): number {
+  if (left >= before.length || right >= after.length) return 0;
+  const nul = before.indexOf(0, left);
+  const end = nul + 1 + idBytes;
+  const length = end - left;
+  if (nul === -1 || end > before.length || right + length > after.length) return 0;
+  return before.compare(after, right, right + length, left, end) === 0 ? length : 0;
+}
+
+export interface NamedEntry extends Entry {
+  readonly name: string;
+  readonly end: number;
+}
+
+/** Undefined after the last one. */
+export function entryAt(tree: Buffer, at: number, idBytes: number): NamedEntry | undefined {
+  if (at >= tree.length) return undefined;
+  const space = tree.indexOf(0x20, at);
+  const nul = tree.indexOf(0, space);
+  const end = nul + 1 + idBytes;
+  if (space === -1 || nul === -1 || end > tree.length)
+    throw new Error('A tree of the repository is damaged.');
+  return {
+    mode: canonical(tree.toString('latin1', at, space)),
+    name: tree.toString('latin1', space + 1, nul),
+    id: tree.toString('hex', nul + 1, end),
+    end,
+  };
+}
+
+export function idBytesOf({ dir }: Objects): number {
+  return dir.objectFormat === 'sha256' ? 32 : 20;
+}
+
+/** Old gits wrote other modes for files, which are read as these. */
+function canonical(mode: string): string {
+  const bits = Number.parseInt(mode, 8);
+  switch (bits & 0o170000) {
+    case 0o040000:
+      return FOLDER;
+    case 0o100000:
+      return bits & 0o100 ? '100755' : '100644';
+    case 0o120000:
+      return '120000';
+    default:
+      return '160000';
+  }
+}
+
+function compareNames(one: NamedEntry, other: NamedEntry): number {
+  const [left, right] = [sortName(one), sortName(other)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function sortName({ name, mode }: NamedEntry): string {
+  return mode === FOLDER ? `${name}/` : name;
+}
+
+/** Finds what is at a path, and remembers every folder on the way for the next one. */
+export class TreeView {
+  readonly #objects: Objects;
+  readonly #root: string;
+  readonly #folders = new Map<string, Promise<ReadonlyMap<string, Entry>>>();
+
+  constructor(objects: Objects, root: string) {
+    this.#objects = objects;
+    this.#root = root;
+  }
+
+  /** Also of a folder; the path has one character per byte. */
+  async find(path: string): Promise<Entry | undefined> {
+    const slash = path.lastIndexOf('/');
+    const folder = await this.#folder(slash === -1 ? '' : path.slice(0, slash));
+    return folder.get(path.slice(slash + 1));
+  }
+
+  #folder(path: string): Promise<ReadonlyMap<string, Entry>> {
+    const known = this.#folders.get(path) ?? this.#readFolder(path);
+    this.#folders.set(path, known);
+    return known;
+  }
+
+  async #readFolder(path: string): Promise<ReadonlyMap<string, Entry>> {
+    const id = path === '' ? this.#root : folderIn(await this.find(path));
+    const entries = new Map<string, Entry>();
+    if (id === undefined) return entries;
+    const tree = await this.#objects.tree(id);
+    const idBytes = idBytesOf(this.#objects);
+    for (let entry = entryAt(tree, 0, idBytes); entry !== undefined;) {
+      entries.set(entry.name, entry);
+      entry = entryAt(tree, entry.end, idBytes);
+    }
+    return entries;
+  }
+}

@@ -1,0 +1,25 @@
+/** Where pull requests are opened: at whatever the remote is. */
+
+import { openForge } from '../adapters/forges/open.ts';
+import { forgeRemote } from '../adapters/git/forge-remote.ts';
+import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Config } from '../protocol/config/schema.ts';
+import { systemTimer } from './parts.ts';
+
+export interface ForgeSettings {
+  readonly kind: Config['landing']['forge'];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly policy: Policy;
+}
+
+export function forgeOf(dir: TrustedDir, { kind, env, policy }: ForgeSettings): Forge {
+  return openForge({
+    remote: forgeRemote(dir, policy.workspace.fetchTimeoutMs),
+    kind,
+    environment: env,
+    timeoutMs: policy.pullRequest.timeoutMs,
+    now: () => systemTimer.now(),
+  });
+}

@@ -1,0 +1,18 @@
+/** What the conflict radar last found, for commands that only show it. */
+
+import { openBranchTips } from '../adapters/git/branch-tip.ts';
+import { openMemory } from '../adapters/workspace/memory.ts';
+import type { Repository } from '../adapters/git/locate.ts';
+import type { RadarSight } from '../ports/radar.ts';
+import { parseSighting, sightingFile } from '../protocol/radar-files.ts';
+
+export function openSight({ home, commonDir }: Pick<Repository, 'home' | 'commonDir'>): RadarSight {
+  const sighting = openMemory<unknown>(home, 'radar');
+  return {
+    sighting: {
+      load: () => parseSighting(sighting.load()),
+      save: (value) => sighting.save(sightingFile(value)),
+    },
+    tipOf: openBranchTips(commonDir),
+  };
+}

@@ -1,0 +1,24 @@
+/** Conflicts that need nobody, with the commands of copse.yml. */
+
+import { openResolving } from '../adapters/git/resolve.ts';
+import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
+import { runCommands } from '../adapters/workspace/commands.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Resolving } from '../ports/resolving.ts';
+import type { Config } from '../protocol/config/schema.ts';
+import { systemTimer } from './parts.ts';
+
+export function resolvingOf(
+  dir: TrustedDir,
+  { merge_drivers: drivers, lockfiles }: Pick<Config['landing'], 'merge_drivers' | 'lockfiles'>,
+  { workspace, resolutions: memory }: Policy,
+): Resolving {
+  return openResolving(dir, {
+    drivers,
+    lockfiles,
+    commands: { run: runCommands },
+    commandTimeoutMs: workspace.commandTimeoutMs,
+    memory,
+    now: () => systemTimer.now(),
+  });
+}

@@ -1,0 +1,9 @@
+/** What undoing a landing needs besides all the rest. */
+
+import { openReverting } from '../adapters/git/revert.ts';
+import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { type Surroundings, requireRepository } from '../compose.ts';
+
+export function revertingOf(surroundings: Surroundings): ReturnType<typeof openReverting> {
+  return openReverting(openTrustedDir(requireRepository(surroundings)));
+}

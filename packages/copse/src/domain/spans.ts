@@ -1,0 +1,16 @@
+/** How long something takes, for people. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** `800 ms`, `12 s`, `3 min`, `1 h 20 min`: as exact as anybody needs it. */
+export function spanText(ms: number): string {
+  if (ms === 0) return '0 s';
+  if (ms < SECOND) return `${Math.round(ms)} ms`;
+  if (ms < 2 * MINUTE) return `${Math.round(ms / SECOND)} s`;
+  if (ms < 2 * HOUR) return `${Math.round(ms / MINUTE)} min`;
+  const minutes = Math.round(ms / MINUTE);
+  const rest = minutes % 60;
+  return rest === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${rest} min`;
+}

@@ -1,0 +1,86 @@
+/** Commits that wait in the queue as a finished task's branch would, without an agent that made them. */
+
+import { claimTask } from '../../packages/copse/src/app/claims.ts';
+import { change } from '../../packages/copse/src/app/context.ts';
+import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import {
+  type AgentName,
+  type AttemptId,
+  type BranchName,
+  type CommitId,
+  type LandingId,
+  type PlanId,
+  type SessionId,
+  type TaskId,
+  brand,
+  drawId,
+} from '../../packages/copse/src/domain/ids.ts';
+import { decideResume } from '../../packages/copse/src/domain/task-decisions.ts';
+import { decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
+import { must } from './tasks.ts';
+
+export interface QueuedBranch {
+  readonly title: string;
+  readonly head: string;
+  readonly target?: string;
+  readonly priority?: string;
+  readonly plan?: PlanId;
+  readonly dependsOn?: readonly TaskId[];
+}
+
+export async function queueCommit(
+  context: RunContext,
+  { title, head, target = 'main', ...definition }: QueuedBranch,
+): Promise<TaskId> {
+  const { id } = must(await addTask(context, { title, ...definition }));
+  must(await claimTask(context, id, claimantOf(context, brand<SessionId>(`se-${nameOf(context)}`))));
+  await finish(context, id, { head, target });
+  return id;
+}
+
+/** Something that landed is worked on again, by whoever worked on it before. */
+export async function queueAgain(context: RunContext, id: TaskId, head: string): Promise<void> {
+  must(
+    await change(context, async (change) => {
+      const task = await change.require('task', id);
+      if (task.session === null) throw new Error(`Nobody worked on ${id}`);
+      const claimant = claimantOf(context, task.session);
+      await change.apply(decideResume(task, claimant, change.at, context.policy.lease));
+    }),
+  );
+  await finish(context, id, { head, target: 'main' });
+}
+
+async function finish(
+  context: RunContext,
+  id: TaskId,
+  { head, target }: { readonly head: string; readonly target: string },
+): Promise<void> {
+  must(
+    await change(context, async (change) => {
+      const task = await change.require('task', id);
+      const finish = {
+        to: 'landing',
+        landing: brand<LandingId>(`la-${nameOf(context)}`),
+        target: brand<BranchName>(target),
+        attempt: null,
+        head: brand<CommitId>(head),
+      } as const;
+      await change.apply(decideFinish(task, task.token, finish, change.at));
+    }),
+  );
+}
+
+function claimantOf(context: RunContext, session: SessionId) {
+  return {
+    session,
+    attempt: brand<AttemptId>(`at-${nameOf(context)}`),
+    node: context.node,
+    agent: brand<AgentName>('scripted'),
+  };
+}
+
+function nameOf({ random }: RunContext): string {
+  return drawId('', random);
+}
