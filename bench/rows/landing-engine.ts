@@ -5,7 +5,7 @@
  * How many gits are started is counted in a run of its own, by a program called `git` that notes each start.
  */
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -14,11 +14,11 @@ import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { type CommitId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
 import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
+import { COMMITS_PER_BRANCH as COMMITS, makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';
-import { type Size, nameOf, newSizedRepository } from '../repositories.ts';
+import { type Size, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Result, type Row, inMs, median } from '../row.ts';
 
-const COMMITS = 3;
 /** Plain git is so much slower that it takes its turn only after so many. */
 const TURN = 10;
 const WARM_UP = 10;
@@ -49,47 +49,15 @@ interface World {
 
 async function newWorld(bench: Bench, size: Size, branches: number): Promise<World> {
   const repository = await newSizedRepository(bench, size);
-  await makeBranches(repository, branches);
+  const heads = (await makeBranches(repository, branches)).map((head) => brand<CommitId>(head));
   const worktree = path.join(repository, '..', 'plain');
   run(['git', 'worktree', 'add', '--quiet', '--detach', worktree, 'main'], repository);
-  const heads = Array.from({ length: branches }, (_, at) => tipOf(repository, `task-${at}`));
   return { size, repository, worktree, heads };
 }
 
 function tipOf(repository: string, ref: string): CommitId {
   return brand(run(['git', 'rev-parse', '--verify', ref], repository).trim());
 }
-
-/**
- * Every commit changes one line of one file. The first of each branch does so in a file that other branches change as well,
- * elsewhere, so that there is something to merge; the others have theirs for themselves.
- */
-async function makeBranches(repository: string, branches: number): Promise<void> {
-  const git = spawn('git', ['fast-import', '--quiet'], {
-    cwd: repository,
-    stdio: ['pipe', 'inherit', 'inherit'],
-  });
-  const ended = new Promise<number | null>((resolve) => git.once('close', resolve));
-  for (let branch = 0; branch < branches; branch += 1)
-    for (let commit = 0; commit < COMMITS; commit += 1) {
-      const isShared = commit === 0;
-      const file = nameOf(isShared ? branch % SHARED_FILES : SHARED_FILES + branch * COMMITS + commit);
-      const lines = run(['git', 'show', `main:${file}`], repository).split('\n');
-      lines[isShared ? Math.floor(branch / SHARED_FILES) * LINES_APART : 0] = `// by branch ${branch}`;
-      const content = lines.join('\n');
-      const who = `Task ${branch} <task@example.invalid> ${1_700_001_000 + branch * 10 + commit} +0000`;
-      const from = commit === 0 ? 'from refs/heads/main^0\n' : '';
-      git.stdin.write(
-        `commit refs/heads/task-${branch}\ncommitter ${who}\ndata 9\nchange ${commit}\n\n${from}` +
-          `M 100644 inline ${file}\ndata ${Buffer.byteLength(content)}\n${content}\n`,
-      );
-    }
-  git.stdin.end();
-  if ((await ended) !== 0) throw new Error('git fast-import failed');
-}
-
-const SHARED_FILES = 20;
-const LINES_APART = 10;
 
 async function measureMethod(
   world: World,
@@ -185,10 +153,12 @@ async function measureStarts(bench: Bench, world: World): Promise<readonly Resul
       process.env['PATH'] = searched;
       writeFileSync(log, '');
       const starts = () => readFileSync(log, 'utf8').split('\n').length - 1;
-      for (const [at, head] of world.heads.slice(0, 5).entries()) await engine.land(head, at);
+      // Until the first files have been changed twice, there is nothing to merge.
+      const first = SHARED_FILES + 5;
+      for (const [at, head] of world.heads.slice(0, first).entries()) await engine.land(head, at);
       const before = starts();
-      const counted = world.heads.slice(5, 25);
-      for (const [at, head] of counted.entries()) await engine.land(head, at + 5);
+      const counted = world.heads.slice(first, first + 20);
+      for (const [at, head] of counted.entries()) await engine.land(head, first + at);
       const figure = (starts() - before) / counted.length;
       await engine.close();
       const goal = { atMost, unit: '' };

@@ -8,7 +8,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { announce } from '../../packages/copse/src/app/announce.ts';
 import { raiseAttention } from '../../packages/copse/src/app/notify.ts';
 import { systemTimer } from '../../packages/copse/src/compose/parts.ts';
-import { type NodeId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
+import {
+  type BranchName,
+  type CommitId,
+  type LandingId,
+  type NodeId,
+  type TaskId,
+  brand,
+} from '../../packages/copse/src/domain/ids.ts';
 import type { Notice, NoticeKind } from '../../packages/copse/src/domain/notice.ts';
 import type { NoticeChannel } from '../../packages/copse/src/ports/notices.ts';
 import { newArea } from '../support/cli.ts';
@@ -33,11 +41,15 @@ interface Told {
 interface Telling {
   readonly node?: NodeId;
   readonly kinds?: readonly NoticeKind[];
+  readonly stallMs?: number;
   readonly send?: NoticeChannel['send'];
 }
 
 /** What an orchestrator does beside its loop. */
-async function tell({ context }: Project, { node = context.node, kinds, send }: Telling = {}): Promise<Told> {
+async function tell(
+  { context }: Project,
+  { node = context.node, kinds, send, stallMs = 60_000 }: Telling = {},
+): Promise<Told> {
   const headlines: string[] = [];
   const problems: string[] = [];
   const stopping = new AbortController();
@@ -46,6 +58,7 @@ async function tell({ context }: Project, { node = context.node, kinds, send }: 
     ...context.policy,
     board: { ...board, followPollMs: 50 },
     notifications: { ...notifications, lastMs: 300 },
+    landing: { ...context.policy.landing, stallMs },
   };
   const noted = async (notice: Notice) => {
     headlines.push(notice.headline);
@@ -165,4 +178,36 @@ test('somebody who cannot be reached holds up nobody, is told once, and is given
   await until(() => begun === 2);
   await hanging.stop();
   expect(hanging.problems).toEqual(['Given up.']);
+});
+
+test('a queue that stands still is told when that has lasted, also to whoever comes later, and not once it moves', async () => {
+  const project = await openNew();
+  const { board, clock, by } = project.context;
+  const task = await running(project, 'One');
+  const main = brand<BranchName>('main');
+  const record = (event: BoardEvent) => board.transact((transaction) => transaction.record(by, [event]));
+  const stall = () =>
+    record({ type: 'queue.stalled', id: main, at: clock.now(), reason: 'the remote refuses' });
+  await record({
+    type: 'landing.queued',
+    id: brand<LandingId>('la-1'),
+    at: clock.now(),
+    task,
+    target: main,
+    attempt: null,
+    head: brand<CommitId>('1f'.repeat(20)),
+  });
+  const told = await tell(project, { stallMs: 500 });
+  await stall();
+  await record({ type: 'queue.moving', id: main, at: clock.now() });
+  await aWhile();
+  await aWhile();
+  expect(told.headlines).toEqual([]);
+  await stall();
+  await until(() => told.headlines.length > 0);
+  await aWhile();
+  await told.stop();
+  expect(told.headlines).toEqual([`${task} waits in a queue that does not move: One`]);
+  const later = await tell(project, { stallMs: 500 });
+  await until(() => later.headlines.length > 0);
 });

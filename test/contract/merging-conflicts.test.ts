@@ -109,8 +109,12 @@ describe('a conflict that somebody resolves', () => {
     const scene: MergeScene = newScene({
       resolve: (conflict) => Promise.resolve(resolve(conflict, scene.top)),
     });
-    scene.commit('task', { 'a.txt': text({ 6: 'task\n' }), 'n.txt': 'n\n' });
-    scene.commit('main', { 'a.txt': text({ 6: 'main\n' }), 'b.txt': 'main\n' });
+    const both = (at: number, line: string) => ({
+      'a.txt': text({ 6: line }),
+      'dir/c.txt': text({ 3: 'c\n', [at]: line }),
+    });
+    scene.commit('task', { ...both(0, 'task\n'), 'n.txt': 'n\n' });
+    scene.commit('main', { ...both(10, 'main\n'), 'b.txt': 'main\n' });
     return scene;
   }
 
@@ -130,7 +134,7 @@ describe('a conflict that somebody resolves', () => {
     const parents = git(scene.top, 'show', '--no-patch', '--format=%P', built.commit);
     expect(parents).toBe(method === 'squash' ? onto : `${onto} ${head}`);
     expect(git(scene.top, 'show', `${built.commit}:a.txt`)).toBe(BOTH.trimEnd());
-    expect(git(scene.top, 'diff', '--name-only', onto, built.commit)).toBe('a.txt\nn.txt');
+    expect(git(scene.top, 'diff', '--name-only', onto, built.commit)).toBe('a.txt\ndir/c.txt\nn.txt');
     expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');
     expect(await scene.build('task', { method })).toEqual(built);
   });
@@ -152,7 +156,13 @@ describe('a conflict that somebody resolves', () => {
   });
 
   it('may change the files in conflict and those it names, and nothing else', async () => {
-    const resolved = { 'a.txt': BOTH, 'lock.json': 'new\n', 'b.txt': 'b\n', 'n.txt': 'other\n' };
+    const resolved = {
+      'a.txt': BOTH,
+      'lock.json': 'new\n',
+      'b.txt': 'b\n',
+      'dir/c.txt': text({ 3: 'c\n', 0: 'task\n' }),
+      'n.txt': 'other\n',
+    };
     const scene = conflicting((conflict, top) => ({
       tree: writeTree(conflict, resolved, top),
       files: ['lock.json'],
@@ -163,7 +173,7 @@ describe('a conflict that somebody resolves', () => {
       expect(await scene.build('task', { method })).toEqual({
         built: false,
         because: 'reverts',
-        files: ['b.txt', 'n.txt'],
+        files: ['b.txt', 'dir/c.txt', 'n.txt'],
       });
     expect(scene.objects()).toEqual(before);
   });

@@ -113,6 +113,14 @@ const histories: Readonly<Record<string, History>> = {
     scene.commit('task', { x: null, 'x/2': '2\n' });
     scene.commit('main', { 'x-y': 'main\n', 'xx/3': '3\n' });
   },
+  'a new file where the target made a folder': (scene) => {
+    scene.commit('task', { 'new/b': 'a file\n' });
+    scene.commit('main', { 'new/b/c.txt': 'in a folder\n' });
+  },
+  'a new folder where the target made a file': (scene) => {
+    scene.commit('task', { 'new/b/c.txt': 'in a folder\n' });
+    scene.commit('main', { 'new/b': 'a file\n' });
+  },
   'both sides merged into each other': (scene) => {
     scene.commit('task', { 'a.txt': text({ 1: 'task\n' }) });
     scene.commit('main', { 'a.txt': text({ 10: 'main\n' }) });

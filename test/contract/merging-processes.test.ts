@@ -161,14 +161,14 @@ it('a store that became large is emptied, and merging goes on', async () => {
   const standing = new Standing(scene.dir);
   const [onto, head] = [scene.tip('main'), scene.tip('one')];
   const tree = scene.tree('main');
-  const big = path.join(standing.quarantine.objects, 'ff', 'big');
+  const folder = path.join(standing.quarantine.objects, 'ff');
   for (let round = 0; round < 3; round += 1)
     await standing.use(async () => {
       const bench = await layBench(standing, { target: tree, paths: [] });
       for (let at = 0; at < 130; at += 1)
         expect(await bench.merge(onto, head)).toEqual({ clean: true, tree: scene.tree('one') });
-      mkdirSync(path.dirname(big), { recursive: true });
-      writeFileSync(big, Buffer.alloc(65 * 1024 ** 2));
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(path.join(folder, `big ${round}`), Buffer.alloc(65 * 1024 ** 2));
     });
   expect(existsSync(standing.quarantine.objects)).toBe(true);
   // It was looked at after the second round, and written again in the third.

@@ -152,11 +152,15 @@ function newForks(seed: number, format: string): { readonly top: string; readonl
   const top = path.join(area, `forks ${seed} ${format}`);
   git(area, 'init', '--quiet', `--object-format=${format}`, top);
   const forks = Array.from({ length: 60 }, (_, at) => at);
-  const name = (letters: string) => `${FOLDERS[draw(FOLDERS.length)]}${letters[draw(letters.length)]}`;
+  // Beside folders that are there from the beginning, one that only either side may have.
+  const name = (letters: string) => {
+    const folders = letters.includes('n') ? [...FOLDERS, 'n/', 'n/'] : FOLDERS;
+    return `${folders[draw(folders.length)]}${letters[draw(letters.length)]}`;
+  };
   const put = (letters: string) =>
     `M ${draw(5) === 0 ? '100755' : '100644'} inline ${name(letters)}\ndata 3\n${draw(30) + 10}\n\n`;
-  // A file of this name takes the place of a folder.
-  const change = () => (draw(4) === 0 ? `D ${name('abcefg')}\n` : put('abcefgx'));
+  // Files of the last two names may take the place of a folder.
+  const change = () => (draw(4) === 0 ? `D ${name('abcefg')}\n` : put('abcefgxnn'));
   const move = () => (draw(4) === 0 ? `R ${FOLDERS[1 + draw(5)]!.slice(0, -1)} moved\n` : '');
   const commit = (ref: string, from: string, changes: string) =>
     `commit refs/heads/${ref}\ncommitter A <a@b> 1700000000 +0000\ndata 2\nc\n\n${from}${changes}\n`;

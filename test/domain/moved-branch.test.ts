@@ -57,8 +57,8 @@ describe('a branch in the queue', () => {
     },
   );
 
-  it('that moved waits while its worktree has uncommitted changes', () => {
-    expect(decideMovedBranch({ ...moved, worktree: onBranch(tip, false) })).toMatchObject({ is: 'hold' });
+  it('that moved is left to a person where its worktree has uncommitted changes', () => {
+    expect(decideMovedBranch({ ...moved, worktree: onBranch(tip, false) })).toMatchObject({ is: 'review' });
   });
 
   it('that moved is left to a person where the worktree is at another branch', () => {

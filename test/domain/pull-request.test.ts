@@ -34,7 +34,7 @@ const every: readonly PullRequest[] = [
   { is: 'open', ...of, url, number: 7, review: 'changes_requested', hasConflict: true, note: 'moved' },
   { is: 'closed', ...of, url, number: 7, by: 'grace' },
 ];
-const [wanted = undefined, , , , , open = undefined] = every;
+const [wanted, , , , , open] = every;
 if (wanted === undefined || open === undefined) throw new Error('There are some');
 
 function inReview(pullRequest: PullRequest | null): Task {

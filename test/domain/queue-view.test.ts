@@ -117,6 +117,14 @@ describe('an entry', () => {
     });
   });
 
+  it('whose check ended with whoever led the queue is checked again', () => {
+    const state = { batches: [batch(1, 'a', checking(7))] };
+    expect(only({ entries: one, state })).toMatchObject({
+      state: 'again',
+      why: 'is checked again at the next look',
+    });
+  });
+
   it('that takes longer than usual is promised nothing that is over', () => {
     const since = ago(200_000);
     const scene = {

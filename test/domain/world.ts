@@ -8,7 +8,7 @@
 import fc from 'fast-check';
 
 import { type Claimant, decideClaim } from '../../packages/copse/src/domain/claim.ts';
-import { type Decision, unreachable } from '../../packages/copse/src/domain/decision.ts';
+import { type Decision, refused, unreachable } from '../../packages/copse/src/domain/decision.ts';
 import {
   type BoardEvent,
   type World,
@@ -38,6 +38,7 @@ import {
   type TaskDefinition,
   handbackReasons,
   isAllowed,
+  suggestCommands,
   taskActions,
 } from '../../packages/copse/src/domain/task.ts';
 import * as people from '../../packages/copse/src/domain/task-decisions.ts';
@@ -207,7 +208,7 @@ export class Model {
       case 'unqueue':
         return landing
           ? outcomes.decideUnqueue(task, landing, { head: commit, reason: 'its branch moved' }, now)
-          : decideClaim(task, this.claimant(null), now, policy.lease);
+          : refused('wrong_status', `${task.id} is not in the queue.`, ...suggestCommands(task));
       case 'follow':
         this.#serial += 1;
         return this.#follow(task);

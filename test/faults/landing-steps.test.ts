@@ -78,7 +78,8 @@ it('whoever lost the lead of a queue journals nothing', async () => {
   git(repository, 'switch', '--quiet', '--detach');
   const { openRun } = await import('../../packages/copse/src/compose/run.ts');
   const { lead } = await import('../../packages/copse/src/app/lead.ts');
-  const { leadQueue, newQueueMemory } = await import('../../packages/copse/src/app/queue.ts');
+  const { leadQueue } = await import('../../packages/copse/src/app/queue.ts');
+  const { newQueueMemory } = await import('../../packages/copse/src/app/queue-memory.ts');
   const opened = await openRun({ cwd: repository, env: plainEnv }, { asNode: true });
   const { context } = opened;
   const [landing] = await context.board.openLandings();

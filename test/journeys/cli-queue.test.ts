@@ -131,6 +131,13 @@ describe('pausing', () => {
         data: { what: 'land', reason: 'release day' },
       }),
     );
+    const reason = 'what it waited for is over';
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'landing.requeued',
+        data: expect.objectContaining({ reason }) as unknown,
+      }),
+    );
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'landing.withdrawn', by: 'person:ada', data: { reason: 'not yet' } }),
     );

@@ -226,23 +226,19 @@ describe('without review', () => {
     ]);
   });
 
-  test('one with uncommitted changes as well waits for them, and says so once', async () => {
+  test('one with uncommitted changes as well is left to a person, who is told why', async () => {
     const { scene, id, free } = await waiting();
     commitMore(scene, id);
     const file = path.join(worktreeOf(scene, id), 'unfinished.txt');
     writeFileSync(file, 'not yet');
     free();
+    const main = scene.git('rev-parse', 'main');
     await scene.up();
-    expect(await status(scene, id)).toBe('landing');
-    expect(await scene.why(id)).toContain(
-      'its branch moved, and its worktree has changes that are not committed',
-    );
-    const count = (await scene.events()).length;
-    await copse(['orchestrate', '--once'], scene.at);
-    expect(await scene.events()).toHaveLength(count);
+    expect(await status(scene, id)).toBe('in_review');
+    expect(await scene.why(id)).toContain('its worktree has changes that are not committed');
+    expect(scene.git('rev-parse', 'main')).toBe(main);
     rmSync(file);
-    await scene.up();
-    expect(await status(scene, id)).toBe('done');
+    expect(await scene.merge(id)).toContain('Landed');
     expect(scene.subjects().slice(-2)).toEqual(['feat: work', 'feat: more']);
   });
 

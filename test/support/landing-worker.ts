@@ -3,7 +3,8 @@
 import { flushCompileCache } from 'node:module';
 
 import { lead } from '../../packages/copse/src/app/lead.ts';
-import { leadQueue, newQueueMemory } from '../../packages/copse/src/app/queue.ts';
+import { leadQueue } from '../../packages/copse/src/app/queue.ts';
+import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 

@@ -3,7 +3,7 @@
  * verdict and its files. Branches are made by plain git, and what landed is looked at by plain git.
  *
  * The check is a script of the tree. It is red when a file of the tree is called `bad…` or `broken`, and when two files called
- * `left…` and `right…` are there together; with a file `hang…` it never ends. What else can go wrong with it is said by files
+ * `left…` and `right…` are there together; with a file `endless…` it never ends. What else can go wrong with it is said by files
  * beside the log (`Knob`).
  */
 
@@ -13,12 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { giveUpLanding, type LandedTask, type LandingStep } from '../../packages/copse/src/app/land.ts';
 import { lead } from '../../packages/copse/src/app/lead.ts';
-import {
-  type QueueCause,
-  type QueueMemory,
-  leadQueue,
-  newQueueMemory,
-} from '../../packages/copse/src/app/queue.ts';
+import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
+import { type QueueCause, leadQueue } from '../../packages/copse/src/app/queue.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { BoardEvent, EventType } from '../../packages/copse/src/domain/event.ts';
@@ -37,10 +33,11 @@ tree=$(git rev-parse 'HEAD^{tree}')
 say() { printf '%s %s %s\\n' "$tree" "$1" "$(ls | tr '\\n' '/')" >>"$beside/checked"; }
 echo "started $$" >>"$beside/started"
 while [ -e "$beside/hold" ]; do sleep 0.05; done
-if mv "$beside/slow" "$beside/slow.$$" 2>/dev/null; then sleep 600; fi
+endless() { while [ -d "$beside" ]; do sleep 0.1; done; exit 1; }
+if mv "$beside/slow" "$beside/slow.$$" 2>/dev/null; then endless; fi
 if mv "$beside/signal" "$beside/signal.$$" 2>/dev/null; then kill -KILL $$; fi
 if mv "$beside/flaky" "$beside/flaky.$$" 2>/dev/null; then say flaked; echo 'a flake'; exit 1; fi
-case "$(ls)" in *hang*) sleep 600 ;; esac
+case "$(ls)" in *endless*) endless ;; esac
 case "$(ls)" in *bad*) say red; echo 'there is something bad'; exit 1 ;; esac
 case "$(ls)" in *left*right*) say red; echo 'left and right clash'; exit 1 ;; esac
 if [ -e broken ]; then say red; echo 'broken'; exit 1; fi

@@ -9,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { giveUpLanding } from '../../packages/copse/src/app/land.ts';
 import { lead } from '../../packages/copse/src/app/lead.ts';
-import { leadQueue, newQueueMemory } from '../../packages/copse/src/app/queue.ts';
+import { leadQueue } from '../../packages/copse/src/app/queue.ts';
+import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/domain/ids.ts';
 

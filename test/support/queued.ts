@@ -4,6 +4,7 @@ import { claimTask } from '../../packages/copse/src/app/claims.ts';
 import { change } from '../../packages/copse/src/app/context.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { decided } from '../../packages/copse/src/domain/decision.ts';
 import {
   type AgentName,
   type AttemptId,
@@ -26,20 +27,31 @@ export interface QueuedBranch {
   readonly target?: string;
   readonly priority?: string;
   readonly plan?: PlanId;
+  /** It was begun although these are not done, as a board may have it that was brought together from two. */
   readonly dependsOn?: readonly TaskId[];
 }
 
 export async function queueCommit(
   context: RunContext,
-  { title, head, target = 'main', ...definition }: QueuedBranch,
+  { title, head, target = 'main', dependsOn = [], ...definition }: QueuedBranch,
 ): Promise<TaskId> {
   const { id } = must(await addTask(context, { title, ...definition }));
+  if (dependsOn.length > 0) await dependOn(context, id, dependsOn);
   must(await claimTask(context, id, claimantOf(context, brand<SessionId>(`se-${nameOf(context)}`))));
   await finish(context, id, { head, target });
   return id;
 }
 
-/** Something that landed is worked on again, by whoever worked on it before. */
+async function dependOn(context: RunContext, id: TaskId, dependsOn: readonly TaskId[]): Promise<void> {
+  must(
+    await change(context, (change) => {
+      const of = { id, at: change.at, dependsOn, status: 'ready' } as const;
+      return change.apply(decided({ type: 'task.dependencies_changed', ...of }));
+    }),
+  );
+}
+
+/** Something that landed, or was handed back, is worked on again by whoever worked on it before. */
 export async function queueAgain(context: RunContext, id: TaskId, head: string): Promise<void> {
   must(
     await change(context, async (change) => {

@@ -8,7 +8,7 @@ import type { HandbackCause } from '../domain/task-outcomes.ts';
 import { listed, shown } from '../domain/text.ts';
 import type { Candidate } from '../ports/merging.ts';
 import { causeOfConflict } from './conflict-brief.ts';
-import type { QueueMemory } from './queue.ts';
+import type { QueueMemory } from './queue-memory.ts';
 import type { RunContext } from './run-context.ts';
 
 export async function explainBlame(

@@ -244,7 +244,9 @@ async function recordLanded(
   for (const { landing, task, head } of changes) {
     await forgetCandidate(context, landing);
     const onto = before.get(landing);
-    if (recorded.ok && onto !== undefined) await learnFromLanded(context, { task, head, onto });
+    // It landed, whatever can be learned from it.
+    if (recorded.ok && onto !== undefined)
+      await learnFromLanded(context, { task, head, onto }).catch(() => {});
   }
   return recorded.ok ? recorded.value : [];
 }

@@ -10,7 +10,8 @@ import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import { type Outcome, change } from './context.ts';
 import { type LandedTask, giveUpLanding } from './land.ts';
 import { lead } from './lead.ts';
-import { leadQueue, newQueueMemory } from './queue.ts';
+import { leadQueue } from './queue.ts';
+import { newQueueMemory } from './queue-memory.ts';
 import { removeWorkspace } from './remove.ts';
 import { type RunContext, agentNamed, targetOf } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
@@ -29,7 +30,10 @@ export async function queueTask(
   const facts = worktree && (await git.look(worktree.path));
   const tip =
     facts?.state === 'healthy' ? facts.head : worktree && (await git.tip(`refs/heads/${worktree.branch}`));
-  const unfinished = worktree && (await refuseUnfinished(context, id, worktree, facts));
+  const submitted = known?.state.status === 'in_review' ? known.state.head : undefined;
+  const unfinished =
+    (worktree && (await refuseUnfinished(context, id, worktree, facts))) ??
+    (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
   const session = known?.session ? await board.get('session', known.session) : undefined;
   // Nobody worked on it: it was made for this target, as an undo is.
   const target =
@@ -77,6 +81,16 @@ async function refuseUnfinished(
   }
   if (facts.head !== baseCommit) return undefined;
   return refused('wrong_status', `${id} has nothing to land: nothing was committed.`, ...next);
+}
+
+/** The branch here is an older one, from before another node worked on it, or was moved back. */
+function lacksSubmitted(id: TaskId, submitted: CommitId): Refused {
+  return refused(
+    'wrong_status',
+    `The branch of ${id} here does not have ${submitted.slice(0, 10)}, which was sent to review.`,
+    `copse merge ${id} on the machine where it was worked on`,
+    `copse resume ${id}`,
+  );
 }
 
 function movedOn(id: TaskId): Refused {

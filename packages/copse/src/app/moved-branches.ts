@@ -11,7 +11,7 @@ import type { Workspace } from '../domain/workspace.ts';
 import type { WorktreeFacts } from '../ports/git.ts';
 import { change } from './context.ts';
 import { tipOfTarget } from './finish.ts';
-import { giveUpLanding, waitInQueue } from './land.ts';
+import { giveUpLanding } from './land.ts';
 import { branchRef, keepTip } from './rescue-first.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
@@ -41,7 +41,7 @@ type Worktree = NonNullable<Workspace['worktree']>;
 
 async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranch> {
   const worktree = (await workspaceOf(context, landing.task))?.worktree;
-  if (!worktree) return { is: 'same' };
+  if (!worktree || !(await isFromHere(context, landing))) return { is: 'same' };
   const tip = (await context.git.tip(branchRef(worktree.branch))) ?? null;
   if (tip === landing.head) return { is: 'same' };
   const seen = await context.git.look(worktree.path);
@@ -53,6 +53,13 @@ async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranc
   if (moved.is !== 'same' && facts.isHeadThere && !isAhead)
     await keepTip(context, landing.task, landing.head, landing.queuedAt);
   return moved;
+}
+
+/** A branch of the same name may be here from an earlier attempt, and older than what another node submitted. */
+async function isFromHere({ board, node }: RunContext, { attempt, task }: Landing): Promise<boolean> {
+  if (attempt !== null) return (await board.get('attempt', attempt))?.node === node;
+  const workspaces = await board.list('workspace', { task });
+  return workspaces.every((one) => one.node === node);
 }
 
 async function gatherFacts(
@@ -100,11 +107,6 @@ async function act(
   landing: Landing,
   moved: Exclude<MovedBranch, { is: 'same' | 'deleted' }>,
 ): Promise<boolean> {
-  if (moved.is === 'hold') {
-    if (landing.waiting === moved.reason) return false;
-    await waitInQueue(context, landing, moved.reason);
-    return true;
-  }
   const { reason } = moved;
   if (moved.is === 'lost')
     return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).ok;

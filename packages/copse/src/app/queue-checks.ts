@@ -122,8 +122,11 @@ export class CheckRuns {
     this.#running.set(run.run, { ...run, controller, done });
   }
 
-  abandon(run: number): void {
-    this.#running.get(run)?.controller.abort();
+  /** Until they are gone. */
+  async abandon(runs: readonly number[]): Promise<void> {
+    const abandoned = runs.flatMap((run) => this.#running.get(run) ?? []);
+    for (const { controller } of abandoned) controller.abort();
+    await Promise.all(abandoned.map(({ done }) => done));
   }
 
   /** What ended since the last time this was asked. */
@@ -134,8 +137,7 @@ export class CheckRuns {
   }
 
   async stop(): Promise<void> {
-    for (const { controller } of this.#running.values()) controller.abort();
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await this.abandon([...this.#running.keys()]);
   }
 
   async #run({ run, slot, commit, tree }: RunToStart, signal: AbortSignal): Promise<void> {

@@ -1,12 +1,12 @@
 /** What is in a queue and may land: in order, with what holds it and what it conflicts with. */
 
-import type { CommitId, TaskId } from '../domain/ids.ts';
+import type { CommitId, EventNumber } from '../domain/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { MergeQueue } from '../domain/merge-queue.ts';
 import type { Entry } from '../domain/queue.ts';
 import type { Task } from '../domain/task.ts';
 import { methodFor } from './build-candidate.ts';
-import type { QueueMemory } from './queue.ts';
+import type { QueueMemory } from './queue-memory.ts';
 import type { RunContext } from './run-context.ts';
 
 interface Looking {
@@ -74,17 +74,29 @@ async function conflictOf(
   const files = known ?? (await merging.trial(tip, head, method)).conflicts;
   if (memory.conflicts.size > MOST) memory.conflicts.clear();
   memory.conflicts.set(key, files);
-  return files.length === 0 ? null : files;
+  if (files.length === 0) return null;
+  // A conflict may be one that is resolved on the way, which only building it tells.
+  const change = { landing: id, task: landing.task, head };
+  await memory.candidates.find({ onto: tip, changes: [change] });
+  return memory.candidates.misfit(tip, change) === undefined ? null : files;
 }
 
 const MOST = 50_000;
 
+/** One that was done before, and that somebody works on again, is on the target already. */
 async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<string | null> {
   if (dependsOn.length === 0) return null;
   const statuses = await board.statuses(dependsOn);
-  const unmet = dependsOn.find((id: TaskId) => (statuses.get(id) ?? 'done') !== 'done');
-  return unmet === undefined ? null : `it depends on ${unmet}, which is ${statuses.get(unmet)}`;
+  for (const id of dependsOn) {
+    const status = statuses.get(id) ?? 'done';
+    if (status === 'done') continue;
+    const [before] = await board.events({ after: NOTHING_YET, limit: 1, task: id, types: ['task.done'] });
+    if (before === undefined) return `it depends on ${id}, which is ${status}`;
+  }
+  return null;
 }
+
+const NOTHING_YET = 0 as EventNumber;
 
 function notAccepted({ paused }: MergeQueue, { queuedAt }: Landing): string | null {
   if (paused.accept === null || queuedAt < paused.accept.since) return null;

@@ -13,16 +13,15 @@ import {
   type Blame,
   type EndedRun,
   type Entry,
+  type QueueFacts,
   type QueuePlan,
   type Start,
   decideQueue,
 } from '../domain/queue.ts';
 import { isInFlight } from '../domain/queue-state.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
-import { Candidates } from './candidates.ts';
 import { change } from './context.ts';
 import { explainBlame } from './blame.ts';
-import { buildCandidate } from './build-candidate.ts';
 import {
   type LandedTask,
   type LandingStep,
@@ -35,36 +34,9 @@ import { findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './lead.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { queueEntries } from './queue-entries.ts';
-import { CheckRuns, type Failure, type RequiredCheck, isGreen, requiredChecks } from './queue-checks.ts';
+import { CheckRuns, type RequiredCheck, requiredChecks } from './queue-checks.ts';
+import type { QueueMemory } from './queue-memory.ts';
 import type { RunContext } from './run-context.ts';
-
-/** What is worth remembering between two times of leading a queue; all of it can be found out again. */
-export interface QueueMemory {
-  readonly candidates: Candidates;
-  /** Files by which a head conflicts with a tip. */
-  readonly conflicts: Map<string, readonly string[]>;
-  readonly failures: Map<number, Failure>;
-  /** What the remote refused last. */
-  refusal: {
-    readonly atMs: number;
-    readonly reason: string;
-    readonly landings: ReadonlySet<LandingId>;
-  } | null;
-}
-
-export function newQueueMemory(context: RunContext): QueueMemory {
-  const required = requiredChecks(context);
-  return {
-    candidates: new Candidates({
-      build: (onto, queued) => buildCandidate(context, onto, queued),
-      treeOf: (commit) => context.merging.treeOf(commit),
-      isGreen: (tree) => isGreen(context, required, tree),
-    }),
-    conflicts: new Map(),
-    failures: new Map(),
-    refusal: null,
-  };
-}
 
 /** `isForPerson`: its agent is not asked again, and nothing is counted: perhaps it is the machine that is too slow. */
 export type QueueCause = HandbackCause & { readonly isForPerson: boolean };
@@ -100,6 +72,8 @@ const GATHER_MS = 20;
 /** How long what the remote said is believed, and by whoever is about to move the target. */
 const FETCH_EVERY_MS = 5_000;
 const BELIEVED_MS = 500;
+/** How often it stays when the checks cannot run. */
+const PATIENT_TIMES = 3;
 
 class QueueLeader {
   readonly #context: RunContext;
@@ -128,6 +102,18 @@ class QueueLeader {
 
   async stop(): Promise<void> {
     await this.#runs.stop();
+    if (!this.#isLost) await this.#forgetRuns();
+  }
+
+  /** Whoever looks until somebody leads again should not see checks that nobody runs. */
+  async #forgetRuns(): Promise<void> {
+    await change(this.#context, async (change) => {
+      await requireLead(change, this.#lead);
+      const queue = await change.board.get('queue', this.#lead.target);
+      if (queue === undefined || queue.runs.length === 0) return;
+      const { id, state } = queue;
+      await change.apply(decided({ type: 'queue.decided', id, at: change.at, state, runs: [] }));
+    });
   }
 
   async run(): Promise<void> {
@@ -137,10 +123,18 @@ class QueueLeader {
     while (!signal.aborted && !this.#isLost) {
       this.#woken = new AbortController();
       if (await this.#look()) continue;
-      if (this.#runs.isEmpty) return;
+      if (this.#runs.isEmpty && !(await this.#isTroubled())) return;
       await clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, this.#woken.signal]));
       await clock.sleep(GATHER_MS, signal);
     }
+  }
+
+  /** Checks that could not run are tried again soon; after some times of that it is for whoever looks next. */
+  async #isTroubled(): Promise<boolean> {
+    const queue = await this.#context.board.get('queue', this.#lead.target);
+    const trouble = queue?.state.trouble ?? null;
+    if (trouble === null || queue?.paused.land !== null) return false;
+    return trouble.times <= PATIENT_TIMES && (await this.#openLandings()).length > 0;
   }
 
   /** True when something changed by it, so that there may be more to do. */
@@ -188,7 +182,7 @@ class QueueLeader {
 
   /** Everything left the queue: what it remembers of batches is over, and so are their checks. */
   async #clear(queue: MergeQueue): Promise<boolean> {
-    for (const run of this.#runs.wanted) this.#runs.abandon(run);
+    await this.#runs.abandon(this.#runs.wanted);
     const { state } = queue;
     if (queue.runs.length === 0 && state.batches.length === 0) return false;
     const empty = { ...state, batches: [], probes: [], audit: null, trouble: null, passedOver: {} };
@@ -196,17 +190,28 @@ class QueueLeader {
     return false;
   }
 
-  async #decideAndAct(queue: MergeQueue, landings: readonly Landing[], base: Base): Promise<boolean> {
-    const ended = await this.#heard(queue, base.onto);
+  async #decideAndAct(
+    queue: MergeQueue,
+    landings: readonly Landing[],
+    base: Base,
+    aside: ReadonlyMap<LandingId, string> = new Map(),
+  ): Promise<boolean> {
+    // At the same moment: a check that ends in between would count as lost.
+    const running = this.#runs.wanted;
+    const ended = await this.#heard(queue, base.onto, this.#runs.takeEnded());
     const observed = await queueEntries(this.#context, queue, landings, {
       tip: base.onto,
       memory: this.#options.memory,
       hasChecks: this.#required.length > 0,
     });
-    const { entries } = observed;
+    const entries = observed.entries.map((entry) => {
+      const held = aside.get(entry.landing);
+      return held === undefined ? entry : { ...entry, held };
+    });
     const blocked = this.#blocked(queue, landings);
     let isBlocked = blocked !== null;
-    let plan = await this.#decide(queue, entries, base.onto, ended, blocked);
+    const seen = { entries, tip: base.onto, ended, running };
+    let plan = await this.#decide(queue, { ...seen, blocked });
     let [hasLanded, hasChanged] = [false, false];
     if (plan.land !== null) {
       const [first] = landings;
@@ -222,10 +227,16 @@ class QueueLeader {
         this.#isLost ||= outcome.isLeadLost;
       }
       if (this.#isLost) return false;
-      // The checks go on although the target cannot move.
       if (!outcome.moved && outcome.reason !== null) {
+        const inTheWay = await this.#inTheWay(plan.land, base);
+        if (inTheWay !== undefined) {
+          // The others need not wait for it.
+          const held = new Map([...aside, [inTheWay, outcome.reason] as const]);
+          return this.#decideAndAct(queue, landings, base, held);
+        }
+        // The checks go on although the target cannot move.
         isBlocked = true;
-        plan = await this.#decide(queue, entries, base.onto, ended, outcome.reason);
+        plan = await this.#decide(queue, { ...seen, blocked: outcome.reason });
       }
     }
     const runs = await this.#carryOut(queue, landings, plan);
@@ -246,9 +257,13 @@ class QueueLeader {
     return !isAsked && clock.elapsedMs() - atMs < policy.landing.pushAgainMs ? reason : null;
   }
 
-  async #heard(queue: MergeQueue, tip: CommitId): Promise<readonly EndedRun[]> {
+  async #heard(
+    queue: MergeQueue,
+    tip: CommitId,
+    runs: ReturnType<CheckRuns['takeEnded']>,
+  ): Promise<readonly EndedRun[]> {
     const ended: EndedRun[] = [];
-    for (const { tree, ...run } of this.#runs.takeEnded()) {
+    for (const { tree, ...run } of runs) {
       this.#options.memory.candidates.forgetVerdict(tree);
       const batch = queue.state.batches.find(({ stage }) => stage.is === 'checking' && stage.run === run.run);
       const onto = batch?.stage.is === 'checking' ? batch.stage.onto : tip;
@@ -258,27 +273,17 @@ class QueueLeader {
     return ended;
   }
 
-  async #decide(
-    queue: MergeQueue,
-    entries: readonly Entry[],
-    tip: CommitId,
-    ended: readonly EndedRun[],
-    blocked: string | null,
-  ): Promise<QueuePlan> {
+  async #decide(queue: MergeQueue, seen: Seen): Promise<QueuePlan> {
     const { policy, clock, landing: settings } = this.#context;
     const { candidates } = this.#options.memory;
     const abandoned = this.#runs.slots.length - this.#runs.wanted.length;
     const facts = {
+      ...seen,
       now: clock.now(),
-      tip,
-      entries,
-      landed: await this.#landedOf(queue, entries),
-      ended,
-      running: this.#runs.wanted,
+      landed: await this.#landedOf(queue, seen.entries),
       slots: Math.max(0, settings.slots - abandoned),
       hasChecks: this.#required.length > 0,
       everyCommitGreen: settings.every_commit_green,
-      blocked,
       isPaused: queue.paused.land !== null,
     };
     for (;;) {
@@ -294,6 +299,18 @@ class QueueLeader {
     const gone = state.batches.flatMap(({ changes }) => changes).filter(({ landing }) => !open.has(landing));
     const records = await Promise.all(gone.map(({ landing }) => this.#context.board.get('landing', landing)));
     return records.flatMap((record) => (record?.state.status === 'landed' ? [record.id] : []));
+  }
+
+  /** Of several without checks, the first by whose files a checkout keeps the target from moving. */
+  async #inTheWay(land: NonNullable<QueuePlan['land']>, base: Base): Promise<LandingId | undefined> {
+    if (this.#required.length > 0 || land.changes.length < 2) return undefined;
+    const { target } = this.#lead;
+    for (const { landing, commit } of await this.#options.memory.candidates.steps(land)) {
+      const request = { target, from: base.local, to: commit, isTrial: true };
+      const trial = await this.#context.merging.moveTarget(request);
+      if (!trial.moved && trial.because === 'in_the_way') return landing;
+    }
+    return undefined;
   }
 
   async #land(land: NonNullable<QueuePlan['land']>, base: Base): ReturnType<typeof landStack> {
@@ -338,7 +355,8 @@ class QueueLeader {
     landings: readonly Landing[],
     plan: QueuePlan,
   ): Promise<readonly CheckRun[]> {
-    for (const run of plan.abandon) this.#runs.abandon(run);
+    // Their slots are free only once they are gone.
+    await this.#runs.abandon(plan.abandon);
     const started = plan.start.map((start) => this.#place(start));
     const wanted = new Set(this.#runs.wanted);
     const runs = [...queue.runs.filter(({ run }) => wanted.has(run)), ...started];
@@ -446,6 +464,7 @@ class QueueLeader {
   }
 }
 
+type Seen = Pick<QueueFacts, 'entries' | 'tip' | 'ended' | 'running' | 'blocked'>;
 type Base = Extract<Awaited<ReturnType<typeof findLandingBase>>, { found: true }>;
 
 function pausedText(reason: string | null): string {

@@ -33,8 +33,7 @@ export type MovedBranch =
   | { readonly is: 'deleted' }
   | { readonly is: 'lost'; readonly reason: string }
   | { readonly is: 'requeue'; readonly head: CommitId; readonly reason: string }
-  | { readonly is: 'review'; readonly head: CommitId; readonly reason: string }
-  | { readonly is: 'hold'; readonly reason: string };
+  | { readonly is: 'review'; readonly head: CommitId; readonly reason: string };
 
 export function decideMovedBranch(facts: BranchFacts): MovedBranch {
   const { head, tip, worktree } = facts;
@@ -65,8 +64,8 @@ export function decideMovedBranch(facts: BranchFacts): MovedBranch {
     };
   }
   if (worktree !== null && !worktree.isClean) {
-    const reason = `its branch moved, and its worktree has changes that are not committed: commit them, or take them back`;
-    return { is: 'hold', reason };
+    const reason = `${moved} while it was queued, and its worktree has changes that are not committed: commit them, or take them back.`;
+    return { is: 'review', head: now, reason };
   }
   return { is: 'requeue', head: now, reason: `${moved} while it was queued.` };
 }

@@ -100,7 +100,7 @@ export interface Range {
   readonly toMs: number;
 }
 
-export interface Figures {
+interface Figures {
   readonly oldestMs: number | null;
   readonly landedLastHour: number;
   /** From queued to landed. */
@@ -287,8 +287,9 @@ class Viewer {
     switch (stage.is) {
       case 'checking': {
         const run = this.#runs.find((one) => one.run === stage.run);
+        if (run === undefined) return { state: 'again', why: `is checked again${together} at the next look` };
         const range = this.#afterRun(run, changes.length);
-        const why = `is checked${together}${run === undefined ? '' : howText(run)}`;
+        const why = `is checked${together}${howText(run)}`;
         return { state: 'checking', why, behind: this.#ahead(at), range };
       }
       case 'green':
@@ -374,8 +375,8 @@ class Viewer {
   }
 
   /** After the end of a run: at once, or after a check of the train, or after its batch was split to the end. */
-  #afterRun(run: CheckRun | undefined, size: number): Range | null {
-    if (this.#usual === null || run === undefined) return null;
+  #afterRun(run: CheckRun, size: number): Range | null {
+    if (this.#usual === null) return null;
     const ranMs = this.#records.now - run.since;
     const { medianMs, slowMs } = this.#usual;
     return {
@@ -431,7 +432,7 @@ function splits(size: number): number {
   return Math.ceil(Math.log2(Math.max(1, size)));
 }
 
-export function pauseText(what: QueueSwitch, { reason }: Pause): string {
+function pauseText(what: QueueSwitch, { reason }: Pause): string {
   const says = what === 'accept' ? 'the queue accepts nothing now' : 'the queue is paused';
   return reason === null ? says : `${says} (${reason})`;
 }
@@ -452,6 +453,6 @@ export function named(tasks: readonly TaskId[]): string {
   return others.length === 0 ? (last ?? 'nobody') : `${others.toReversed().join(', ')} and ${last}`;
 }
 
-export function counted(count: number, what: string): string {
+function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -319,6 +319,7 @@ class Decision {
   #useless(): readonly number[] {
     const wanted = new Set(runsOf(this.#desk.state()));
     const running = new Set(this.#desk.facts.running);
+    for (const { run } of this.#desk.facts.ended) running.delete(run);
     return runsOf(this.#before).filter((run) => running.has(run) && !wanted.has(run));
   }
 

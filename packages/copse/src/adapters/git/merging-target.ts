@@ -7,7 +7,7 @@
  * even if it wants to go elsewhere itself. That one then finds that the target changed.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -17,10 +17,11 @@ import { tryFileLock } from './lock.ts';
 import { RefWriter } from './long-lived.ts';
 import { copyIndex } from './private-index.ts';
 import { findTip, isAncestor, moveRef } from './refs.ts';
-import { canonical, readIfThere, registrations } from './registrations.ts';
+import { Recent } from './recent.ts';
+import { canonical, readIfThere, registrationNamed } from './registrations.ts';
 import { type Place, hasOperation, requirePlace, withScratch } from './snapshot-place.ts';
 import { type Applied, type Move, applyMove, finishMove, inTheWayOf } from './sync-worktree.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { type TrustedDir, stampOfFile } from './trusted-dir.ts';
 import { headOf } from './worktrees.ts';
 
 export interface TargetRequest {
@@ -88,17 +89,38 @@ function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions):
   const isBare = !existsSync(path.join(commonDir, 'index'));
   const beside = path.basename(commonDir) === '.git' ? path.dirname(commonDir) : undefined;
   const main = { path: beside ?? options.mainCheckout ?? home, gitDir: commonDir };
-  const linked = registrations(commonDir).filter(
+  const folder = path.join(commonDir, 'worktrees');
+  const linked = (existsSync(folder) ? readdirSync(folder) : [])
+    // Most worktrees have nothing to do with it, and there may be hundreds.
+    .filter((name) => mayHold(path.join(folder, name), target))
+    .flatMap((name) => registrationNamed(commonDir, name) ?? [])
     // Deleted by hand, and git may forget it; one that is locked may be on a disk that comes back.
-    (one) => existsSync(one.path) || existsSync(path.join(one.gitDir, 'locked')),
-  );
-  return [...(isBare ? [] : [main]), ...linked].flatMap(({ path: folder, gitDir }) => {
-    const isRebasing = ['rebase-merge', 'rebase-apply'].some(
+    .filter((one) => existsSync(one.path) || existsSync(path.join(one.gitDir, 'locked')));
+  return [...(isBare ? [] : [main]), ...linked].flatMap(({ path: at, gitDir }) => {
+    const isRebasing = REBASES.some(
       (name) => readIfThere(path.join(gitDir, name, 'head-name'))?.trimEnd() === `refs/heads/${target}`,
     );
-    if (!isRebasing && headOf(gitDir).branch !== target) return [];
-    return [{ path: folder, gitDir, isRebasing }];
+    if (!isRebasing && branchOf(gitDir) !== target) return [];
+    return [{ path: at, gitDir, isRebasing }];
   });
+}
+
+const REBASES = ['rebase-merge', 'rebase-apply'] as const;
+
+function mayHold(gitDir: string, target: BranchName): boolean {
+  return branchOf(gitDir) === target || REBASES.some((name) => existsSync(path.join(gitDir, name)));
+}
+
+const heads = new Recent<string, { readonly stamp: string; readonly branch: BranchName | null }>(5_000);
+
+/** Read anew only when the file is another one. */
+function branchOf(gitDir: string): BranchName | null {
+  const stamp = stampOfFile(path.join(gitDir, 'HEAD'));
+  const known = heads.get(gitDir);
+  if (known?.stamp === stamp) return known.branch;
+  const { branch } = headOf(gitDir);
+  heads.set(gitDir, { stamp, branch });
+  return branch;
 }
 
 async function moveAlone(dir: TrustedDir, { target, from, to }: TargetRequest): Promise<TargetMove> {

@@ -3,7 +3,7 @@
 import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
 import type { RefMove, TrackedFile } from '../../ports/git.ts';
 import { outliveLock } from './dead-locks.ts';
-import { isReachable } from './history.ts';
+import { commitsOf, isReachable } from './history.ts';
 import { objectsOf } from './object-reader.ts';
 import { knownObjectsOf } from './objects.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit } from './process.ts';
@@ -36,6 +36,8 @@ export async function mergeBase(
 
 export async function countCommits(dir: TrustedDir, notFrom: CommitId, from: CommitId): Promise<number> {
   if (notFrom === from) return 0;
+  const known = await commitsOf(knownObjectsOf(dir), from, notFrom);
+  if (known !== undefined) return known.length;
   return Number(await gitLine(dir, ['rev-list', '--count', from, `^${notFrom}`]));
 }
 
