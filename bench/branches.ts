@@ -7,7 +7,7 @@ import { run } from './commands.ts';
 export const COMMITS_PER_BRANCH = 3;
 
 /** So many files are changed by several branches, at lines so far apart that nothing conflicts. */
-const SHARED_FILES = 20;
+export const SHARED_FILES = 20;
 const LINES_APART = 10;
 
 /**

@@ -18,6 +18,7 @@ import { finishedTasks } from './rows/finished-tasks.ts';
 import { landingQueue } from './rows/landing-queue.ts';
 import { landingEngine } from './rows/landing-engine.ts';
 import { orchestration } from './rows/orchestration.ts';
+import { queueMakespan } from './rows/queue-makespan.ts';
 import { queueSimulation } from './rows/queue-simulation.ts';
 import { radar } from './rows/radar.ts';
 import { wakeUp } from './rows/wake-up.ts';
@@ -34,6 +35,7 @@ const rows: readonly Row[] = [
   orchestration,
   landingEngine,
   queueSimulation,
+  queueMakespan,
   landingQueue,
   radar,
 ];

@@ -14,7 +14,7 @@ import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { type CommitId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
 import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
-import { COMMITS_PER_BRANCH as COMMITS, makeBranches } from '../branches.ts';
+import { COMMITS_PER_BRANCH as COMMITS, SHARED_FILES, makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';
 import { type Size, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Result, type Row, inMs, median } from '../row.ts';

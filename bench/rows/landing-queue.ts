@@ -20,7 +20,7 @@ import { type BranchName, brand } from '../../packages/copse/src/domain/ids.ts';
 import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
 import { gitsStartedBy } from '../../test/support/git-starts.ts';
 import { queueCommit } from '../../test/support/queued.ts';
-import { COMMITS_PER_BRANCH, makeBranches } from '../branches.ts';
+import { COMMITS_PER_BRANCH, SHARED_FILES, makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';
 import { type Size, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Result, type Row, inMs, median } from '../row.ts';
@@ -208,7 +208,8 @@ function landPlainly({ worktree }: World, target: string, head: string): void {
   run(['git', 'push', '--quiet', '.', `HEAD:refs/heads/${target}`], worktree);
 }
 
-const WARM_UP = 5;
+/** Until the first files have been changed twice, there is nothing to merge. */
+const WARM_UP = SHARED_FILES + 5;
 const COUNTED = 20;
 
 /** Submitted and landed one after another, so that nothing is shared out among many. */

@@ -27,9 +27,12 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     await using scene = new QueueScene(area, 'killed');
     scene.knob('signal');
     const task = await scene.queue('innocent');
-    const { blamed } = await scene.whileLed(() => untilDone(scene, task));
+    const { blamed } = await scene.whileLed(async () => {
+      await until('it was killed again and again', () => scene.started.length > 3);
+      scene.release('signal');
+      await untilDone(scene, task);
+    });
     expect(blamed).toEqual([]);
-    expect(scene.started.length).toBeGreaterThan(1);
     await expectUnblamed(scene, task);
   });
 
@@ -90,9 +93,8 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
       await until('the other one is handed back', async () => (await scene.status(bad)) !== 'landing');
     });
     const both = ['bad one.txt', 'good one.txt'];
-    expect(scene.seen.filter(({ files }) => both.every((name) => files.includes(name)))).toMatchObject([
-      { verdict: 'red' },
-    ]);
+    const guess = scene.seen.slice(0, 2).find(({ files }) => both.every((name) => files.includes(name)));
+    expect(guess?.verdict).toBe('red');
     expect(new Set(blamed.map(({ task }) => task))).toEqual(new Set([bad]));
     await expectUnblamed(scene, good ?? bad);
   });

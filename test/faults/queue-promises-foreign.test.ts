@@ -15,7 +15,7 @@ import { hook, newRemote } from '../support/forge-server/remotes.ts';
 import { commitOn } from '../support/plain-commits.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 60_000 });
 const area = newArea();
 
 describe('promise 11: somebody else moves the target here', () => {
@@ -71,9 +71,9 @@ describe('promise 11: somebody else moves the target here', () => {
 });
 
 describe('promise 11: somebody else moves the target at the remote', () => {
-  it('it is fetched, merged onto and checked again; nothing is forced', async () => {
+  it('what they pushed is fetched, merged onto and checked again; nothing is forced', async () => {
     const remote = await newProtectedRemote();
-    await using scene = new QueueScene(area, 'pushed', { remote: remote.address, landing: { push: true } });
+    await using scene = new QueueScene(area, 'pushed', { remote, landing: { push: true } });
     const task = await scene.queue('work');
     scene.knob('hold');
     let theirs = '';
@@ -91,7 +91,7 @@ describe('promise 11: somebody else moves the target at the remote', () => {
 
   it('in the moment of the push, it is refused there and merged anew', async () => {
     const remote = await newProtectedRemote();
-    await using scene = new QueueScene(area, 'raced', { remote: remote.address, landing: { push: true } });
+    await using scene = new QueueScene(area, 'raced', { remote, landing: { push: true } });
     const task = await scene.queue('work');
     let theirs = '';
     await scene.whileLed(() => until('it landed', async () => (await scene.status(task)) === 'done'), {
@@ -147,9 +147,15 @@ describe('promise 11: a remote that refuses is a visible state, and nothing is d
     const { tip } = scene;
     const head = scene.commit('work', { message: 'work', files: { 'work.txt': '' } });
     const task = await scene.queue('work', { head });
-    await scene.whileLed(() => until('it is set aside', async () => (await scene.status(task)) !== 'landing'));
+    await scene.whileLed(() =>
+      until('it is set aside', async () => (await scene.status(task)) !== 'landing'),
+    );
     expect((await scene.task(task)).state).toMatchObject({ status: 'needs_attention', because: 'push' });
-    expect([scene.tip, git(remote.bare, 'rev-parse', 'main'), scene.headOf('work')]).toEqual([tip, tip, head]);
+    expect([scene.tip, git(remote.bare, 'rev-parse', 'main'), scene.headOf('work')]).toEqual([
+      tip,
+      tip,
+      head,
+    ]);
     remote.accept();
     const again = await scene.queue('work again', { head });
     await scene.lead();
@@ -172,7 +178,11 @@ async function newProtectedRemote(): Promise<Remote> {
   const bare = newRemote(area);
   git(bare, 'config', 'core.logAllRefUpdates', 'true');
   const switchFile = path.join(bare, 'refusing');
-  hook(bare, 'pre-receive', 'if [ -e refusing ]; then echo "this branch is protected: refused" >&2; exit 1; fi');
+  hook(
+    bare,
+    'pre-receive',
+    'if [ -e refusing ]; then echo "this branch is protected: refused" >&2; exit 1; fi',
+  );
   const { host } = await serveOverHttp(bare, 'ada:p4ss-w0rd');
   return {
     bare,
@@ -182,10 +192,12 @@ async function newProtectedRemote(): Promise<Remote> {
   };
 }
 
-async function refusing(onFailure: 'retry' | 'warn' | 'fail'): Promise<{ scene: QueueScene; remote: Remote }> {
+async function refusing(
+  onFailure: 'retry' | 'warn' | 'fail',
+): Promise<{ scene: QueueScene; remote: Remote }> {
   const remote = await newProtectedRemote();
   const landing = { push: true, on_push_failure: onFailure };
-  const scene = new QueueScene(area, `refused ${onFailure}`, { remote: remote.address, landing });
+  const scene = new QueueScene(area, `refused ${onFailure}`, { remote, landing });
   remote.refuse();
   return { scene, remote };
 }

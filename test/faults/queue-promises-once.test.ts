@@ -75,19 +75,22 @@ describe('promise 5: journal, move, read back, mark', () => {
     recorded: { isMoved: true, isDone: true },
   };
 
-  it.each(landingSteps)('killed when it is %s, the next leader finishes it without another check', async (step) => {
-    await using scene = new QueueScene(area, `killed at ${step}`);
-    const task = await scene.queue('work');
-    killAt(scene, task, step);
-    const { isMoved, isDone } = after[step];
-    expect(scene.files().includes('work.txt')).toBe(isMoved);
-    expect(await scene.status(task)).toBe(isDone ? 'done' : 'landing');
-    goOn(scene, task);
-    expect(await scene.status(task)).toBe('done');
-    expect(scene.trailers).toEqual([task]);
-    expect(scene.green.has(scene.treeOf('main'))).toBe(true);
-    expect(scene.started).toHaveLength(1);
-  });
+  it.each(landingSteps)(
+    'killed when it is %s, the next leader finishes it without another check',
+    async (step) => {
+      await using scene = new QueueScene(area, `killed at ${step}`);
+      const task = await scene.queue('work');
+      killAt(scene, task, step);
+      const { isMoved, isDone } = after[step];
+      expect(scene.files().includes('work.txt')).toBe(isMoved);
+      expect(await scene.status(task)).toBe(isDone ? 'done' : 'landing');
+      goOn(scene, task);
+      expect(await scene.status(task)).toBe('done');
+      expect(scene.trailers).toEqual([task]);
+      expect(scene.green.has(scene.treeOf('main'))).toBe(true);
+      expect(scene.started).toHaveLength(1);
+    },
+  );
 
   it('somebody who moves the target between the journal and the move is seen: nothing is marked, and it is checked anew', async () => {
     await using scene = new QueueScene(area, 'moved in between');
@@ -168,7 +171,7 @@ function goOn(scene: QueueScene, task: TaskId): void {
 
 function leadFor({ folder }: QueueScene, task: TaskId, step: string) {
   const argv = [killedAtStep.file, folder, task, step];
-  const options = { env: environmentOf(killedAtStep), encoding: 'utf8' } as const;
+  const options = { env: environmentOf(killedAtStep), encoding: 'utf8', timeout: 30_000 } as const;
   const { signal, stderr } = spawnSync(process.execPath, argv, options);
   return { signal, stderr };
 }

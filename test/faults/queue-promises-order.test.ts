@@ -275,7 +275,10 @@ async function queueWorktree(scene: QueueScene, name: string): Promise<readonly 
 
 function killAt({ folder }: QueueScene, task: TaskId, step: string): void {
   const argv = [killedAtStep.file, folder, task, step];
-  const { signal } = spawnSync(process.execPath, argv, { env: { ...plainEnv, ...killedAtStep.env } });
+  const { signal } = spawnSync(process.execPath, argv, {
+    env: { ...plainEnv, ...killedAtStep.env },
+    timeout: 30_000,
+  });
   expect(signal).toBe('SIGKILL');
 }
 

@@ -57,33 +57,36 @@ describe('promise 1: with checks, the target only ever points at a tree that was
 });
 
 describe('promise 2: nothing that was on the target is taken back, and a task changes only what it changed', () => {
-  it.each(['rebase', 'merge', 'squash'])('by %s, each net change is exactly what was submitted', async (method) => {
-    const lines = (text: string) => Array.from({ length: 40 }, (_, at) => `${text} ${at}\n`);
-    const shared = lines('line');
-    await using scene = new QueueScene(area, `net change by ${method}`, {
-      landing: { method, checks: {} },
-      files: { 'shared.txt': shared.join(''), 'other.txt': 'other\n' },
-    });
-    const first = scene.tip;
-    const heads = new Map<string, string>();
-    for (const [at, line] of [5, 20, 35].entries()) {
-      const branch = `change-${at}`;
-      const changed = shared.with(line, `changed by ${at}\n`).join('');
-      scene.commit(branch, { message: `one ${at}`, files: { 'shared.txt': changed } });
-      const head = scene.commit(branch, { message: `two ${at}`, files: { [`new ${at}.txt`]: `${at}\n` } });
-      heads.set(await scene.queue(branch, { head }), head);
-    }
-    const { landed } = await scene.lead();
-    expect(landed).toHaveLength(3);
-    let before = first;
-    for (const { task, commit } of landed) {
-      const head = heads.get(task) ?? expect.fail(`${task} was not queued`);
-      expect(patchId(scene, before, commit)).toBe(patchId(scene, first, head));
-      expect(pathsOf(scene, before, commit)).toEqual(pathsOf(scene, first, head));
-      before = commit;
-    }
-    expectNeverRewound(scene);
-  });
+  it.each(['rebase', 'merge', 'squash'])(
+    'by %s, each net change is exactly what was submitted',
+    async (method) => {
+      const lines = (text: string) => Array.from({ length: 40 }, (_, at) => `${text} ${at}\n`);
+      const shared = lines('line');
+      await using scene = new QueueScene(area, `net change by ${method}`, {
+        landing: { method, checks: {} },
+        files: { 'shared.txt': shared.join(''), 'other.txt': 'other\n' },
+      });
+      const first = scene.tip;
+      const heads = new Map<string, string>();
+      for (const [at, line] of [5, 20, 35].entries()) {
+        const branch = `change-${at}`;
+        const changed = shared.with(line, `changed by ${at}\n`).join('');
+        scene.commit(branch, { message: `one ${at}`, files: { 'shared.txt': changed } });
+        const head = scene.commit(branch, { message: `two ${at}`, files: { [`new ${at}.txt`]: `${at}\n` } });
+        heads.set(await scene.queue(branch, { head }), head);
+      }
+      const { landed } = await scene.lead();
+      expect(landed).toHaveLength(3);
+      let before = first;
+      for (const { task, commit } of landed) {
+        const head = heads.get(task) ?? expect.fail(`${task} was not queued`);
+        expect(patchId(scene, before, commit)).toBe(patchId(scene, first, head));
+        expect(pathsOf(scene, before, commit)).toEqual(pathsOf(scene, first, head));
+        before = commit;
+      }
+      expectNeverRewound(scene);
+    },
+  );
 
   it('a branch whose merge takes back the work of others is handed back, and says what it takes back', async () => {
     await using scene = new QueueScene(area, 'evil merge');

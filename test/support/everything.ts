@@ -68,6 +68,7 @@ export const oneOfEverything: readonly BoardEvent[] = [
     environment: 'x',
     node,
   },
+  { type: 'queue.paused', id: main, at, what: 'land', reason: 'a release' },
   {
     type: 'ledger.added',
     id: brand<LedgerEntryId>('le-every'),

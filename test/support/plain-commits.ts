@@ -49,5 +49,8 @@ function quoted(name: string): string {
 }
 
 function isCommit(folder: string, name: string): boolean {
-  return git(folder, 'for-each-ref', '--format=%(refname)', `refs/heads/${name}`) !== '' || /^[0-9a-f]{40}$/.test(name);
+  return (
+    git(folder, 'for-each-ref', '--format=%(refname)', `refs/heads/${name}`) !== '' ||
+    /^[0-9a-f]{40}$/.test(name)
+  );
 }

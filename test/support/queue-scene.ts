@@ -35,7 +35,7 @@ echo "started $$" >>"$beside/started"
 while [ -e "$beside/hold" ]; do sleep 0.05; done
 endless() { while [ -d "$beside" ]; do sleep 0.1; done; exit 1; }
 if mv "$beside/slow" "$beside/slow.$$" 2>/dev/null; then endless; fi
-if mv "$beside/signal" "$beside/signal.$$" 2>/dev/null; then kill -KILL $$; fi
+if [ -e "$beside/signal" ]; then kill -KILL $$; fi
 if mv "$beside/flaky" "$beside/flaky.$$" 2>/dev/null; then say flaked; echo 'a flake'; exit 1; fi
 case "$(ls)" in *endless*) endless ;; esac
 case "$(ls)" in *bad*) say red; echo 'there is something bad'; exit 1 ;; esac
@@ -44,21 +44,22 @@ if [ -e broken ]; then say red; echo 'broken'; exit 1; fi
 say green
 `;
 
-/** All checks wait as long as it is there; or the next one takes too long, is killed by the system, is red for no reason. */
+/** As long as it is there all checks wait, or are killed by the system; or the next one takes too long, or is red for no reason. */
 type Knob = 'hold' | 'slow' | 'signal' | 'flaky';
 
-export interface SceneOptions {
+interface SceneOptions {
   /** The section of copse.yml, besides the check. */
   readonly landing?: Readonly<Record<string, unknown>>;
   /** Of the check. */
   readonly check?: Readonly<Record<string, unknown>>;
-  readonly remote?: string;
+  /** Where it is for us, and for others. */
+  readonly remote?: { readonly bare: string; readonly address: string };
   /** Files of the first commit. */
   readonly files?: Readonly<Record<string, string>>;
   readonly policy?: Partial<Policy['landing']>;
 }
 
-export interface Led {
+interface Led {
   readonly landed: LandedTask[];
   readonly blamed: { readonly task: TaskId; readonly cause: QueueCause }[];
   readonly notes: string[];
@@ -100,8 +101,8 @@ export class QueueScene {
     // Nobody has the target checked out, unless a test says so.
     git(this.folder, 'checkout', '--quiet', '--detach', 'main');
     if (remote !== undefined) {
-      git(this.folder, 'remote', 'add', 'origin', remote);
-      git(this.folder, 'push', '--quiet', 'origin', 'main');
+      git(this.folder, 'push', '--quiet', remote.bare, 'main');
+      git(this.folder, 'remote', 'add', 'origin', remote.address);
     }
   }
 
@@ -166,7 +167,10 @@ export class QueueScene {
     return led;
   }
 
-  async #lead(led: Led, { signal = new AbortController().signal, onStep, memory }: LeadOptions): Promise<void> {
+  async #lead(
+    led: Led,
+    { signal = new AbortController().signal, onStep, memory }: LeadOptions,
+  ): Promise<void> {
     const context = await this.open();
     await lead(context, MAIN, (lead) =>
       leadQueue(context, lead, {
@@ -203,7 +207,9 @@ export class QueueScene {
     return (await (await this.open()).board.get('queue', MAIN)) ?? newQueue(MAIN);
   }
 
-  async events<T extends EventType>(...types: readonly T[]): Promise<readonly Extract<BoardEvent, { type: T }>[]> {
+  async events<T extends EventType>(
+    ...types: readonly T[]
+  ): Promise<readonly Extract<BoardEvent, { type: T }>[]> {
     const recorded = await (await this.open()).board.events({ after: 0 as never, types, limit: 10_000 });
     return recorded.map(({ event }) => event as Extract<BoardEvent, { type: T }>);
   }
@@ -228,7 +234,9 @@ export class QueueScene {
   }
 
   files(commit = 'main'): readonly string[] {
-    return git(this.folder, 'ls-tree', '--name-only', '-z', commit).split('\0').filter((name) => name !== '');
+    return git(this.folder, 'ls-tree', '--name-only', '-z', commit)
+      .split('\0')
+      .filter((name) => name !== '');
   }
 
   /** The tasks by the trailers of the target's commits, in the order in which they landed. */
@@ -243,7 +251,14 @@ export class QueueScene {
   get seen(): readonly Seen[] {
     return linesOf(path.join(this.beside, 'checked')).map((line) => {
       const [tree = '', verdict = '', ...files] = line.split(' ');
-      return { tree, verdict, files: files.join(' ').split('/').filter((name) => name !== '') };
+      return {
+        tree,
+        verdict,
+        files: files
+          .join(' ')
+          .split('/')
+          .filter((name) => name !== ''),
+      };
     });
   }
 
@@ -260,8 +275,8 @@ export class QueueScene {
     appendFileSync(path.join(this.beside, name), '');
   }
 
-  release(): void {
-    rmSync(path.join(this.beside, 'hold'), { force: true });
+  release(name: Knob = 'hold'): void {
+    rmSync(path.join(this.beside, name), { force: true });
   }
 }
 
@@ -272,7 +287,7 @@ interface Seen {
 }
 
 const MAIN = brand<BranchName>('main');
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 40_000;
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
@@ -283,5 +298,9 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 }
 
 function linesOf(file: string): readonly string[] {
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter((line) => line !== '') : [];
+  return existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    : [];
 }

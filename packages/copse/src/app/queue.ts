@@ -204,10 +204,9 @@ class QueueLeader {
       memory: this.#options.memory,
       hasChecks: this.#required.length > 0,
     });
-    const entries = observed.entries.map((entry) => {
-      const held = aside.get(entry.landing);
-      return held === undefined ? entry : { ...entry, held };
-    });
+    const entries: Entry[] = [];
+    for (const entry of observed.entries)
+      entries.push({ ...entry, held: aside.get(entry.landing) ?? entry.held });
     const blocked = this.#blocked(queue, landings);
     let isBlocked = blocked !== null;
     const seen = { entries, tip: base.onto, ended, running };

@@ -142,7 +142,10 @@ export function addRunCommands(program: Command, on: On): void {
     .description('Let finished tasks land, and see them land.')
     .option('--now', 'without checks: you answer for it, which is recorded; conflicts are still refused')
     .option('--json', 'print { "landings": [...] }')
-    .addHelpText('after', '\nCtrl+C stops waiting; they stay in the queue. copse queue cancel takes them out.')
+    .addHelpText(
+      'after',
+      '\nCtrl+C stops waiting; they stay in the queue. copse queue cancel takes them out.',
+    )
     .addHelpText(
       'after',
       examples([
@@ -212,10 +215,7 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--stat', 'only which files, and how many lines')
     .option('--command <line>', 'with --send-back: a line for the shell that works as the agent')
     .option('--json', 'print { "reviews": [...] }, or the review, or what was decided')
-    .addHelpText(
-      'after',
-      '\nA branch that moves after it was approved does not land: it is in review again.',
-    )
+    .addHelpText('after', '\nA branch that moves after it was approved does not land: it is in review again.')
     .addHelpText(
       'after',
       examples([

@@ -204,7 +204,7 @@ export function describeConflict(
 }
 
 /** Both sides, and what was tried. */
-export function describeSides({
+function describeSides({
   target,
   with: others,
   hunks,

@@ -15,7 +15,7 @@ import { type Decision, type Refused, decided, refused, unreachable } from './de
 import { existing, mustBeNew } from './evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
 
-export interface Intent {
+interface Intent {
   readonly oldTip: CommitId;
   /** Where the target moves. Others may land with the same move. */
   readonly newTip: CommitId;
@@ -187,7 +187,11 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
     mustBeNew(landing, event);
     const { id, task, target, attempt, head, at } = event;
     const state = { status: 'queued', since: at } as const;
-    const flags = { isHotfix: false, isUnchecked: false, ...(event.isReviewed && { isReviewed: true as const }) };
+    const flags = {
+      isHotfix: false,
+      isUnchecked: false,
+      ...(event.isReviewed && { isReviewed: true as const }),
+    };
     return { id, task, target, attempt, head, queuedAt: at, ...flags, waiting: null, state };
   }
   if (event.type === 'landing.requeued') {

@@ -76,6 +76,7 @@ export class Standing {
   }
 
   async close(): Promise<void> {
+    await Promise.allSettled([this.quarantine.settled()]);
     await Promise.all([this.objects.reader.close(), this.#closeMergers()]);
     this.quarantine.close();
   }

@@ -10,7 +10,8 @@
  * As long as the gits that stay do, none is started for a candidate, a trial or a move of the target.
  *
  * A candidate is refused that is not what was submitted (merging-verify.ts). It has no ref: whoever relies on it for longer
- * than a moment gives it one, or anybody's garbage collection may take it.
+ * than a moment gives it one, or anybody's garbage collection may take it. It is on the disk for good when the target is asked
+ * to move, also when that is only tried: so whoever is about to land tries first, and then writes down what it is going to do.
  */
 
 import { type CommitId, brand } from '../../domain/ids.ts';
@@ -46,8 +47,14 @@ export function openMerging(
     treeOf: async (commit) => (await knownObjectsOf(dir).commit(commit)).tree,
     conflicts: (onto, head, limits) => listConflicts(standing, onto, head, limits),
     commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
-    moveTarget: (request) => moveTarget(dir, request, options),
-    push: (branch, commit) => pushBranch(dir, branch, commit, options.pushTimeoutMs),
+    async moveTarget(request) {
+      await standing.quarantine.settled();
+      return moveTarget(dir, request, options);
+    },
+    async push(branch, commit) {
+      await standing.quarantine.settled();
+      return pushBranch(dir, branch, commit, options.pushTimeoutMs);
+    },
     commitAll: (worktree, message) => commitAll(dir, worktree, message),
     unresolved: (worktree) => listUnresolved(dir, worktree),
     close: () => standing.close(),

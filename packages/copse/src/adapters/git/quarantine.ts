@@ -11,17 +11,20 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  closeSync,
   copyFileSync,
   existsSync,
+  fsync,
   mkdirSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 
 import { tryFileLock } from './lock.ts';
@@ -33,6 +36,8 @@ type Unwritten = GitObject & { readonly whole: Buffer };
 const PREFIX = 'merging-';
 /** Whoever has just made a folder has not locked it yet. */
 const NEW_MS = 60_000;
+/** Files that are open at the same time. */
+const MOST_ON_THE_WAY = 256;
 
 export class Quarantine {
   /** Never changes, so that gits that stay can be told of it. */
@@ -43,6 +48,8 @@ export class Quarantine {
   #release: (() => void) | undefined;
   #turn: Promise<void> = Promise.resolve();
   readonly #unwritten = new Map<string, Unwritten>();
+  readonly #onTheWay = new Set<Promise<void>>();
+  #failure: Error | undefined;
 
   constructor(dir: TrustedDir) {
     this.#dir = dir;
@@ -126,27 +133,42 @@ export class Quarantine {
     this.#unwritten.clear();
   }
 
-  /** In this order; for good once it has returned, whoever keeps some of the same at the same time. */
+  /** In this order, whoever keeps some of the same at the same time. It is for good once `settled` has returned. */
   keep(ids: Iterable<string>): Promise<void> {
     const kept = this.#turn.then(() => this.#keep(ids));
     this.#turn = kept.catch(() => {});
     return kept;
   }
 
+  /** Before anything points at what was kept. Whoever builds one candidate on another need not wait for the disk each time. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#onTheWay);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
   async #keep(ids: Iterable<string>): Promise<void> {
-    const kept: string[] = [];
     for (const id of new Set(ids)) {
       const [from, to] = [fileOf(this.objects, id), fileOf(this.store, id)];
       const unwritten = this.#unwritten.get(id);
       if (unwritten === undefined && !existsSync(from)) continue;
       mkdirSync(path.dirname(to), { recursive: true });
-      if (unwritten === undefined) take(from, to);
-      else put(unwritten.whole, to);
+      this.#bringToDisk(unwritten === undefined ? take(from, to) : put(unwritten.whole, to));
       this.#unwritten.delete(id);
-      kept.push(to);
+      if (this.#onTheWay.size >= MOST_ON_THE_WAY) await this.settled();
     }
-    // All at once at the end: one after another, each would wait for the disk.
-    await Promise.all(kept.map(toDisk));
+  }
+
+  /** Many at a time: one after another, each would wait for the disk. What the disk refused once is not believed later. */
+  #bringToDisk(file: number): void {
+    const done = toDisk(file)
+      .catch((error: unknown) => {
+        this.#failure ??= error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => {
+        closeSync(file);
+        this.#onTheWay.delete(done);
+      });
+    this.#onTheWay.add(done);
   }
 }
 
@@ -165,7 +187,7 @@ function fileOf(objects: string, id: string): string {
  * One that is there already is replaced: it may be something else under this name, and its age would let it be collected
  * as garbage.
  */
-function take(from: string, to: string): void {
+function take(from: string, to: string): number {
   try {
     renameSync(from, to);
   } catch (error) {
@@ -174,14 +196,19 @@ function take(from: string, to: string): void {
     copyFileSync(from, fresh);
     renameSync(fresh, to);
   }
+  return openSync(to, 'r');
 }
 
-function put(whole: Buffer, to: string): void {
+/** Both return it open, so that it can be brought to the disk. */
+function put(whole: Buffer, to: string): number {
   const fresh = unusedBeside(to);
+  const file = openSync(fresh, 'wx', 0o444);
   try {
-    writeFileSync(fresh, deflateSync(whole, { level: 1 }), { flag: 'wx', mode: 0o444 });
+    writeFileSync(file, deflateSync(whole, { level: 1 }));
     renameSync(fresh, to);
+    return file;
   } catch (error) {
+    closeSync(file);
     rmSync(fresh, { force: true });
     throw error;
   }
@@ -205,14 +232,7 @@ function unusedBeside(file: string): string {
   return path.join(path.dirname(file), `tmp_obj_${randomBytes(9).toString('hex')}`);
 }
 
-async function toDisk(file: string): Promise<void> {
-  const handle = await open(file, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
+const toDisk = promisify(fsync);
 
 /** Those of processes that are gone. */
 async function clearAbandoned(parent: string, own: string): Promise<void> {

@@ -16,6 +16,7 @@
 
 import { type CommitId, brand } from '../../domain/ids.ts';
 import type { Ends, Landed, Resolving } from '../../ports/resolving.ts';
+import { commitsOf } from './history.ts';
 import { knownObjectsOf } from './objects.ts';
 import { gitLine } from './process.ts';
 import { isKnown, remember } from './resolve-before.ts';
@@ -132,6 +133,12 @@ async function mergesOf(
   onto: CommitId,
   head: CommitId,
 ): Promise<readonly { readonly id: CommitId; readonly parents: readonly CommitId[] }[]> {
+  const known = await commitsOf(knownObjectsOf(dir), head, onto);
+  if (known !== undefined)
+    return known
+      .filter(({ parents }) => parents.length > 1)
+      .toReversed()
+      .slice(0, MOST_MERGES);
   const choice = ['--min-parents=2', `--max-count=${MOST_MERGES}`, '--parents', head, `^${onto}`];
   const lines = (await gitLine(dir, ['rev-list', ...choice, '--'])).split('\n');
   return lines

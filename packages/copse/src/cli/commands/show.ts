@@ -72,7 +72,9 @@ function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
 
 function undoneText(undoing: Undoing): string | null {
   if (undoing.is === 'none') return null;
-  return undoing.is === 'undone' ? `by ${undoing.by}` : `not yet: by ${undoing.by}, which is ${undoing.status}`;
+  return undoing.is === 'undone'
+    ? `by ${undoing.by}`
+    : `not yet: by ${undoing.by}, which is ${undoing.status}`;
 }
 
 /** Why a task that could start does not yet. */

@@ -23,7 +23,12 @@ export async function up(db: Kysely<unknown>, { text }: ColumnTypes): Promise<vo
   const landings = db as Kysely<Pick<BoardTables, 'landings'>>;
   for (const { id, data } of await landings.selectFrom('landings').select(['id', 'data']).execute()) {
     const landing = JSON.parse(data) as OldLanding;
-    const filled = JSON.stringify({ isHotfix: false, isUnchecked: false, ...landing, state: stateOf(landing) });
+    const filled = JSON.stringify({
+      isHotfix: false,
+      isUnchecked: false,
+      ...landing,
+      state: stateOf(landing),
+    });
     await landings.updateTable('landings').set({ data: filled }).where('id', '=', id).execute();
   }
 }
