@@ -92,11 +92,11 @@ describe('copse add', () => {
       agent: 'coder',
     });
     const shown = await answer<object>(['show', added.id], { cwd });
-    const nothingYet = { attention: null, question: null, usage: null };
+    const nothingYet = { attention: null, question: null, undone: null, usage: null };
     expect(shown).toEqual({ ...added, ...nothingYet, dependants: [], ledger: [], artifacts: [] });
     const { body: _, ...summary } = added as TaskDocument & { body: string };
     const { tasks } = await answer<{ tasks: TaskDocument[] }>(['list'], { cwd });
-    expect(tasks.find(({ id }) => id === added.id)).toEqual({ ...summary, question: null, collisions: [] });
+    expect(tasks.find(({ id }) => id === added.id)).toEqual({ ...summary, question: null, queue: null, collisions: [] });
     expect(await answer(['show', first.id], { cwd })).toMatchObject({ dependants: [added.id] });
   });
 

@@ -187,6 +187,12 @@ describe('help', () => {
     ['orchestrate', true],
     ['logs', true],
     ['merge', true],
+    ['queue', true],
+    ['queue pause', true],
+    ['queue resume', false],
+    ['queue front', false],
+    ['queue cancel', false],
+    ['queue retry', false],
     ['radar', true],
     ['restart', true],
     ['resume', true],
@@ -232,7 +238,7 @@ describe('help', () => {
     const listed = (text: string) =>
       [...text.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)?(?: |$)/gm)].map(([, name]) => name);
     const known = commands.map(([command]) => command);
-    for (const above of ['', 'plan', 'ledger', 'rescue']) {
+    for (const above of ['', 'plan', 'ledger', 'queue', 'rescue']) {
       const text = await printed([...above.split(' ').filter(Boolean), '--help'], { cwd: area });
       const names = listed(text.slice(text.indexOf('Commands:'), text.indexOf('Examples:') >>> 0)).filter(
         (name) => name !== 'help',
