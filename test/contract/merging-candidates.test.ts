@@ -117,7 +117,7 @@ describe('a candidate', () => {
     if (built.built) expect(git(scene.top, 'show', `${built.commit}:added.txt`)).toBe('x');
   });
 
-  it('squashed, is one commit by whoever did most, with every subject, person and trailer', async () => {
+  it('squashed, is one commit by whoever did most, with every message, person and trailer', async () => {
     const scene = newScene();
     const [ada, bob] = ['Ada <ada@example.invalid>', 'Böb <bob@example.invalid>'];
     scene.commit('task', { 'n.txt': '1\n' }, { author: bob, message: 'feat: one\n\nbody\n' });
@@ -133,7 +133,7 @@ describe('a candidate', () => {
     if (!built.built) return;
     const date = git(scene.top, 'show', '--no-patch', '--format=%ad', 'task');
     expect(git(scene.top, 'show', '--no-patch', '--format=%an <%ae>%n%ad%n%P%n%B', built.commit)).toBe(
-      `${bob}\n${date}\n${scene.tip('main')}\nRäume auf\n\n- feat: one\n- fix: two goes on\n- three\n\n` +
+      `${bob}\n${date}\n${scene.tip('main')}\nRäume auf\n\n- feat: one\n\n  body\n\n- fix: two goes on\n- three\n\n` +
         `Co-authored-by: ${ada}\nCo-authored-by: Cy <CY@example.invalid>\nTask: cp-0001\nPlan: pl-2`,
     );
     expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));

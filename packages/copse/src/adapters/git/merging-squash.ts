@@ -1,7 +1,7 @@
 /** One commit for a whole branch: who made it, and what it says. */
 
 import { type Commit, asBytes, oneLine, readable, subjectOf } from './merging-commit.ts';
-import { type Trailer, endingIn, trailersIn } from './merging-trailers.ts';
+import { type Trailer, endingIn, trailersIn, withTrailers } from './merging-trailers.ts';
 
 /** Whoever made most of the commits, with the name and time of the last of them. Undefined when all are merges. */
 export function squashAuthor(commits: readonly Commit[]): string | undefined {
@@ -19,18 +19,37 @@ interface Wording {
   readonly trailers: readonly Trailer[];
 }
 
+/** One commit keeps its message. Of several, the task's title comes first, and then what each of them says. */
 export function squashMessage(commits: readonly Commit[], { title, author, trailers }: Wording): string {
   const own = ownOf(commits);
-  const subjects = own.map((commit) => readable(commit, subjectOf(commit.message)));
+  const [only, ...others] = own;
+  if (only !== undefined && others.length === 0 && only.message.trim() !== '')
+    return withTrailers(asBytes(readable(only, only.message)), trailers);
+  const list = `\n${own.map(listItem).join('')}`;
   const subject = oneLine(title);
-  const isSaid = subjects.length === 1 && subjects[0] === subject;
-  const list = isSaid ? '' : `\n${subjects.map((line) => `- ${oneLine(line)}\n`).join('')}`;
   const people = coAuthors(own, author);
   return endingIn(asBytes(`${subject}\n${list}`), [
     ...people.map((value) => ({ key: 'Co-authored-by', value: asBytes(value) })),
     ...trailers,
   ]);
 }
+
+function listItem(commit: Commit): string {
+  const subject = oneLine(readable(commit, subjectOf(commit.message)));
+  const body = readable(commit, commit.message)
+    .split('\n\n')
+    .slice(1)
+    .join('\n\n')
+    .split('\n')
+    // Who made it is said for all of them together.
+    .filter((line) => !TRAILER.test(line))
+    .map((line) => (line.trim() === '' ? '' : `  ${line}`))
+    .join('\n')
+    .trimEnd();
+  return body === '' ? `- ${subject}\n` : `- ${subject}\n\n${body.replace(/^\n+/, '')}\n\n`;
+}
+
+const TRAILER = /^(?:Task|Plan|Co-authored-by|Signed-off-by):/i;
 
 /** The other authors, and those whom the commits name, each once. */
 function coAuthors(commits: readonly Commit[], author: string): readonly string[] {
