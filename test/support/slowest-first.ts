@@ -4,10 +4,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Longest first. A clone has no record of earlier runs, and the size of a file says little about it. */
 const SLOWEST = [
-  'faults/runs-random',
+  'faults/queues-random',
   'faults/git-vectors',
+  'faults/runs-random',
   'journeys/launcher',
   'guards/check',
+  'faults/queue-promises-once',
   'faults/workspaces-kill-operations',
   'contract/pool',
   'journeys/demo',
