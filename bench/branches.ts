@@ -17,6 +17,8 @@ const LINES_APART = 10;
 export async function makeBranches(repository: string, count: number): Promise<readonly string[]> {
   const linesNeeded = Math.ceil(count / SHARED_FILES) * LINES_APART;
   const files = textFilesOf(repository, SHARED_FILES + count * (COMMITS_PER_BRANCH - 1), linesNeeded);
+  // Newer than what they begin from, as anybody's are.
+  const began = Number(run(['git', 'log', '-1', '--format=%ct', 'main'], repository)) + 1_000;
   const git = spawn('git', ['fast-import', '--quiet'], {
     cwd: repository,
     stdio: ['pipe', 'inherit', 'inherit'],
@@ -30,7 +32,7 @@ export async function makeBranches(repository: string, count: number): Promise<r
       const lines = file.content.split('\n');
       lines[isShared ? Math.floor(branch / SHARED_FILES) * LINES_APART : 0] = `// by branch ${branch}`;
       const content = lines.join('\n');
-      const who = `Task ${branch} <task@example.invalid> ${1_700_001_000 + branch * 10 + commit} +0000`;
+      const who = `Task ${branch} <task@example.invalid> ${began + branch * 10 + commit} +0000`;
       const from = commit === 0 ? 'from refs/heads/main^0\n' : '';
       git.stdin.write(
         `commit refs/heads/task-${branch}\ncommitter ${who}\ndata 9\nchange ${commit}\n\n${from}` +

@@ -15,7 +15,7 @@ import { claims } from './rows/claims.ts';
 import { commandList } from './rows/command-list.ts';
 import { commandStart } from './rows/command-start.ts';
 import { finishedTasks } from './rows/finished-tasks.ts';
-import { landingQueue } from './rows/landing-queue.ts';
+import { landingGiven, landingQueue } from './rows/landing-queue.ts';
 import { landingEngine } from './rows/landing-engine.ts';
 import { orchestration } from './rows/orchestration.ts';
 import { queueMakespan } from './rows/queue-makespan.ts';
@@ -37,6 +37,7 @@ const rows: readonly Row[] = [
   queueSimulation,
   queueMakespan,
   landingQueue,
+  landingGiven,
   radar,
 ];
 
