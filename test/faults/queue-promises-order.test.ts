@@ -22,6 +22,7 @@ import {
   brand,
   fencingToken,
 } from '../../packages/copse/src/domain/ids.ts';
+import { decideLanding } from '../../packages/copse/src/domain/landing.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';
 import { queueAgain } from '../support/queued.ts';
@@ -234,7 +235,7 @@ describe('promise 10: a branch that moves while queued is a new attempt at the s
     expect(tips.every((tip) => scene.files(tip).includes('more.txt'))).toBe(true);
   });
 
-  it('moved after its check was green and before it could land, it is checked again', async () => {
+  it('moved after its check was green, only what was green lands', async () => {
     await using scene = new QueueScene(area, 'moved when green');
     const [task, worktree] = await queueWorktree(scene, 'moving');
     let moved = '';
@@ -252,6 +253,26 @@ describe('promise 10: a branch that moves while queued is a new attempt at the s
     expect(scene.tips.slice(1).every((tip) => scene.green.has(scene.treeOf(tip)))).toBe(true);
     expect(scene.trailers).toEqual(landed.map(() => task));
   });
+});
+
+it('promise 10: what another process queued under a new head is not journalled with the old one', async () => {
+  await using scene = new QueueScene(area, 'requeued meanwhile', { landing: { checks: {} } });
+  const task = await scene.queue('moving');
+  const old = scene.headOf('moving');
+  const head = scene.commit('moving', { message: 'feat: more', files: { 'more.txt': 'more\n' } });
+  const context = await scene.open();
+  const { landed } = await scene.lead({
+    meanwhile: async () => {
+      const landing = await scene.landing(task);
+      if (landing === undefined) throw new Error('It is not in the queue');
+      const request = { action: 'requeue', head: brand<CommitId>(head), reason: 'its branch moved' } as const;
+      must(await change(context, (change) => change.apply(decideLanding(landing, request, change.at))));
+    },
+  });
+  expect(landed).toMatchObject([{ task }]);
+  expect(scene.tips).toHaveLength(2);
+  expect(scene.files()).toEqual(expect.arrayContaining(['moving.txt', 'more.txt']));
+  expect(old).not.toBe(head);
 });
 
 /** A task with a worktree, as one that was worked on here has it. */

@@ -69,6 +69,8 @@ interface LeadOptions {
   readonly signal?: AbortSignal;
   readonly onStep?: (step: LandingStep) => void;
   readonly memory?: QueueMemory;
+  /** Done by somebody else before the first move of the target is tried. */
+  readonly meanwhile?: () => Promise<void>;
 }
 
 export class QueueScene {
@@ -169,9 +171,9 @@ export class QueueScene {
 
   async #lead(
     led: Led,
-    { signal = new AbortController().signal, onStep, memory }: LeadOptions,
+    { signal = new AbortController().signal, onStep, memory, meanwhile }: LeadOptions,
   ): Promise<void> {
-    const context = await this.open();
+    const context = withMeanwhile(await this.open(), meanwhile);
     await lead(context, MAIN, (lead) =>
       leadQueue(context, lead, {
         memory: memory ?? newQueueMemory(context),
@@ -303,4 +305,22 @@ function linesOf(file: string): readonly string[] {
         .split('\n')
         .filter((line) => line !== '')
     : [];
+}
+
+/** Something happens between the decision to land and its journal, once. */
+function withMeanwhile(context: RunContext, meanwhile: LeadOptions['meanwhile']): RunContext {
+  if (meanwhile === undefined) return context;
+  const { merging } = context;
+  let happened: Promise<void> | undefined;
+  return {
+    ...context,
+    merging: {
+      ...merging,
+      async moveTarget(request) {
+        happened ??= meanwhile();
+        await happened;
+        return merging.moveTarget(request);
+      },
+    },
+  };
 }

@@ -74,6 +74,7 @@ const FETCH_EVERY_MS = 5_000;
 const BELIEVED_MS = 500;
 /** How often it stays when the checks cannot run. */
 const PATIENT_TIMES = 3;
+const MOST_VAIN = 50;
 
 class QueueLeader {
   readonly #context: RunContext;
@@ -83,6 +84,9 @@ class QueueLeader {
   readonly #runs: CheckRuns;
   #woken = new AbortController();
   #isLost = false;
+  #hasLanded = false;
+  /** Looks in a row after which there was more to do and nothing had landed. */
+  #vain = 0;
 
   constructor(context: RunContext, lead: Lead, options: QueueOptions) {
     this.#context = context;
@@ -122,7 +126,13 @@ class QueueLeader {
     if (this.#required.length > 0) for (const note of await checks.recover()) this.#options.onNote(note);
     while (!signal.aborted && !this.#isLost) {
       this.#woken = new AbortController();
-      if (await this.#look()) continue;
+      this.#hasLanded = false;
+      if (await this.#look()) {
+        // What is refused again and again must not keep the machine busy.
+        this.#vain = this.#hasLanded ? 0 : Math.min(this.#vain + 1, MOST_VAIN);
+        if (this.#vain > 0) await clock.sleep(this.#vain * GATHER_MS, signal);
+        continue;
+      }
       if (this.#runs.isEmpty && !(await this.#isTroubled())) return;
       await clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, this.#woken.signal]));
       await clock.sleep(GATHER_MS, signal);
@@ -146,6 +156,7 @@ class QueueLeader {
     const open = await this.#openLandings();
     const finished = await finishJournalled(this.#context, this.#lead.target, open);
     if (finished.length > 0) {
+      this.#hasLanded = true;
       for (const landed of finished) this.#options.onLanded(landed);
       return true;
     }
@@ -211,7 +222,7 @@ class QueueLeader {
     let isBlocked = blocked !== null;
     const seen = { entries, tip: base.onto, ended, running };
     let plan = await this.#decide(queue, { ...seen, blocked });
-    let [hasLanded, hasChanged] = [false, false];
+    let hasChanged = false;
     if (plan.land !== null) {
       const [first] = landings;
       const agoMs = this.#context.clock.elapsedMs() - this.#fetchedMs;
@@ -220,7 +231,7 @@ class QueueLeader {
       // Somebody pushed meanwhile: everything is looked at again on top of that.
       if (!now.found || now.onto !== base.onto || now.local !== base.local) return true;
       const outcome = await this.#land(plan.land, base);
-      hasLanded = outcome.moved;
+      this.#hasLanded = outcome.moved;
       if (!outcome.moved && outcome.reason === null) {
         hasChanged = true;
         this.#isLost ||= outcome.isLeadLost;
@@ -241,7 +252,7 @@ class QueueLeader {
     const runs = await this.#carryOut(queue, landings, plan);
     for (const blame of plan.handBack) await this.#blame(blame, landings, base.onto);
     await this.#sayWhy(queue, landings, entries, plan, { isMoving: runs.length > 0, isBlocked });
-    return hasLanded || hasChanged;
+    return this.#hasLanded || hasChanged;
   }
 
   #blocked({ paused }: MergeQueue, landings: readonly Landing[]): string | null {
@@ -340,7 +351,8 @@ class QueueLeader {
       this.#options.onStep ?? (() => {}),
     );
     if (outcome.moved) for (const landed of outcome.landed) this.#options.onLanded(landed);
-    else if (outcome.reason !== null && outcome.isRefused) {
+    else if (outcome.reason === null) candidates.forgetVerdict(await candidates.treeOf(land.commit));
+    else if (outcome.isRefused) {
       const landings = new Set(land.changes.map(({ landing }) => landing));
       const atMs = this.#context.clock.elapsedMs();
       this.#options.memory.refusal = { atMs, reason: outcome.reason, landings };
