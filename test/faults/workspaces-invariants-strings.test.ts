@@ -69,6 +69,11 @@ it('INVARIANT 27: only the commands of copse.yml are given to a shell', () => {
       ),
   );
   const theirs = [
+    // Asks for a program of a check by its name, which is an argument.
+    'adapters/checks/verdict.ts',
+    // What the person who looks has in PAGER.
+    'adapters/processes/pager.ts',
+    'adapters/processes/steps.ts',
     'adapters/runtimes/acp.ts',
     'adapters/runtimes/command.ts',
     'adapters/workspace/commands.ts',

@@ -32,7 +32,7 @@ test('a task that is resumed while its worktree is being removed begins at the t
 
   expect((await scene.tasks()).get(id)?.status).toBe('done');
   expect(noted(scene)).toEqual([`at ${landed}`]);
-  expect(scene.subjects().slice(-2)).toEqual(['goes on', 'goes on']);
+  expect(scene.subjects().slice(-2)).toEqual(['feat: first', 'feat: again']);
   expect(scene.git('show', 'main:a.txt')).toBe('again');
   expect((await scene.events()).filter(({ type }) => type === 'task.handed_back')).toEqual([]);
   expect(scene.git('branch', '--format=%(refname:short)')).toBe('main');

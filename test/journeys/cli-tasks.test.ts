@@ -96,7 +96,12 @@ describe('copse add', () => {
     expect(shown).toEqual({ ...added, ...nothingYet, dependants: [], ledger: [], artifacts: [] });
     const { body: _, ...summary } = added as TaskDocument & { body: string };
     const { tasks } = await answer<{ tasks: TaskDocument[] }>(['list'], { cwd });
-    expect(tasks.find(({ id }) => id === added.id)).toEqual({ ...summary, question: null, queue: null, collisions: [] });
+    expect(tasks.find(({ id }) => id === added.id)).toEqual({
+      ...summary,
+      question: null,
+      queue: null,
+      collisions: [],
+    });
     expect(await answer(['show', first.id], { cwd })).toMatchObject({ dependants: [added.id] });
   });
 

@@ -72,7 +72,7 @@ export async function landStack(
   // A checkout in the way is found out before anything is written about it, however often it is looked at.
   const trial = await context.merging.moveTarget({ ...move, isTrial: true });
   if (!trial.moved) return blocked(trial);
-  await keepCandidate(context, first, to);
+  await keepCandidate(context, target, to);
   onStep('kept');
   const journalled = await journal(context, lead, stack);
   // One of them was cancelled or worked on again, which the next look sees.
@@ -127,18 +127,17 @@ async function pushRefused(context: RunContext, { changes }: StackMove, reason: 
   return { moved: false, reason, isRefused: true };
 }
 
-/** Anybody may prune what no ref keeps. */
-async function keepCandidate({ git }: RunContext, first: QueuedChange, commit: CommitId): Promise<void> {
-  const ref = candidateRef(first.landing);
+/** Anybody may prune what no ref keeps. One for each target: whoever was killed leaves it to whoever leads next. */
+async function keepCandidate({ git }: RunContext, target: BranchName, commit: CommitId): Promise<void> {
+  const ref = candidateRef(target);
   const before = (await git.tip(ref)) ?? null;
   if (before === commit) return;
   const moved = await git.moveRef(ref, before, commit, 'copse: a candidate');
-  if (!moved.moved) throw new Error(`The candidate of ${first.task} could not be kept under ${ref}`);
+  if (!moved.moved) throw new Error(`The candidate for ${target} could not be kept under ${ref}`);
 }
 
-/** Of the first that lands with it. */
-function candidateRef(landing: string): string {
-  return `refs/copse/candidate/${landing}`;
+function candidateRef(target: BranchName): string {
+  return `refs/copse/candidate/${encodeURIComponent(target)}`;
 }
 
 /** All of them or none: whoever was cancelled meanwhile must not land with the others. */
@@ -219,6 +218,7 @@ async function recordLanded(
   const last = changes.at(-1);
   if (last === undefined || !(await context.git.isAncestor(last.commit, tip))) return [];
   const before = new Map<string, CommitId>();
+  await forgetCandidate(context, target);
   const recorded = await change(context, async (change) => {
     const landed: LandedTask[] = [];
     for (const { landing: id, task: taskId, commit } of changes) {
@@ -242,7 +242,6 @@ async function recordLanded(
     return landed;
   });
   for (const { landing, task, head } of changes) {
-    await forgetCandidate(context, landing);
     const onto = before.get(landing);
     // It landed, whatever can be learned from it.
     if (recorded.ok && onto !== undefined)
@@ -251,10 +250,10 @@ async function recordLanded(
   return recorded.ok ? recorded.value : [];
 }
 
-/** The target keeps it from here on. */
-async function forgetCandidate({ git }: RunContext, landing: string): Promise<void> {
-  const kept = await git.tip(candidateRef(landing));
-  if (kept !== undefined) await git.moveRef(candidateRef(landing), kept, null, 'copse: landed');
+/** The target keeps it from here on, or it is built again. */
+export async function forgetCandidate({ git }: RunContext, target: BranchName): Promise<void> {
+  const kept = await git.tip(candidateRef(target));
+  if (kept !== undefined) await git.moveRef(candidateRef(target), kept, null, 'copse: landed');
 }
 
 /** Says why it stays in the queue; once, however often it is looked at. */

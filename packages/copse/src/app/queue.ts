@@ -26,6 +26,7 @@ import {
   type LandedTask,
   type LandingStep,
   finishJournalled,
+  forgetCandidate,
   goOnInQueue,
   landStack,
   waitInQueue,
@@ -106,7 +107,9 @@ class QueueLeader {
 
   async stop(): Promise<void> {
     await this.#runs.stop();
-    if (!this.#isLost) await this.#forgetRuns();
+    if (this.#isLost) return;
+    await this.#forgetRuns();
+    await forgetCandidate(this.#context, this.#lead.target);
   }
 
   /** Whoever looks until somebody leads again should not see checks that nobody runs. */
@@ -123,6 +126,8 @@ class QueueLeader {
   async run(): Promise<void> {
     const { clock, checks } = this.#context;
     const { signal } = this.#options;
+    // Of a leader that was killed: the target has it, or it is built again.
+    await forgetCandidate(this.#context, this.#lead.target);
     if (this.#required.length > 0) for (const note of await checks.recover()) this.#options.onNote(note);
     while (!signal.aborted && !this.#isLost) {
       this.#woken = new AbortController();
