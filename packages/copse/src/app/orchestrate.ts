@@ -138,18 +138,18 @@ export class Orchestrator {
     return true;
   }
 
-  /** Checks take long and go on beside the passes; without them it is quick, and what follows builds on it. */
+  /** Checks take long and go on beside the passes; what needs none is landed before anything builds on it. */
   async #land(landings: readonly Landing[]): Promise<void> {
-    const hasChecks = Object.keys(this.#context.landing.checks).length > 0;
     for (const target of new Set(landings.map((landing) => landing.target))) {
       if (this.#leading.has(target)) continue;
-      const led = this.#lead(target).finally(() => this.#leading.delete(target));
+      const { promise: busy, resolve } = Promise.withResolvers<void>();
+      const led = this.#lead(target, resolve).finally(() => this.#leading.delete(target));
       this.#leading.set(target, led);
-      if (!hasChecks) await led;
+      await Promise.race([led, busy]);
     }
   }
 
-  async #lead(target: BranchName): Promise<void> {
+  async #lead(target: BranchName, onBusy: () => void): Promise<void> {
     const context = this.#context;
     const memory = this.#memories.get(target) ?? newQueueMemory(context);
     this.#memories.set(target, memory);
@@ -161,6 +161,7 @@ export class Orchestrator {
           onLanded: (landed) => this.#afterLanding(landed),
           onBlame: (landing, cause, tip) => this.#handBack(landing, cause, tip),
           onNote: (note) => this.#onNote(note),
+          onBusy,
         }),
       );
     } catch (error) {

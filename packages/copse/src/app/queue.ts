@@ -51,6 +51,8 @@ export interface QueueOptions {
   /** It stays in the queue until it is handed back, and is named again until then. */
   readonly onBlame: (landing: Landing, cause: QueueCause, target: CommitId) => Promise<void>;
   readonly onNote: (reason: string) => void;
+  /** Something is going on that takes its time. */
+  readonly onBusy?: () => void;
   readonly onStep?: (step: LandingStep) => void;
 }
 
@@ -139,6 +141,7 @@ class QueueLeader {
         continue;
       }
       if (this.#runs.isEmpty && !(await this.#isTroubled())) return;
+      this.#options.onBusy?.();
       await clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, this.#woken.signal]));
       await clock.sleep(GATHER_MS, signal);
     }
