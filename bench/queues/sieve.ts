@@ -15,7 +15,8 @@ import {
   type QueueState,
   emptyQueueState,
 } from '../../packages/copse/src/domain/queue-state.ts';
-import { type Outcome, Record, type World, generator } from './world.ts';
+import { drawing } from '../../test/support/workspace-chance.ts';
+import { type Outcome, Record, type World } from './world.ts';
 
 interface Run {
   readonly start: Start;
@@ -40,7 +41,7 @@ class Sieve {
   constructor(world: World) {
     this.#world = world;
     this.#record = new Record(world);
-    const random = generator(1);
+    const random = drawing(1);
     this.#salts = Array.from({ length: world.settings.branches }, () => Math.floor(random() * 2 ** 40));
     this.#green.add(this.#tree([]));
   }

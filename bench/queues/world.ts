@@ -3,6 +3,8 @@
  * drawn from a seed, so each queue meets the same branches; whether a tree is good is a fact that no queue is told.
  */
 
+import { drawing } from '../../test/support/workspace-chance.ts';
+
 export interface WorldSettings {
   readonly branches: number;
   readonly slots: number;
@@ -53,8 +55,8 @@ export class World {
   constructor(settings: WorldSettings) {
     this.settings = settings;
     const { branches, failing, textual, semantic, arrivalMs, seed } = settings;
-    const draw = generator(seed);
-    this.#random = generator(seed + 7_919);
+    const draw = drawing(seed);
+    this.#random = drawing(seed + 7_919);
     this.#isBad = Array.from({ length: branches }, () => draw() < failing);
     this.arrivesMs = Array.from({ length: branches }, (_, at) => at * arrivalMs);
     for (let one = 0; one < branches; one += 1) {
@@ -136,15 +138,4 @@ function pair(pairs: Map<number, Set<number>>, one: number, other: number): void
 function some<T>(values: Iterable<T>, is: (value: T) => boolean | undefined): boolean {
   for (const value of values) if (is(value)) return true;
   return false;
-}
-
-/** Small, fast and the same everywhere (mulberry32). */
-export function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

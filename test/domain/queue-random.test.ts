@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { generator } from '../../bench/queues/world.ts';
+import { drawing } from '../support/workspace-chance.ts';
 import type { QueueState } from '../../packages/copse/src/domain/queue-state.ts';
 import { QueueWorld, type WorldOptions } from './queue-world.ts';
 
@@ -203,7 +203,7 @@ class Random {
   readonly #next: () => number;
 
   constructor(seed: number) {
-    this.#next = generator(seed);
+    this.#next = drawing(seed);
   }
 
   chance(share: number): boolean {

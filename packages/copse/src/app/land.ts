@@ -241,13 +241,28 @@ async function recordLanded(
     }
     return landed;
   });
-  for (const { landing, task, head } of changes) {
+  if (!recorded.ok) return [];
+  const landed: LandedTask[] = [];
+  for (const [at, one] of recorded.value.entries()) {
+    const { landing, task, head } = changes[at] ?? last;
     const onto = before.get(landing);
-    // It landed, whatever can be learned from it.
-    if (recorded.ok && onto !== undefined)
-      await learnFromLanded(context, { task, head, onto }).catch(() => {});
+    const problem = onto && (await tryToLearn(context, { task, head, onto }));
+    landed.push(problem ? { ...one, notes: [...one.notes, problem] } : one);
   }
-  return recorded.ok ? recorded.value : [];
+  return landed;
+}
+
+/** It landed, whatever can be learned from it. */
+async function tryToLearn(
+  context: RunContext,
+  change: Parameters<typeof learnFromLanded>[1],
+): Promise<string | undefined> {
+  try {
+    await learnFromLanded(context, change);
+    return undefined;
+  } catch (error) {
+    return `How it resolved conflicts is not remembered: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 /** The target keeps it from here on, or it is built again. */
