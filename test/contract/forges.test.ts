@@ -351,6 +351,16 @@ describe('GitLab without a token', () => {
     });
   });
 
+  it('a push whose answer was lost is looked for, not believed to be lost too', async () => {
+    const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
+    hook(server.pulls.bare, 'post-receive', 'kill -9 "$PPID"');
+    expect(await forge.push(order)).toEqual({ pushed: true, hint: null });
+    expect(server.pulls.tip(branch)).toBe(order.head);
+    hook(server.pulls.bare, 'pre-receive', 'kill -9 "$PPID"');
+    const next = { ...order, branch: brand<BranchName>('cp-a1b2/other') };
+    expect(await forge.push(next)).toMatchObject({ pushed: false, because: 'unreachable' });
+  });
+
   it('pushes the branch alone to a remote that takes no options', async () => {
     const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
     expect(await forge.push(order)).toEqual({ pushed: true, hint: null });

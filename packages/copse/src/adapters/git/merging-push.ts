@@ -4,7 +4,7 @@ import type { BranchName, CommitId } from '../../domain/ids.ts';
 import { defaultPolicy } from '../../domain/policy.ts';
 import type { Pushed } from '../../ports/merging.ts';
 import { GitFailed, type GitResult, tryGit } from './process.ts';
-import { fetchBranches, remoteName } from './remote.ts';
+import { fetchBranches, remoteName, remoteRefs } from './remote.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 const OPTIONS = [
@@ -52,18 +52,34 @@ export async function pushAndListen(
   }
   const asked = options.map((option) => `--push-option=${oneLine(option)}`);
   const argv = ['push', ...OPTIONS, ...asked, '--', remote, `${commit}:refs/heads/${branch}`];
+  const until = performance.now() + timeoutMs;
   const result = await reach(dir, argv, timeoutMs);
-  if (result.code === 0) {
+  const refusal = result.code === 0 ? undefined : refusalIn(result, branch);
+  if (refusal !== undefined) {
+    return { pushed: false, because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
+  }
+  if (result.code === 0 || (await isThere(dir, branch, commit, until - performance.now()))) {
     // Git would do so if the remote had a refspec here. Not being able to is not worth a word.
     await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
     return { pushed: true, said: saidBy(result).map(withoutSecrets) };
   }
-  const refusal = refusalIn(result, branch);
-  if (refusal !== undefined) {
-    return { pushed: false, because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
-  }
   const reason = `${remote} could not be reached: ${withoutSecrets(lastWords(result.stderr))}`;
   return { pushed: false, because: 'unreachable', reason };
+}
+
+/**
+ * A push whose answer was lost may have arrived. And where nothing is new, the remote hangs up without reading the options that
+ * git still writes: git then dies of a broken pipe, now and then.
+ */
+async function isThere(
+  dir: TrustedDir,
+  branch: BranchName,
+  commit: CommitId,
+  timeoutMs: number,
+): Promise<boolean> {
+  if (timeoutMs < 1) return false;
+  const ref = `refs/heads/${branch}`;
+  return (await remoteRefs(dir, ref, timeoutMs)).get(ref) === commit;
 }
 
 async function reach(dir: TrustedDir, argv: readonly string[], timeoutMs: number): Promise<GitResult> {
