@@ -218,6 +218,7 @@ it('in a shallow clone, branches land on what there is', async () => {
       method,
     });
     if (!built.built) throw new Error(JSON.stringify(built));
+    await merging.bring(built.commit);
     git(clone, 'checkout', '--quiet', '--detach', 'main');
     git(clone, 'merge', '--quiet', '--no-ff', 'task');
     expect(built).toMatchObject({ tree: git(clone, 'rev-parse', 'HEAD^{tree}') });

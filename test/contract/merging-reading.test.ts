@@ -8,11 +8,12 @@ import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { commitsOf, isReachable } from '../../packages/copse/src/adapters/git/history.ts';
-import { splice } from '../../packages/copse/src/adapters/git/merging-splice.ts';
+import { type Splicer, splice } from '../../packages/copse/src/adapters/git/merging-splice.ts';
 import { ObjectReader } from '../../packages/copse/src/adapters/git/object-reader.ts';
 import { Objects } from '../../packages/copse/src/adapters/git/objects.ts';
 import { Quarantine } from '../../packages/copse/src/adapters/git/quarantine.ts';
 import { isAncestor } from '../../packages/copse/src/adapters/git/refs.ts';
+import { Recent } from '../../packages/copse/src/adapters/git/recent.ts';
 import { TreeView, diffTrees } from '../../packages/copse/src/adapters/git/tree-diff.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
@@ -157,8 +158,13 @@ function newForks(seed: number, format: string): { readonly top: string; readonl
     const folders = letters.includes('n') ? [...FOLDERS, 'n/', 'n/'] : FOLDERS;
     return `${folders[draw(folders.length)]}${letters[draw(letters.length)]}`;
   };
-  const put = (letters: string) =>
-    `M ${draw(5) === 0 ? '100755' : '100644'} inline ${name(letters)}\ndata 3\n${draw(30) + 10}\n\n`;
+  // One of its lines is another: of two who change a file, git can often keep both.
+  const content = () => {
+    const [line, value] = [draw(4) * 3, draw(30) + 10];
+    return Array.from({ length: 10 }, (_, at) => `${at === line ? value : 50 + at}\n`).join('');
+  };
+  const putAt = (place: string, mode: string) => `M ${mode} inline ${place}\ndata 30\n${content()}\n`;
+  const put = (letters: string) => putAt(name(letters), draw(5) === 0 ? '100755' : '100644');
   // Files of the last two names may take the place of a folder.
   const change = () => (draw(4) === 0 ? `D ${name('abcefg')}\n` : put('abcefgxnn'));
   const move = () => (draw(4) === 0 ? `R ${FOLDERS[1 + draw(5)]!.slice(0, -1)} moved\n` : '');
@@ -166,16 +172,19 @@ function newForks(seed: number, format: string): { readonly top: string; readonl
     `commit refs/heads/${ref}\ncommitter A <a@b> 1700000000 +0000\ndata 2\nc\n\n${from}${changes}\n`;
   let stream = '';
   for (const at of forks) {
+    const shared = name('abcefg');
     const whole = Array.from({ length: 30 }, () => put('abcefg')).join('');
     const keep = FOLDERS.slice(1)
       .map((folder) => `M 100644 inline ${folder}keep\ndata 2\nk\n\n`)
       .join('');
-    stream += commit(`base${at}`, '', keep + whole);
+    stream += commit(`base${at}`, '', keep + whole + putAt(shared, '100644'));
     for (const side of ['side', 'onto'])
       stream += commit(
         `${side}${at}`,
         `from refs/heads/base${at}\n`,
-        move() + Array.from({ length: 1 + draw(3) }, change).join(''),
+        move() +
+          Array.from({ length: 1 + draw(3) }, change).join('') +
+          (draw(3) > 0 ? putAt(shared, '100644') : ''),
       );
   }
   execFileSync('git', ['fast-import', '--quiet'], { cwd: top, env: plainEnv, input: stream });
@@ -195,11 +204,12 @@ describe.each([
     const objects = new Objects(dir, reader, { folders: [] });
     const quarantine = new Quarantine(dir);
     await quarantine.open();
-    let spliced = 0;
+    let [spliced, mergedFiles] = [0, 0];
+    const mergeFile: Splicer['mergeFile'] = (versions) => ((mergedFiles += 1), mergeInGit(top, versions));
     for (const at of forks) {
       const tree = (of: string) => git(top, 'rev-parse', `${of}${at}^{tree}`);
       const found = await splice(
-        { objects, quarantine },
+        { objects, quarantine, asWritten: new Recent<string, true>(1_000), mergeFile },
         { base: tree('base'), side: tree('side'), onto: tree('onto') },
       );
       if (found === undefined) continue;
@@ -210,9 +220,27 @@ describe.each([
     }
     quarantine.close();
     expect(spliced).toBeGreaterThan(15);
+    expect(mergedFiles).toBeGreaterThan(3);
     expect(spliced).toBeLessThan(forks.length);
   });
 });
+
+/** One file by itself, as `git merge-file` has it. */
+async function mergeInGit(
+  top: string,
+  { base, ours, theirs }: Parameters<Splicer['mergeFile']>[0],
+): Promise<string | undefined> {
+  const files = [ours, base, theirs].map((id) => {
+    const file = path.join(top, '..', `version-${id}`);
+    writeFileSync(file, execFileSync('git', ['cat-file', 'blob', id], { cwd: top, env: plainEnv }));
+    return file;
+  });
+  const merged = spawnSync('git', ['merge-file', '-p', '-q', ...files], { cwd: top, env: plainEnv });
+  if (merged.status !== 0) return undefined;
+  const argv = ['hash-object', '-w', '--stdin'];
+  const stored = execFileSync('git', argv, { cwd: top, env: plainEnv, input: merged.stdout });
+  return stored.toString().trim();
+}
 
 function shown(mode: string | undefined, id: string | undefined): string {
   return mode === undefined || /^0+$/.test(mode) ? 'nothing' : `${mode} ${id}`;

@@ -154,11 +154,13 @@ describe('while agents work', () => {
   test('`logs --follow` shows what is printed until it is stopped, over several attempts', async () => {
     const chatty = await scene.add(
       'chatty',
-      'test -f "$NOTES.second" || { : > "$NOTES.second"; echo first words; exit 3; }; echo last words; commit c c.txt',
+      'test -f "$NOTES.second" || { echo first words; while ! test -f "$NOTES.second"; do sleep 0.1; done; exit 3; }; echo last words; commit c c.txt',
     );
     const follower = startCopse(['logs', chatty, '--follow'], scene.at);
     let seen = '';
     follower.stdout?.on('data', (text: Buffer) => (seen += text.toString()));
+    await until(async () => seen.includes('first words'));
+    writeFileSync(`${scene.notes}.second`, '');
     await until(async () => seen.includes('last words'));
     follower.kill('SIGINT');
     expect((await finished(follower)).code).toBe(0);

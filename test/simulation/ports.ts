@@ -300,6 +300,7 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
   return {
     build: (request) =>
       call(`build ${request.task} on ${short(request.onto)}`, () => repository.build(request)),
+    bring: (commit) => call(`bring ${short(commit)}`, () => {}),
     trial: (onto, head) => call('trial', () => ({ conflicts: repository.merge(onto, head).conflicts })),
     treeOf: (commit) => call('tree', () => repository.treeOf(commit)),
     conflicts: (onto, head) =>

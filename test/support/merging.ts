@@ -116,8 +116,11 @@ export class MergeScene {
     return this.tip(branch);
   }
 
-  build(branch: string, options: Partial<CandidateRequest> = {}): Promise<Candidate> {
-    return this.merging.build(this.request(branch, options));
+  /** Where plain git finds it, too. */
+  async build(branch: string, options: Partial<CandidateRequest> = {}): Promise<Candidate> {
+    const candidate = await this.merging.build(this.request(branch, options));
+    if (candidate.built) await this.merging.bring(candidate.commit);
+    return candidate;
   }
 
   request(branch: string, options: Partial<CandidateRequest> = {}): CandidateRequest {

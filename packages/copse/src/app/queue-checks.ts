@@ -146,8 +146,10 @@ export class CheckRuns {
     );
     const lacking = this.#required.filter(({ key }) => !green.has(key));
     const id = drawId('ck-', this.#context.random);
-    const end = await this.#context.checks
-      .run({ id, slot, commit, checks: lacking.map(({ check }) => check), signal })
+    const { merging, checks } = this.#context;
+    const end = await merging
+      .bring(commit)
+      .then(() => checks.run({ id, slot, commit, checks: lacking.map(({ check }) => check), signal }))
       .catch((error: unknown): CheckRunEnd => ({
         ended: 'infrastructure',
         reason: error instanceof Error ? error.message : String(error),

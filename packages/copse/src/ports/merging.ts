@@ -102,8 +102,13 @@ export type Pushed =
     };
 
 export interface Merging {
-  /** Writes objects, moves nothing. */
+  /** Moves nothing, and leaves nothing in the repository: nobody but this engine knows a candidate yet. */
   build(request: CandidateRequest): Promise<Candidate>;
+  /**
+   * Brings a candidate, and those that it was built on, into the repository and on the disk for good: before another program or
+   * a ref can have it. Moving the target and pushing do so themselves.
+   */
+  bring(commit: CommitId): Promise<void>;
   /** Whether the head could land on the tip right now, by rebasing unless said otherwise; leaves nothing behind. */
   trial(
     onto: CommitId,

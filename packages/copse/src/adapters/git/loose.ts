@@ -7,7 +7,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 
@@ -34,6 +34,7 @@ export function readLoose(
 }
 
 function inflated(file: string): Buffer | undefined {
+  if (!existsSync(file)) return undefined;
   try {
     return inflateSync(readFileSync(file), { maxOutputLength: MOST_BYTES });
   } catch {

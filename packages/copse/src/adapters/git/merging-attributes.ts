@@ -47,12 +47,12 @@ const NOTHING = Buffer.alloc(0);
 
 const seen = new Recent<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);
 
-async function contentOf({ reader }: Objects, id: string): Promise<Buffer> {
+async function contentOf(objects: Objects, id: string): Promise<Buffer> {
   const known = seen.get(id);
   if (known !== undefined) return known;
-  const [fact] = await reader.check([id]);
+  const fact = await objects.facts(id);
   const isFit = fact?.type === 'blob' && fact.size <= MOST_BYTES;
-  const content = (isFit ? (await reader.read(id))?.content : undefined) ?? NOTHING;
+  const content = isFit ? await objects.blob(id) : NOTHING;
   seen.set(id, Buffer.from(content));
   return content;
 }

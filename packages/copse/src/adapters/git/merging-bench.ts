@@ -9,11 +9,13 @@ import { type CommitId, brand, timestamp } from '../../domain/ids.ts';
 import { type Merged, Merger, parseMerged } from './long-lived.ts';
 import { type Attributes, layAttributes } from './merging-attributes.ts';
 import { type NewCommit, copseAt, encodeCommit } from './merging-commit.ts';
-import { type Splice, splice } from './merging-splice.ts';
+import { mergeFile } from './merging-file.ts';
+import { type FileVersions, type Splice, splice } from './merging-splice.ts';
 import { ObjectReader } from './object-reader.ts';
 import { Objects } from './objects.ts';
 import { GitFailed, type GitOptions, tryGit } from './process.ts';
 import { Quarantine } from './quarantine.ts';
+import { Recent } from './recent.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 /** After so many merges it is looked how much they left. */
@@ -21,12 +23,21 @@ const LOOK_EVERY = 256;
 const MOST_MERGES = 8_192;
 const MOST_BYTES = 64 * 1024 ** 2;
 const MOST_MERGERS = 4;
+const MOST_MERGED_FILES = 1_000;
+const MOST_TREES = 20_000;
+/** Gits look through one after another. */
+const MOST_PACKS = 128;
+/** Of candidates that nobody asked for yet. */
+const MOST_HELD_BYTES = 64 * 1024 ** 2;
 
 /** What stays for as long as somebody merges. */
 export class Standing {
   readonly dir: TrustedDir;
   readonly quarantine: Quarantine;
   readonly objects: Objects;
+  /** What git made of three versions of a file, for as long as that is here. */
+  readonly mergedFiles = new Recent<string, Promise<string | undefined>>(MOST_MERGED_FILES);
+  readonly asWritten = new Recent<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
   #users = 0;
   #merges = 0;
@@ -37,8 +48,7 @@ export class Standing {
     this.quarantine = new Quarantine(dir);
     const reader = new ObjectReader(dir, { env: this.quarantine.readingEnv });
     const { objects, store } = this.quarantine;
-    const find = (id: string) => this.quarantine.find(id);
-    this.objects = new Objects(dir, reader, { folders: [objects, store], find });
+    this.objects = new Objects(dir, reader, { folders: [objects, store], quarantine: this.quarantine });
   }
 
   /** What is written in the meantime is there until the end of it. */
@@ -76,7 +86,6 @@ export class Standing {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled([this.quarantine.settled()]);
     await Promise.all([this.objects.reader.close(), this.#closeMergers()]);
     this.quarantine.close();
   }
@@ -89,16 +98,24 @@ export class Standing {
 
   async #clearUp(): Promise<void> {
     this.quarantine.forget();
-    if (this.#merging < LOOK_EVERY) return;
-    this.#merging = 0;
-    if (this.#merges < MOST_MERGES && this.quarantine.bytes() < MOST_BYTES) return;
-    this.#merges = 0;
+    if (this.quarantine.heldBytes > MOST_HELD_BYTES) await this.quarantine.bringAll();
+    if (!this.#isFull()) return;
+    [this.#merging, this.#merges] = [0, 0];
     await this.#closeMergers();
-    if (this.#users === 0) this.quarantine.empty();
+    if (this.#users > 0) return;
+    this.quarantine.empty();
+    this.mergedFiles.clear();
+  }
+
+  #isFull(): boolean {
+    if (this.quarantine.packs >= MOST_PACKS || this.#merges >= MOST_MERGES) return true;
+    if (this.#merging < LOOK_EVERY) return false;
+    this.#merging = 0;
+    return this.quarantine.bytes() >= MOST_BYTES;
   }
 }
 
-/** What is kept is brought to the disk then; one after another, each would wait for it. */
+/** Nothing here has to survive: what goes into the repository is brought to the disk when it goes there. */
 const NOT_TO_DISK = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_1: 'core.fsync', GIT_CONFIG_VALUE_1: 'none' };
 
 export interface Bench {
@@ -127,6 +144,18 @@ export interface BenchRequest {
 export async function layBench(standing: Standing, { target, paths }: BenchRequest): Promise<Bench> {
   const { objects, quarantine } = standing;
   const attributes = await layAttributes(objects, quarantine.folder, target, paths);
+  const stand = (tree: string, parents: readonly CommitId[]): CommitId =>
+    brand(quarantine.write('commit', encodeCommit(standFor(tree, parents))));
+  const merge = (ours: CommitId, theirs: CommitId): Promise<Merged> =>
+    standing.merger(attributes).merge(ours, theirs);
+  const mergeVersions = (versions: FileVersions): Promise<string | undefined> => {
+    // Where it is matters only to attributes.
+    const file = attributes === undefined ? { ...versions, path: 'file' } : versions;
+    const key = JSON.stringify([attributes?.key, file]);
+    const known = standing.mergedFiles.get(key) ?? mergeFile({ objects, quarantine, stand, merge }, file);
+    standing.mergedFiles.set(key, known);
+    return known;
+  };
   return {
     objects,
     write(commit) {
@@ -135,14 +164,15 @@ export async function layBench(standing: Standing, { target, paths }: BenchReque
       objects.remember(id, content);
       return id;
     },
-    stand: (tree, parents) => brand(quarantine.write('commit', encodeCommit(standFor(tree, parents)))),
-    splice: (trees) => splice({ objects, quarantine }, trees),
+    stand,
+    splice: (trees) =>
+      splice({ objects, quarantine, asWritten: standing.asWritten, mergeFile: mergeVersions }, trees),
     async merge(ours, theirs, { allowsUnrelated = false } = {}) {
       quarantine.flush();
       if (allowsUnrelated)
         return mergeUnrelated(standing.dir, ours, theirs, standing.plainOptions(attributes));
       try {
-        return await standing.merger(attributes).merge(ours, theirs);
+        return await merge(ours, theirs);
       } catch (error) {
         if (error instanceof GitFailed && UNRELATED.test(error.stderr)) return undefined;
         throw error;

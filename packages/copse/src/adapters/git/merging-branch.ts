@@ -4,8 +4,6 @@ import { type CommitId, brand } from '../../domain/ids.ts';
 import { commitsOf, isReachable, parentsFirst } from './history.ts';
 import type { Commit } from './merging-commit.ts';
 import type { Objects } from './objects.ts';
-import { gitLine } from './process.ts';
-import { isAncestor } from './refs.ts';
 import { diffTrees } from './tree-diff.ts';
 
 export interface Branch {
@@ -24,6 +22,7 @@ export interface Branch {
 }
 
 export async function loadBranch(objects: Objects, onto: CommitId, head: CommitId): Promise<Branch> {
+  await objects.lookAhead(head);
   const commits = (await commitsOf(objects, head, onto)) ?? (await commitsPlainly(objects, head, onto));
   const isLinear = commits.every(({ parents }) => parents.length === 1);
   const first = commits[0]?.parents[0];
@@ -34,7 +33,7 @@ export async function loadBranch(objects: Objects, onto: CommitId, head: CommitI
 }
 
 async function commitsPlainly(objects: Objects, head: CommitId, onto: CommitId): Promise<readonly Commit[]> {
-  const lines = (await gitLine(objects.dir, ['rev-list', head, `^${onto}`])).split('\n');
+  const lines = (await objects.askGit(['rev-list', head, `^${onto}`])).toString().split('\n');
   const ids = lines.filter((line) => line !== '').map((line) => brand<CommitId>(line));
   const commits = await Promise.all(ids.map((id) => objects.commit(id)));
   return parentsFirst(head, new Map(commits.map((commit) => [commit.id, commit])));
@@ -72,5 +71,8 @@ export async function mergeBasesOf(objects: Objects, branch: Branch): Promise<re
 }
 
 async function isBefore(objects: Objects, one: CommitId, other: CommitId): Promise<boolean> {
-  return (await isReachable(objects, one, other)) ?? isAncestor(objects.dir, one, other);
+  const known = await isReachable(objects, one, other);
+  if (known !== undefined) return known;
+  const onlyInOne = await objects.askGit(['rev-list', '--max-count=1', one, `^${other}`]);
+  return onlyInOne.length === 0;
 }

@@ -6,15 +6,14 @@ import type { Merged } from './long-lived.ts';
 import { type Bench, type Standing, layBench } from './merging-bench.ts';
 import { type Branch, loadBranch } from './merging-branch.ts';
 import { type Commit, asBytes, copseAt, oneLine } from './merging-commit.ts';
-import { keepCandidate } from './merging-keep.ts';
+import { adoptCandidate } from './merging-adopt.ts';
 import { replay } from './merging-rebase.ts';
 import { type Resolve, type Resolved, resolveMerge } from './merging-resolve.ts';
 import { squashMessage, squashAuthor } from './merging-squash.ts';
 import { type Trailer, endingIn } from './merging-trailers.ts';
 import { findReverts, isOnTop } from './merging-verify.ts';
-import { gitLine } from './process.ts';
+import type { Objects } from './objects.ts';
 import { utf8 } from './snapshot-files.ts';
-import type { TrustedDir } from './trusted-dir.ts';
 
 export function buildCandidate(
   standing: Standing,
@@ -30,7 +29,7 @@ export function buildCandidate(
     const candidate = await build(bench, { branch, target, request }, (merged) =>
       resolveMerge(standing, request, merged, resolve),
     );
-    if (candidate.built) await keepCandidate(standing, candidate.commit);
+    if (candidate.built) await adoptCandidate(standing, candidate.commit, onto);
     return candidate;
   });
 }
@@ -91,7 +90,7 @@ async function build(bench: Bench, task: Task, tryToResolve: TryToResolve): Prom
   const made = resolved === undefined ? plain : shapeResolved(bench, task, resolved);
   if (made === undefined) {
     const files = merged.clean ? [] : merged.files.map(utf8);
-    const theirs = await otherSide(bench.objects.dir, request, files);
+    const theirs = await otherSide(bench.objects, request, files);
     return { built: false, because: 'conflict', files, theirs };
   }
   if (made.tree === target.tree && resolved !== undefined) return nothing(target, resolved.note);
@@ -166,12 +165,12 @@ const MOST_OF_OTHER_SIDE = 20;
 const MOST_FILES = 500;
 
 async function otherSide(
-  dir: TrustedDir,
+  objects: Objects,
   { onto, head }: CandidateRequest,
   files: readonly string[],
 ): Promise<readonly CommitId[]> {
   const choice = [`--max-count=${MOST_OF_OTHER_SIDE}`, '--topo-order', '--full-history', '--no-merges'];
   const argv = ['rev-list', ...choice, onto, `^${head}`, '--', ...files.slice(0, MOST_FILES)];
-  const lines = (await gitLine(dir, argv)).split('\n');
+  const lines = (await objects.askGit(argv)).toString().split('\n');
   return lines.filter((line) => line !== '') as readonly string[] as readonly CommitId[];
 }

@@ -44,7 +44,7 @@ const MOST_BYTES = 16 * 1024 ** 2;
 async function textAt(objects: Objects, view: TreeView, file: string): Promise<string | undefined> {
   const entry = await view.find(file);
   if (!entry?.mode.startsWith('100')) return undefined;
-  const [fact] = await objects.reader.check([entry.id]);
+  const fact = await objects.facts(entry.id);
   if (fact === undefined || fact.size > MOST_BYTES) return undefined;
   const content = await objects.blob(entry.id);
   return content.includes(0) ? undefined : content.toString();

@@ -10,7 +10,6 @@ import type { Bench } from './merging-bench.ts';
 import type { Branch } from './merging-branch.ts';
 import { type Commit, asBytes, oneLine } from './merging-commit.ts';
 import { type Trailer, withTrailers } from './merging-trailers.ts';
-import { gitLine } from './process.ts';
 
 interface Details {
   /** For commits without a message. */
@@ -86,6 +85,6 @@ async function landedBefore(
   head: CommitId,
 ): Promise<ReadonlySet<CommitId>> {
   const argv = ['rev-list', '--right-only', '--cherry-mark', '--no-merges', `${onto}...${head}`];
-  const lines = (await gitLine(objects.dir, argv)).split('\n');
+  const lines = (await objects.askGit(argv)).toString().split('\n');
   return new Set(lines.filter((line) => line.startsWith('=')).map((line) => brand<CommitId>(line.slice(1))));
 }

@@ -24,6 +24,8 @@ export async function resolveMerge(
 ): Promise<Resolved | undefined> {
   if (merged.clean || resolve === undefined) return undefined;
   const { tree, files } = merged;
+  // Whoever resolves it asks the repository, too.
+  await quarantine.bring(onto);
   quarantine.flush();
   const resolution = await resolve({ onto, head, tree, files: files.map(utf8), env: quarantine.env });
   if (resolution === undefined) return undefined;

@@ -18,7 +18,6 @@ import { type Branch, mergeBasesOf, outsideOf } from './merging-branch.ts';
 import type { Commit } from './merging-commit.ts';
 import type { Resolved } from './merging-resolve.ts';
 import { entries } from './private-index.ts';
-import { git } from './process.ts';
 import { utf8 } from './snapshot-files.ts';
 import { type TreeChange, TreeView, diffTrees, isSameEntry } from './tree-diff.ts';
 
@@ -127,7 +126,7 @@ async function movedByTarget(
   const moved = new Set<string>();
   for (const start of outsideOf(branch)) {
     const argv = ['diff-tree', '-r', '-z', '--name-status', '--find-renames', '--diff-filter=R'];
-    const parts = entries(await git(objects.dir, [...argv, start, branch.onto]));
+    const parts = entries(await objects.askGit([...argv, start, branch.onto]));
     for (let at = 0; at + 2 < parts.length; at += 3) {
       const [from = '', to = ''] = [parts[at + 1], parts[at + 2]];
       if (own.has(from)) moved.add(to);

@@ -6,12 +6,13 @@
  * where there is no such merge without a conflict may a rebase without one stand alone: the target has part of the branch
  * already. Nothing in a candidate depends on who makes it or when, so asked twice, the same id comes out.
  *
- * Merges are made in a throwaway object store; only what a candidate consists of goes into the repository (quarantine.ts).
+ * Merges are made in a throwaway object store; only candidates that somebody needs go into the repository (quarantine.ts).
  * As long as the gits that stay do, none is started for a candidate, a trial or a move of the target.
  *
- * A candidate is refused that is not what was submitted (merging-verify.ts). It has no ref: whoever relies on it for longer
- * than a moment gives it one, or anybody's garbage collection may take it. It is on the disk for good when the target is asked
- * to move, also when that is only tried: so whoever is about to land tries first, and then writes down what it is going to do.
+ * A candidate is refused that is not what was submitted (merging-verify.ts). At first nobody but the engine that built it knows
+ * it. It is brought into the repository, and on the disk for good, when somebody asks for that or when the target is asked to
+ * move, also when that is only tried: so whoever is about to land tries first, and then writes down what it is going to do. It
+ * has no ref: whoever relies on it for longer than a moment gives it one, or anybody's garbage collection may take it.
  */
 
 import { type CommitId, brand } from '../../domain/ids.ts';
@@ -23,7 +24,6 @@ import { listConflicts } from './merging-conflicts.ts';
 import { pushBranch } from './merging-push.ts';
 import type { Resolve } from './merging-resolve.ts';
 import { type TargetOptions, moveTarget } from './merging-target.ts';
-import { knownObjectsOf } from './objects.ts';
 import { git } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -44,15 +44,16 @@ export function openMerging(
     trial: async (onto, head, method = 'rebase') => ({
       conflicts: await tryCandidate(standing, onto, head, method),
     }),
-    treeOf: async (commit) => (await knownObjectsOf(dir).commit(commit)).tree,
+    bring: (commit) => standing.quarantine.bring(commit),
+    treeOf: (commit) => standing.use(async () => (await standing.objects.commit(commit)).tree),
     conflicts: (onto, head, limits) => listConflicts(standing, onto, head, limits),
     commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
     async moveTarget(request) {
-      await standing.quarantine.settled();
+      await standing.quarantine.bring(request.to);
       return moveTarget(dir, request, options);
     },
     async push(branch, commit) {
-      await standing.quarantine.settled();
+      await standing.quarantine.bring(commit);
       return pushBranch(dir, branch, commit, options.pushTimeoutMs);
     },
     commitAll: (worktree, message) => commitAll(dir, worktree, message),

@@ -9,16 +9,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { CommitId } from '../../domain/ids.ts';
+import { type CommitId, brand } from '../../domain/ids.ts';
 import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './merging-commit.ts';
-import { type GitObject, type ObjectReader, objectsOf } from './object-reader.ts';
+import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
+import { git } from './process.ts';
 import { Recent } from './recent.ts';
 import { type TrustedDir, stampOfFile } from './trusted-dir.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
 const MOST_TREE_BYTES = 12 * 1024 ** 2;
+/** Most branches have no more commits of their own. */
+const LOOK_AHEAD = 4;
 /** What an entry costs besides what is in it. */
 const OVERHEAD_BYTES = MOST_COMMIT_BYTES / MOST_COMMITS;
 
@@ -26,15 +29,15 @@ const OVERHEAD_BYTES = MOST_COMMIT_BYTES / MOST_COMMITS;
 interface Places {
   /** Where objects may lie that the reader finds, the likeliest first. */
   readonly folders: readonly string[];
-  /** What is in no file yet. */
-  readonly find?: (id: string) => GitObject | undefined;
+  /** What is in no file yet, and what has to be done so that a git finds that, too. */
+  readonly quarantine?: {
+    readonly find: (id: string) => GitObject | undefined;
+    readonly flush: () => void;
+    readonly readingEnv: Readonly<Record<string, string>>;
+  };
 }
 
-interface Waiting {
-  readonly id: string;
-  readonly resolve: (found: GitObject | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Waiting = PromiseWithResolvers<GitObject | undefined>;
 
 export class Objects {
   readonly dir: TrustedDir;
@@ -46,7 +49,7 @@ export class Objects {
   readonly #trees = new Recent<string, Buffer>(MOST_TREE_BYTES, (tree) => OVERHEAD_BYTES + tree.length);
   readonly #emptyTree: string;
   readonly #places: Places;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Map<string, Waiting>();
   #isAsking = false;
   #shallow: { readonly stamp: string; readonly commits: ReadonlySet<string> } | undefined;
   /** How many commits had to be read, ever: what a walk costs. */
@@ -69,6 +72,24 @@ export class Objects {
     const found = await this.#read(id);
     if (found?.type !== 'commit') throw new Error(`The commit ${id} is not in the repository any more.`);
     return this.#remember(parseCommit(id, found.content));
+  }
+
+  /**
+   * A branch is going to be walked back from here, and compared commit by commit: a few of both are asked for with one question,
+   * unless they are there to be read without any.
+   */
+  async lookAhead(id: CommitId): Promise<void> {
+    const { folders, quarantine } = this.#places;
+    if (this.#commits.get(id) ?? quarantine?.find(id) ?? readLoose(this.dir, folders, id)) return;
+    const commits = Array.from({ length: LOOK_AHEAD }, (_, back) => `${id}~${back}`);
+    const found = await this.reader.readAll([...commits, ...commits.map((commit) => `${commit}^{tree}`)]);
+    for (const object of found) {
+      if (object?.type === 'commit') {
+        this.commitsRead += 1;
+        this.#remember(parseCommit(brand(object.id), Buffer.from(object.content)));
+      }
+      if (object?.type === 'tree') this.#trees.set(object.id, Buffer.from(object.content));
+    }
   }
 
   /** One that was just written. */
@@ -105,6 +126,19 @@ export class Objects {
     return found.content;
   }
 
+  async facts(id: string): Promise<ObjectFacts | undefined> {
+    const held = this.#places.quarantine?.find(id);
+    if (held !== undefined) return { id, type: held.type, size: held.content.length };
+    return (await this.reader.check([id]))[0];
+  }
+
+  /** What only git can say. */
+  askGit(argv: readonly string[]): Promise<Buffer> {
+    const { quarantine } = this.#places;
+    quarantine?.flush();
+    return git(this.dir, argv, quarantine === undefined ? {} : { env: quarantine.readingEnv });
+  }
+
   /** To be called before a walk. */
   lookAtShallow(): void {
     const file = path.join(this.dir.plain, 'shallow');
@@ -122,27 +156,27 @@ export class Objects {
   }
 
   #read(id: string): Promise<GitObject | undefined> {
-    const { folders, find } = this.#places;
-    const loose = find?.(id) ?? readLoose(this.dir, folders, id);
+    const { folders, quarantine } = this.#places;
+    const loose = quarantine?.find(id) ?? readLoose(this.dir, folders, id);
     if (loose !== undefined) return Promise.resolve(loose);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ id, resolve, reject });
-      if (!this.#isAsking) void this.#ask();
-    });
+    const waiting = this.#waiting.get(id) ?? Promise.withResolvers<GitObject | undefined>();
+    this.#waiting.set(id, waiting);
+    if (!this.#isAsking) void this.#ask();
+    return waiting.promise;
   }
 
   async #ask(): Promise<void> {
     this.#isAsking = true;
     // Whoever asks in the same moment is heard as well.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const waiting = this.#waiting;
-      this.#waiting = [];
+    while (this.#waiting.size > 0) {
+      const waiting = [...this.#waiting];
+      this.#waiting.clear();
       try {
-        const found = await this.reader.readAll(waiting.map(({ id }) => id));
-        for (const [at, { resolve }] of waiting.entries()) resolve(found[at]);
+        const found = await this.reader.readAll(waiting.map(([id]) => id));
+        for (const [at, [, { resolve }]] of waiting.entries()) resolve(found[at]);
       } catch (error) {
-        for (const { reject } of waiting) reject(error);
+        for (const [, { reject }] of waiting) reject(error);
       }
     }
     this.#isAsking = false;

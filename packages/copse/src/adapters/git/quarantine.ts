@@ -1,10 +1,16 @@
 /**
- * A throwaway object store in front of the repository's own. Merging writes here, and only what a finished candidate is
- * made of goes over: trial merges, the commits that stand in for a merge and candidates that were refused leave nothing
- * behind.
+ * A throwaway object store in front of the repository's own. Merging writes here, and only what a candidate that somebody
+ * needs is made of goes over: trial merges, the commits that stand in for a merge and candidates that nobody wanted leave
+ * nothing behind.
  *
- * What goes over does so contents before folders and folders before commits. So whatever the repository has, it has
- * everything that belongs to it, wherever somebody was killed, and a walk may stop at the first thing that is not here.
+ *   write     in memory: most of it nobody but this process ever wants to see
+ *   flush     into the throwaway store, as one pack, before a git of this process looks for it
+ *   adopt     what a candidate is made of is held for as long as nobody brought it into the repository
+ *   bring     a candidate, and those that it was built on, into the repository, and on the disk for good
+ *
+ * A few objects are brought one by one, contents before folders and folders before commits; many as one pack, which is there
+ * as a whole or not at all. So whatever the repository has, it has everything that belongs to it, wherever somebody was
+ * killed, and a walk may stop at the first thing that is not here.
  *
  * The folder is locked for as long as its process lives. What a killed one left is cleared away by the next.
  */
@@ -12,7 +18,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   fsync,
   mkdirSync,
@@ -25,19 +30,34 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { deflateSync } from 'node:zlib';
 
+import type { CommitId } from '../../domain/ids.ts';
+import { deflated } from './deflated.ts';
 import { tryFileLock } from './lock.ts';
+import { readLoose } from './loose.ts';
 import type { GitObject } from './object-reader.ts';
+import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } from './packs.ts';
 import type { TrustedDir } from './trusted-dir.ts';
-
-type Unwritten = GitObject & { readonly whole: Buffer };
 
 const PREFIX = 'merging-';
 /** Whoever has just made a folder has not locked it yet. */
 const NEW_MS = 60_000;
-/** Files that are open at the same time. */
-const MOST_ON_THE_WAY = 256;
+/** In the repository a pack from here on, as git does it with what it is sent. */
+const PACKED_FROM = 100;
+/** In the throwaway store files of their own are fewer files up to here. */
+const WORTH_A_PACK = 12;
+
+interface Held extends GitObject {
+  readonly type: ObjectType;
+  /** As it stands in a pack, once somebody needed that. */
+  entry?: PackEntry;
+}
+
+interface Candidate {
+  readonly onto: CommitId | undefined;
+  /** Contents before folders, folders before commits. */
+  readonly ids: readonly string[];
+}
 
 export class Quarantine {
   /** Never changes, so that gits that stay can be told of it. */
@@ -47,9 +67,17 @@ export class Quarantine {
   readonly #dir: TrustedDir;
   #release: (() => void) | undefined;
   #turn: Promise<void> = Promise.resolve();
-  readonly #unwritten = new Map<string, Unwritten>();
-  readonly #onTheWay = new Set<Promise<void>>();
-  #failure: Error | undefined;
+  /** What was written, and is part of no candidate yet. */
+  readonly #written = new Map<string, Held>();
+  /** Of candidates that are not in the repository. */
+  readonly #held = new Map<string, Held>();
+  readonly #candidates = new Map<CommitId, Candidate>();
+  #heldBytes = 0;
+  /** Where no git can see it. */
+  readonly #unflushed = new Map<string, Held>();
+  /** Where gits see it, whether or not it is remembered here. */
+  readonly #flushed = new Set<string>();
+  #packs = 0;
 
   constructor(dir: TrustedDir) {
     this.#dir = dir;
@@ -72,6 +100,15 @@ export class Quarantine {
     return { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(this.objects) };
   }
 
+  /** How many packs gits have to look through. */
+  get packs(): number {
+    return this.#packs;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
   /** Made when something is first written, locked at once. */
   async open(): Promise<void> {
     if (this.#release !== undefined) return;
@@ -84,6 +121,7 @@ export class Quarantine {
     await clearAbandoned(path.dirname(this.folder), this.folder);
   }
 
+  /** Candidates that nobody brought into the repository go with it. */
   close(): void {
     this.#release?.();
     this.#release = undefined;
@@ -91,11 +129,14 @@ export class Quarantine {
     remove(this.folder);
   }
 
-  /** Everything in it goes. Nobody may be merging, and the gits that stay must not have begun before. */
+  /** Everything on the disk goes. Nobody may be merging, and the gits that stay must not have begun before. */
   empty(): void {
     this.forget();
     remove(this.objects);
     mkdirSync(this.objects, { recursive: true, mode: 0o700 });
+    this.#flushed.clear();
+    this.#packs = 0;
+    for (const [id, held] of this.#held) this.#unflushed.set(id, held);
   }
 
   bytes(): number {
@@ -106,70 +147,122 @@ export class Quarantine {
     return bytes;
   }
 
+  /** Whether it is here and perhaps not in the repository. */
   has(id: string): boolean {
-    return this.#unwritten.has(id) || existsSync(fileOf(this.objects, id));
+    return this.find(id) !== undefined || this.#flushed.has(id) || existsSync(fileOf(this.objects, id));
   }
 
-  /** Nothing is on the disk yet: most of it nobody but this process ever wants to see. */
   write(type: 'commit' | 'tree', content: Buffer): string {
-    const whole = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
-    const id = createHash(this.#dir.objectFormat).update(whole).digest('hex');
-    this.#unwritten.set(id, { id, type, content, whole });
+    const id = createHash(this.#dir.objectFormat).update(head(type, content)).update(content).digest('hex');
+    if (this.find(id) !== undefined) return id;
+    const written = { id, type, content };
+    this.#written.set(id, written);
+    if (!this.#flushed.has(id)) this.#unflushed.set(id, written);
     return id;
   }
 
-  find(id: string): GitObject | undefined {
-    return this.#unwritten.get(id);
+  find(id: string): Held | undefined {
+    return this.#held.get(id) ?? this.#written.get(id);
   }
 
-  /** To be called before a git looks for it. */
-  flush(): void {
-    for (const { id, whole } of this.#unwritten.values()) writeOnce(fileOf(this.objects, id), whole);
-    this.#unwritten.clear();
-  }
-
-  /** What was not kept, and is on no disk. Nobody may be merging. */
-  forget(): void {
-    this.#unwritten.clear();
-  }
-
-  /** In this order, whoever keeps some of the same at the same time. It is for good once `settled` has returned. */
-  keep(ids: Iterable<string>): Promise<void> {
-    const kept = this.#turn.then(() => this.#keep(ids));
-    this.#turn = kept.catch(() => {});
-    return kept;
-  }
-
-  /** Before anything points at what was kept. Whoever builds one candidate on another need not wait for the disk each time. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#onTheWay);
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  async #keep(ids: Iterable<string>): Promise<void> {
-    for (const id of new Set(ids)) {
-      const [from, to] = [fileOf(this.objects, id), fileOf(this.store, id)];
-      const unwritten = this.#unwritten.get(id);
-      if (unwritten === undefined && !existsSync(from)) continue;
-      mkdirSync(path.dirname(to), { recursive: true });
-      this.#bringToDisk(unwritten === undefined ? take(from, to) : put(unwritten.whole, to));
-      this.#unwritten.delete(id);
-      if (this.#onTheWay.size >= MOST_ON_THE_WAY) await this.settled();
+  /** All of it, or only what is named. */
+  flush(ids: Iterable<string> = this.#unflushed.keys()): void {
+    const objects = [...ids].flatMap((id) => this.#unflushed.get(id) ?? []);
+    if (objects.length === 0) return;
+    if (objects.length < WORTH_A_PACK) {
+      for (const { id, type, content } of objects)
+        writeOnce(fileOf(this.objects, id), wholeOf(type, content));
+    } else {
+      writePack(this.#dir, this.objects, objects.map(entryOf), { isForGood: false });
+      this.#packs += 1;
+    }
+    for (const { id } of objects) {
+      this.#flushed.add(id);
+      this.#unflushed.delete(id);
     }
   }
 
-  /** Many at a time: one after another, each would wait for the disk. What the disk refused once is not believed later. */
-  #bringToDisk(file: number): void {
-    const done = toDisk(file)
-      .catch((error: unknown) => {
-        this.#failure ??= error instanceof Error ? error : new Error(String(error));
-      })
-      .finally(() => {
-        closeSync(file);
-        this.#onTheWay.delete(done);
-      });
-    this.#onTheWay.add(done);
+  /** What is part of no candidate. Nobody may be merging. */
+  forget(): void {
+    for (const id of this.#written.keys()) this.#unflushed.delete(id);
+    this.#written.clear();
   }
+
+  /** What gits wrote here is asked of `read`, and held like the rest. */
+  async adopt(
+    commit: CommitId,
+    candidate: Candidate,
+    read: (ids: readonly string[]) => Promise<readonly (GitObject | undefined)[]>,
+  ): Promise<void> {
+    const lacking: string[] = [];
+    for (const id of candidate.ids) {
+      const found = this.find(id) ?? asHeld(readLoose(this.#dir, [this.objects], id));
+      if (found === undefined) lacking.push(id);
+      else this.#hold(found);
+    }
+    for (const [at, found] of (await read(lacking)).entries()) {
+      const held = asHeld(found);
+      if (held === undefined) throw new Error(`${lacking[at]} of the candidate ${commit} is gone.`);
+      this.#hold(held);
+    }
+    this.#candidates.set(commit, candidate);
+  }
+
+  #hold(object: Held): void {
+    this.#written.delete(object.id);
+    if (this.#held.has(object.id)) return;
+    this.#held.set(object.id, object);
+    this.#heldBytes += object.content.length;
+  }
+
+  /** With all that it was built on. One that is in the repository already is left alone. */
+  bring(commit: CommitId): Promise<void> {
+    const brought = this.#turn.then(() => this.#bring(commit));
+    this.#turn = brought.catch(() => {});
+    return brought;
+  }
+
+  async bringAll(): Promise<void> {
+    for (const commit of [...this.#candidates.keys()].toReversed()) await this.bring(commit);
+  }
+
+  async #bring(commit: CommitId): Promise<void> {
+    const chain: CommitId[] = [];
+    for (let at: CommitId | undefined = commit; at !== undefined && this.#candidates.has(at);) {
+      chain.unshift(at);
+      at = this.#candidates.get(at)?.onto;
+    }
+    const ids = new Set(chain.flatMap((one) => this.#candidates.get(one)?.ids ?? []));
+    const objects = [...ids].flatMap((id) => this.#held.get(id) ?? []);
+    if (objects.length >= PACKED_FROM)
+      writePack(this.#dir, this.store, objects.map(entryOf), { isForGood: true });
+    else await putAll(this.store, objects);
+    for (const { id, content } of objects) {
+      this.#held.delete(id);
+      this.#unflushed.delete(id);
+      this.#heldBytes -= content.length;
+    }
+    for (const one of chain) this.#candidates.delete(one);
+  }
+}
+
+function entryOf(held: Held): PackEntry {
+  return (held.entry ??= packEntry(held.id, held.type, held.content));
+}
+
+/** A copy: it would keep everything alive that came with the same answer. */
+function asHeld(found: GitObject | undefined): Held | undefined {
+  return found && isObjectType(found.type)
+    ? { id: found.id, type: found.type, content: Buffer.from(found.content) }
+    : undefined;
+}
+
+function wholeOf(type: string, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(head(type, content)), content]);
+}
+
+function head(type: string, content: Buffer): string {
+  return `${type} ${content.length}\0`;
 }
 
 const removeAtExit = new Set<string>();
@@ -183,41 +276,34 @@ function fileOf(objects: string, id: string): string {
   return path.join(objects, id.slice(0, 2), id.slice(2));
 }
 
-/**
- * One that is there already is replaced: it may be something else under this name, and its age would let it be collected
- * as garbage.
- */
-function take(from: string, to: string): number {
+/** The disk is asked for all of them at a time: one after another, each would wait for it. */
+async function putAll(store: string, objects: readonly Held[]): Promise<void> {
+  const fresh: { readonly from: string; readonly to: string; readonly opened: number }[] = [];
   try {
-    renameSync(from, to);
+    for (const { id, type, content } of objects) {
+      const to = fileOf(store, id);
+      mkdirSync(path.dirname(to), { recursive: true });
+      const from = unusedBeside(to);
+      const opened = openSync(from, 'wx', 0o444);
+      fresh.push({ from, to, opened });
+      writeFileSync(opened, deflated(wholeOf(type, content)));
+    }
+    await Promise.all(fresh.map(({ opened }) => toDisk(opened)));
+    // One that is there already is replaced: it may be something else under this name, and its age would let it be
+    // collected as garbage.
+    for (const { from, to } of fresh) renameSync(from, to);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    const fresh = unusedBeside(to);
-    copyFileSync(from, fresh);
-    renameSync(fresh, to);
-  }
-  return openSync(to, 'r');
-}
-
-/** Both return it open, so that it can be brought to the disk. */
-function put(whole: Buffer, to: string): number {
-  const fresh = unusedBeside(to);
-  const file = openSync(fresh, 'wx', 0o444);
-  try {
-    writeFileSync(file, deflateSync(whole, { level: 1 }));
-    renameSync(fresh, to);
-    return file;
-  } catch (error) {
-    closeSync(file);
-    rmSync(fresh, { force: true });
+    for (const { from } of fresh) rmSync(from, { force: true });
     throw error;
+  } finally {
+    for (const { opened } of fresh) closeSync(opened);
   }
 }
 
 /** Nobody else looks here before it is whole. */
 function writeOnce(file: string, whole: Buffer): void {
   if (existsSync(file)) return;
-  const write = () => writeFileSync(file, deflateSync(whole, { level: 1 }), { mode: 0o444 });
+  const write = () => writeFileSync(file, deflated(whole), { mode: 0o444 });
   try {
     write();
   } catch (error) {

@@ -10,7 +10,8 @@
  * replaced something, somebody has to say what is meant.
  *
  * A command may give another result tomorrow, and candidates are built more than once. So what was made of a conflict is
- * kept for as long as the process runs, and what could not be resolved is not tried again: the next conflict has another
+ * kept for as long as the process runs, what was generated longer than that and for all that lead to the same
+ * (resolve-again.ts), and what could not be resolved is not tried again: the next conflict has another
  * head, or another target.
  */
 
@@ -116,10 +117,12 @@ async function isWithoutMerges(
   head: CommitId,
   beginnings: readonly (CommitId | null | undefined)[],
 ): Promise<boolean> {
+  const objects = knownObjectsOf(dir);
+  await objects.lookAhead(head);
   let at = head;
   for (let step = 0; step < MOST_STEPS; step += 1) {
     if (beginnings.includes(at)) return true;
-    const [parent, ...others] = (await knownObjectsOf(dir).commit(at)).parents;
+    const [parent, ...others] = (await objects.commit(at)).parents;
     if (parent === undefined || others.length > 0) return false;
     at = parent;
   }

@@ -13,9 +13,9 @@ import type { CommitSummary } from '../../ports/merging.ts';
 import type { RevertRequest, Reverted, Reverting } from '../../ports/reverting.ts';
 import { isReachable } from './history.ts';
 import { identityEnv } from './identity.ts';
+import { adoptCandidate } from './merging-adopt.ts';
 import { type Bench, Standing, layBench } from './merging-bench.ts';
 import { type Commit, asBytes, oneLine, readable, subjectOf } from './merging-commit.ts';
-import { keepCandidate } from './merging-keep.ts';
 import { endingIn, trailersIn } from './merging-trailers.ts';
 import type { Objects } from './objects.ts';
 import { gitLine } from './process.ts';
@@ -54,7 +54,10 @@ async function revert(standing: Standing, request: RevertRequest): Promise<Rever
   const message = messageOf(request, commits);
   const what = { tree: merged.tree, parents: [onto], author, encoding: undefined, message, at };
   const commit = bench.write(what);
-  if (!request.isTrial) await keepCandidate(standing, commit);
+  if (!request.isTrial) {
+    await adoptCandidate(standing, commit, onto);
+    await standing.quarantine.bring(commit);
+  }
   return { reverted: true, commit, before: before.id, commits: commits.map(summaryOf) };
 }
 

@@ -5,12 +5,7 @@
  */
 
 import type { Objects } from './objects.ts';
-
-/** Something that is at a path: a file, a link, or the commit of a submodule. */
-export interface Entry {
-  readonly mode: string;
-  readonly id: string;
-}
+import { type Entry, FOLDER, Folder, type NamedEntry, entryAt } from './tree-folder.ts';
 
 export interface TreeChange {
   /** One character per byte. */
@@ -57,7 +52,6 @@ async function compare(
 }
 
 const NOTHING = Buffer.alloc(0);
-const FOLDER = '40000';
 
 function folderIn(entry: Entry | undefined): string | undefined {
   return entry?.mode === FOLDER ? entry.id : undefined;
@@ -99,44 +93,8 @@ function sameLength(before: Buffer, left: number, after: Buffer, right: number, 
   return before.compare(after, right, right + length, left, end) === 0 ? length : 0;
 }
 
-export interface NamedEntry extends Entry {
-  readonly name: string;
-  readonly end: number;
-}
-
-/** Undefined after the last one. */
-export function entryAt(tree: Buffer, at: number, idBytes: number): NamedEntry | undefined {
-  if (at >= tree.length) return undefined;
-  const space = tree.indexOf(0x20, at);
-  const nul = tree.indexOf(0, space);
-  const end = nul + 1 + idBytes;
-  if (space === -1 || nul === -1 || end > tree.length)
-    throw new Error('A tree of the repository is damaged.');
-  return {
-    mode: canonical(tree.toString('latin1', at, space)),
-    name: tree.toString('latin1', space + 1, nul),
-    id: tree.toString('hex', nul + 1, end),
-    end,
-  };
-}
-
 export function idBytesOf({ dir }: Objects): number {
   return dir.objectFormat === 'sha256' ? 32 : 20;
-}
-
-/** Old gits wrote other modes for files, which are read as these. */
-function canonical(mode: string): string {
-  const bits = Number.parseInt(mode, 8);
-  switch (bits & 0o170000) {
-    case 0o040000:
-      return FOLDER;
-    case 0o100000:
-      return bits & 0o100 ? '100755' : '100644';
-    case 0o120000:
-      return '120000';
-    default:
-      return '160000';
-  }
 }
 
 function compareNames(one: NamedEntry, other: NamedEntry): number {
@@ -152,7 +110,7 @@ function sortName({ name, mode }: NamedEntry): string {
 export class TreeView {
   readonly #objects: Objects;
   readonly #root: string;
-  readonly #folders = new Map<string, Promise<ReadonlyMap<string, Entry>>>();
+  readonly #folders = new Map<string, Promise<Folder | undefined>>();
 
   constructor(objects: Objects, root: string) {
     this.#objects = objects;
@@ -163,25 +121,17 @@ export class TreeView {
   async find(path: string): Promise<Entry | undefined> {
     const slash = path.lastIndexOf('/');
     const folder = await this.#folder(slash === -1 ? '' : path.slice(0, slash));
-    return folder.get(path.slice(slash + 1));
+    return folder?.find(path.slice(slash + 1));
   }
 
-  #folder(path: string): Promise<ReadonlyMap<string, Entry>> {
+  #folder(path: string): Promise<Folder | undefined> {
     const known = this.#folders.get(path) ?? this.#readFolder(path);
     this.#folders.set(path, known);
     return known;
   }
 
-  async #readFolder(path: string): Promise<ReadonlyMap<string, Entry>> {
+  async #readFolder(path: string): Promise<Folder | undefined> {
     const id = path === '' ? this.#root : folderIn(await this.find(path));
-    const entries = new Map<string, Entry>();
-    if (id === undefined) return entries;
-    const tree = await this.#objects.tree(id);
-    const idBytes = idBytesOf(this.#objects);
-    for (let entry = entryAt(tree, 0, idBytes); entry !== undefined;) {
-      entries.set(entry.name, entry);
-      entry = entryAt(tree, entry.end, idBytes);
-    }
-    return entries;
+    return id === undefined ? undefined : new Folder(await this.#objects.tree(id), idBytesOf(this.#objects));
   }
 }

@@ -75,7 +75,12 @@ function startOf(file: string, lines: number): number {
   const { size } = statSync(file);
   const length = Math.min(size, 1024 * 1024);
   const text = Buffer.alloc(length);
-  readSync(openSync(file, 'r'), text, 0, length, size - length);
+  const handle = openSync(file, 'r');
+  try {
+    readSync(handle, text, 0, length, size - length);
+  } finally {
+    closeSync(handle);
+  }
   let at = text.length - 1;
   for (let count = 0; at > 0; at -= 1) {
     if (text[at - 1] === 0x0a) count += 1;

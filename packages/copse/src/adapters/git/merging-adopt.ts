@@ -1,13 +1,14 @@
-/** Brings a finished candidate from the quarantine into the repository: the commits that are new, and what is new in them. */
+/** Finds what a finished candidate is made of that the repository may lack: its new commits, and what is new in them. */
 
 import type { CommitId } from '../../domain/ids.ts';
 import type { Standing } from './merging-bench.ts';
 import { idBytesOf, pairs } from './tree-diff.ts';
 
-export async function keepCandidate(standing: Standing, candidate: CommitId): Promise<void> {
+export async function adoptCandidate(standing: Standing, candidate: CommitId, onto: CommitId): Promise<void> {
+  if (candidate === onto) return;
   const { objects, quarantine } = standing;
   const fresh: CommitId[] = [];
-  for (let id: CommitId | undefined = candidate; id !== undefined && quarantine.has(id);) {
+  for (let id: CommitId | undefined = candidate; id !== undefined && id !== onto && quarantine.has(id);) {
     fresh.push(id);
     id = (await objects.commit(id)).parents[0];
   }
@@ -18,7 +19,7 @@ export async function keepCandidate(standing: Standing, candidate: CommitId): Pr
     await collect(standing, before, tree, ids);
     ids.push(id);
   }
-  await quarantine.keep(ids);
+  await quarantine.adopt(candidate, { onto, ids }, (lacking) => objects.reader.readAll(lacking));
 }
 
 /** What is the same as before is in the repository; so is everything below a folder that is not in quarantine. */
