@@ -39,10 +39,17 @@ export default {
     ),
     {
       name: 'adapters-stand-alone',
-      comment: 'an adapter imports ports, domain, protocol, its own folder and its libraries',
+      comment: 'an adapter imports ports, domain, protocol, system, its own folder and its libraries',
       severity: 'error',
       from: { path: `${src}adapters/([^/]+)` },
-      to: { path: src, pathNot: [folder('ports', 'domain', 'protocol'), `${src}adapters/$2(/|$)`] },
+      to: { path: src, pathNot: [folder('ports', 'domain', 'protocol', 'system'), `${src}adapters/$2(/|$)`] },
+    },
+    {
+      name: 'system-knows-nothing-of-copse',
+      comment: 'system imports itself and Node.js only, because every adapter may use it',
+      severity: 'error',
+      from: { path: folder('system') },
+      to: { path: [src, npm], pathNot: [folder('system')] },
     },
     ...['cli', 'runner', 'orchestrator', 'server', 'demo'].map((name) => ({
       name: `${name}-goes-through-app`,

@@ -44,6 +44,7 @@ const everyType: Readonly<Record<(TaskEvent | LandingEvent)['type'], true>> = {
   'landing.journalled': true,
   'landing.hurried': true,
   'landing.checks_skipped': true,
+  'landing.noted': true,
   'landing.landed': true,
   'landing.requeued': true,
   'landing.waiting': true,

@@ -1,7 +1,7 @@
 /** INVARIANTS 10, 19, 21 and 25: how the target moves, and what it never does to whoever has it checked out. */
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -148,6 +148,17 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     expect(await move()).toEqual({ moved: false, because: 'in_the_way', checkout, files: [file] });
     expect(everything(checkout)).toEqual(before);
     expect(existsSync(path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index.lock'))).toBe(false);
+  });
+
+  it('the lock of a branch that a killed git left keeps nothing from moving', async () => {
+    const { scene, to, move } = await prepared();
+    const checkout = checkOut(scene);
+    const lock = path.join(scene.top, '.git', 'refs', 'heads', 'main.lock');
+    writeFileSync(lock, '');
+    const longAgo = Date.now() / 1000 - 3600;
+    utimesSync(lock, longAgo, longAgo);
+    expect(await move()).toEqual({ moved: true });
+    expect([scene.tip('main'), status(checkout), existsSync(lock)]).toEqual([to, '', false]);
   });
 
   it('a merge or a rebase that is not finished, or a lock, is waited for', async () => {

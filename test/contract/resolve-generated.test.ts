@@ -1,6 +1,6 @@
 /** Generated files in conflict are written anew by the commands of copse.yml, in a checkout of the merge. */
 
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -107,6 +107,58 @@ it('a generated file is written anew even where the same conflict was resolved b
   scene.mergeInto('task', 'main', [], { lock: 'by hand\n' });
   await scene.resolving.learn({ onto: scene.tip('main'), head: scene.tip('task') });
   expect(await scene.resolve('again')).toMatchObject({ note: 'Written anew: lock' });
+});
+
+it('the commands run once for what is made from the same, whatever else is on the target and whoever asks', async () => {
+  const runs = path.join(area, 'runs');
+  const counted = [`echo run >> '${runs}'`, ...GENERATE];
+  const count = () => readFileSync(runs, 'utf8').length / 'run\n'.length;
+  const scene = newScene({ lockfiles: { lock: counted } });
+  const first = await scene.resolve('task');
+  // A guess: the same, on top of something that has nothing to do with it.
+  git(scene.top, 'branch', 'guess', 'main');
+  scene.commit('guess', { other: 'changed\n', more: 'new\n' });
+  const onGuess = await scene.resolving.resolve(scene.conflict('task', 'guess'));
+  expect(count()).toBe(1);
+  expect(onGuess).toMatchObject({ files: ['lock'], note: first!.note });
+  expect(scene.file(onGuess!.tree, 'lock')).toBe(scene.file(first!.tree, 'lock'));
+  expect(scene.differing('guess', onGuess!.tree)).toEqual(['lock', 'manifest']);
+  scene.restarted();
+  expect(await scene.resolve('task')).toEqual(first);
+  expect(count()).toBe(1);
+
+  // Another manifest, another lockfile, other commands: made from something else.
+  scene.commit('guess', { manifest: parts('0', 'a', 'b', 'm', 'z') });
+  const other = await scene.resolving.resolve(scene.conflict('task', 'guess'));
+  expect(scene.file(other!.tree, 'lock')).toBe(lock('0', 'a', 'b', 'm', 'y', 'z'));
+  scene.commit('main', { lock: `${lock('a', 'b', 'm', 'z')}# seen\n` });
+  await scene.resolve('task');
+  expect(count()).toBe(3);
+  scene.restarted({ lockfiles: { lock: [...counted, 'echo end >> lock'] } });
+  expect(scene.file((await scene.resolve('task'))!.tree, 'lock')).toMatch(/end\n$/);
+});
+
+it('what was generated is made again where somebody changed what is kept of it, or deleted it', async () => {
+  const scene = newScene();
+  const first = await scene.resolve('task');
+  const store = path.join(scene.top, '.copse', 'generated');
+  const [entry = ''] = readdirSync(store);
+  const file = path.join(store, entry, 'result.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('0 a', '0 evil'));
+  scene.restarted();
+  expect(await scene.resolve('task')).toEqual(first);
+  rmSync(store, { recursive: true });
+  scene.restarted();
+  expect(await scene.resolve('task')).toEqual(first);
+});
+
+it('commands that failed are tried again by another process', async () => {
+  const open = path.join(area, 'open');
+  const scene = newScene({ lockfiles: { lock: [`test -e '${open}'`, ...GENERATE] } });
+  expect(await scene.resolve('task')).toBeUndefined();
+  writeFileSync(open, '');
+  scene.restarted();
+  expect(await scene.resolve('task')).toBeDefined();
 });
 
 it('the commands can reach no repository, no checkout changes, and nothing is left behind', async () => {

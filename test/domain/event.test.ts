@@ -119,6 +119,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'landing.checking': { candidate: commit },
     'landing.hurried': {},
     'landing.checks_skipped': {},
+    'landing.noted': { note: 'Resolved as before: src/a.ts' },
     'landing.journalled': { intent },
     'landing.landed': { commit },
     'landing.conflicted': { files: ['src/a.ts'], with: [] },
@@ -132,6 +133,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
   queue: {
     'queue.paused': { what: 'land', reason },
     'queue.resumed': { what: 'land' },
+    'queue.retried': {},
     'queue.decided': { state: emptyQueueState, runs: [] },
     'queue.stalled': { reason },
     'queue.moving': {},

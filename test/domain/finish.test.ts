@@ -213,11 +213,15 @@ describe('the finish gate', () => {
   });
 
   it('is shut for a task that resolves the conflict of another until its branch contains that work', () => {
-    const missing = { task: brand<TaskId>('cp-0002'), ref: 'refs/copse/conflict/la-1' };
+    const missing = { task: brand<TaskId>('cp-0002'), ref: 'refs/copse/conflict/la-1', isHere: true };
     const reason = expect.stringMatching(/work of cp-0002.*git merge refs\/copse\/conflict\/la-1$/);
     const shut = { gate: 'shut', because: 'conflict', isFinal: false, reason };
     expect(gate({ missing, merge: merged })).toMatchObject(shut);
     expect(gate({ missing, commits: [], saysNoChanges: true })).toMatchObject(shut);
+    expect(gate({ missing: { ...missing, isHere: false }, merge: merged })).toMatchObject({
+      ...shut,
+      reason: expect.stringContaining('is not on this machine'),
+    });
     expect(gate({ missing: null, merge: merged })).toMatchObject({ gate: 'open' });
   });
 

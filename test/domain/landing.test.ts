@@ -52,6 +52,7 @@ const requests: Readonly<Record<LandingAction, LandingRequest>> = {
   reject: { action: 'reject', reason: 'npm test failed' },
   hurry: { action: 'hurry' },
   skip_checks: { action: 'skip_checks' },
+  note: { action: 'note', note: 'Resolved as before: src/a.ts' },
   wait: { action: 'wait', reason: 'src/a.ts has uncommitted changes' },
   withdraw: { action: 'withdraw', reason: 'cancelled' },
 };
@@ -96,6 +97,7 @@ const table = `
   reject    rejected    rejected    late      rejected    late       wrong   wrong       wrong     wrong
   hurry     queued      merging     late      checking    late       wrong   wrong       wrong     wrong
   skip_checks  queued   merging     late      checking    late       wrong   wrong       wrong     wrong
+  note      queued      merging     late      checking    late       wrong   wrong       wrong     wrong
   wait      queued      queued      queued    queued      queued     wrong   wrong       wrong     wrong
   withdraw  withdrawn   withdrawn   late      withdrawn   late       wrong   wrong       wrong     wrong
 `;
@@ -142,6 +144,7 @@ describe('the landing table', () => {
       requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
       hurry: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
       skip_checks: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+      note: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
       wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
       conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
       reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
@@ -186,6 +189,15 @@ describe('a landing', () => {
       head: newHead,
       state: { status: 'queued', since: later },
     });
+  });
+
+  it('knows what resolved its conflict, until it merges by itself or its branch moves', () => {
+    const noted = take(landingIn('checking'), requests.note);
+    expect(noted).toEqual({ ...landingIn('checking'), note: 'Resolved as before: src/a.ts' });
+    expect(take(take(noted, journal), land)).toMatchObject({ note: 'Resolved as before: src/a.ts' });
+    expect(take(noted, { action: 'requeue', head, reason: 'the target moved' })).toHaveProperty('note');
+    expect(take(noted, requeue)).not.toHaveProperty('note');
+    expect(take(noted, { action: 'note', note: null })).toEqual(landingIn('checking'));
   });
 
   it('is checked again with another candidate, and knows only the newest', () => {

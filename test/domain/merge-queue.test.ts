@@ -13,10 +13,12 @@ import {
   type QueueSwitch,
   decidePauseQueue,
   decideResumeQueue,
+  decideRetryQueue,
   evolveQueue,
+  keepRetry,
   newQueue,
 } from '../../packages/copse/src/domain/merge-queue.ts';
-import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
+import { type QueueState, emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
 
 const id = brand<BranchName>('main');
 const [at, later] = [timestamp(1_000), timestamp(2_000)];
@@ -70,6 +72,45 @@ describe('the two switches of a queue', () => {
         refusal: { code: 'wrong_status', reason: 'The queue of main is not paused.' },
       });
     expect(decideResumeQueue(pause(fresh, 'land'), 'accept', later).decided).toBe(false);
+  });
+});
+
+describe('a person who says again', () => {
+  const tip = brand<CommitId>('c'.repeat(40));
+  const audit = (verdict: 'checking' | 'green' | 'red') => ({ tip, verdict, run: 3, tried: [] });
+  const troubled: QueueState = {
+    ...emptyQueueState,
+    next: 8,
+    trouble: { reason: 'no disk', times: 4, until: 90_000 },
+    audit: audit('red'),
+  };
+  const retried = (state: QueueState) => {
+    const decision = decideRetryQueue({ ...fresh, state }, at);
+    return decision && after({ ...fresh, state }, decision).state;
+  };
+
+  it('has it forget that checks could not run and that the target was red, and nothing else', () => {
+    expect(retried(troubled)).toEqual({ ...emptyQueueState, next: 8 });
+    for (const verdict of ['checking', 'green'] as const)
+      expect(retried({ ...troubled, audit: audit(verdict) })?.audit).toEqual(audit(verdict));
+  });
+
+  it('changes nothing where there is nothing of that', () => {
+    expect(retried({ ...troubled, trouble: null, audit: audit('green') })).toBeNull();
+    expect(retried(emptyQueueState)).toBeNull();
+  });
+
+  it('is heard by whoever leads, also in the middle of a decision', () => {
+    const decided = { ...troubled, next: 9 };
+    const written = { ...troubled, trouble: null, audit: null };
+    expect(keepRetry(decided, troubled, written)).toEqual({ ...written, next: 9 });
+    expect(keepRetry(decided, { ...troubled, trouble: null }, written).audit).toBeNull();
+    expect(keepRetry(decided, { ...troubled, audit: null }, written).trouble).toBeNull();
+  });
+
+  it('is not heard in what the decision itself found out', () => {
+    expect(keepRetry(troubled, emptyQueueState, emptyQueueState)).toBe(troubled);
+    expect(keepRetry(troubled, troubled, troubled)).toBe(troubled);
   });
 });
 

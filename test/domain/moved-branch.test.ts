@@ -119,6 +119,13 @@ describe('what is in the queue', () => {
     });
   });
 
+  it('has the pull request again that it was in review with', () => {
+    const of = { branch: landing.target, target: landing.target, note: null };
+    const pullRequest = { ...of, is: 'pushed', url: null } as const;
+    const decision = decideUnqueue(task, { ...landing, pullRequest }, { head: tip, reason }, at);
+    expect(decision).toMatchObject({ events: [{}, { type: 'task.sent_to_review', pullRequest }] });
+  });
+
   it('stays once its move of the target is journalled, and when it is another landing', () => {
     const intent = { oldTip: head, newTip: tip, commit: tip, isVerified: false };
     const journalled: Landing = { ...landing, state: { status: 'merging', since: at, intent } };

@@ -46,6 +46,14 @@ const claim = {
   agent: brand<AgentName>('coder'),
   token: fencingToken(1),
 };
+const head = brand<CommitId>('a'.repeat(40));
+const wanted = {
+  is: 'wanted',
+  branch: brand<BranchName>('cp-a1b2'),
+  target: brand<BranchName>('main'),
+  note: null,
+  summary: null,
+} as const;
 const grant = { claim, leaseUntil: timestamp(9_000) };
 const done = (how: DoneHow): BoardEvent => ({
   type: 'task.done',
@@ -85,6 +93,16 @@ describe('an event', () => {
       'one that needs attention',
       { type: 'task.needs_attention', ...ofTask, because: 'conflict', reason: 'a.txt conflicts' },
       ['needs_attention', 'a.txt conflicts', 'copse why cp-a1b2'],
+    ],
+    [
+      'finished work for a person to review',
+      { type: 'task.sent_to_review', ...ofTask, head, pullRequest: null },
+      ['review', 'It is finished.', 'copse review cp-a1b2'],
+    ],
+    [
+      'finished work that becomes a pull request',
+      { type: 'task.sent_to_review', ...ofTask, head, pullRequest: wanted },
+      null,
     ],
     [
       'the last crash',
@@ -161,6 +179,7 @@ describe('an event', () => {
   ])('$type settles what waits to be told of its task', (event, left) => {
     const before = waiting('permission', 'idle', 'stuck', 'landed');
     const settled = settledBy(event);
+    expect(settled.includes('review')).toBe(settled.includes('stuck'));
     expect(withSettled(before, id, settled).waiting.map(({ kind }) => kind)).toEqual(left);
     expect(withSettled(before, brand<TaskId>('cp-else'), settled).waiting).toHaveLength(4);
     if (settled.length > 0) expect(noticedTypes).toContain(event.type);

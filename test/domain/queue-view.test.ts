@@ -339,10 +339,32 @@ describe('a queue', () => {
     const state = { batches: [batch(1, 'a', checking(7))] };
     const seen = view({ entries: [landing('a')], queue, state, more: { isLed: false } });
     expect(seen).toMatchObject({ isLed: false, runs: [], slots: { busy: 0, of: 2 } });
-    expect(seen.entries[0]).toMatchObject({
+    expect(seen.lost).toMatchObject([{ slot: 7, says: 'cp-a' }]);
+    const why = 'lost its check with whoever led the queue; it is checked again when somebody leads it';
+    expect(seen.entries[0]).toMatchObject({ state: 'again', why, range: null });
+    expect(view({ entries: [landing('b')], queue, state, more: { isLed: false } }).entries[0]).toMatchObject({
       state: 'waiting',
       why: 'waits for somebody to lead the queue',
     });
+  });
+
+  it('does not show a check as going on whose process is gone', () => {
+    const queue = { runs: [run(7, 'a', 'batch'), run(8, 'b', 'batch')] };
+    const seen = view({ entries: [landing('a'), landing('b')], queue, more: { lost: new Set([7]) } });
+    expect([seen.runs, seen.lost].map((runs) => runs.map(({ slot }) => slot))).toEqual([[8], [7]]);
+    expect(seen.slots.busy).toBe(1);
+  });
+
+  it('names nobody that has landed or left, though its batch still does', () => {
+    const state = { batches: [batch(1, 'a b', green(1)), batch(2, 'c d', green(2))] };
+    const seen = view({ entries: [landing('b'), landing('d')], state });
+    expect(seen.train).toBe(2);
+    expect(seen.entries[1]).toMatchObject({ behind: ['cp-b'] });
+    const checked = {
+      state: { batches: [batch(1, 'a b', checking(7))] },
+      queue: { runs: [run(7, 'a b', 'batch')] },
+    };
+    expect(only({ ...checked, entries: [landing('b')] }).why).toBe('is checked');
   });
 
   it('says of each check what it is for', () => {

@@ -426,3 +426,9 @@ function keyOf({ onto, changes }: Stack): string {
 function isPrefix(onto: string, tip: string): boolean {
   return tip === onto || tip.startsWith(`${onto}+`);
 }
+
+/** A state in which so many are checked together. */
+export const batchesOf = (size: number): QueueState => ({ ...emptyQueueState, guilt: 0.69 / size });
+
+export const purposes = (world: QueueWorld): readonly string[] =>
+  world.plan.start.map((start) => `${start.purpose} ${namesOf(start)}`);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { evolveAttempt } from '../../packages/copse/src/domain/attempt.ts';
 import type { Decision } from '../../packages/copse/src/domain/decision.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/domain/ids.ts';
 import type { AgentName, AttemptId, NodeId, SessionId, TaskId } from '../../packages/copse/src/domain/ids.ts';
@@ -15,7 +16,6 @@ import {
   decideFollowUp,
   decideSession,
   endReason,
-  evolveAttempt,
   evolveSession,
   interruptions,
   openPhases,

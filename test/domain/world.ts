@@ -282,7 +282,9 @@ export class Model {
       },
       { action: 'requeue', head: commit, reason: 'the target moved' },
       { action: 'wait', reason: 'a checkout has changes in the way' },
-      { action: step.pick % 2 === 0 ? 'hurry' : 'skip_checks' },
+      step.pick % 3 === 0
+        ? { action: 'note', note: 'Resolved as before: src/a.ts' }
+        : { action: step.pick % 3 === 1 ? 'hurry' : 'skip_checks' },
     ];
     return requests[step.variant] ?? { action: 'merge' };
   }

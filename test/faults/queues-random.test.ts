@@ -1,14 +1,14 @@
 /**
  * Random queues against plain git: a few branches that change the same files land by every method, with and without checks, while
  * whoever leads the queue is killed at random. Afterwards what landed is done again with `git rebase`, `git merge` and
- * `git merge --squash` in a worktree, in the order in which it landed: the tree must be the same. What was handed back must
+ * `git merge --squash` in the checkout, in the order in which it landed: the tree must be the same. What was handed back must
  * conflict there, too.
  *
  * COPSE_QUEUES says how many, COPSE_SEED which.
  */
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { afterAll, expect, it } from 'vitest';
@@ -27,6 +27,8 @@ const AT_ONCE = 2;
 const MOST_KILLS = 2;
 /** A queue of this size takes about as long. */
 const LONGEST_MS = 400;
+/** Far longer than one that has to outlive a lock which a killed git left. */
+const STUCK_MS = 120_000;
 
 const first = Number(process.env['COPSE_SEED'] ?? Date.now() % 1_000_000);
 const seeds = Array.from({ length: QUEUES }, (_, index) => first + index);
@@ -46,13 +48,12 @@ async function survive(seed: number): Promise<void> {
   const method = (['rebase', 'merge', 'squash'] as const)[Math.floor(draw() * 3)] ?? 'rebase';
   const hasChecks = draw() < 0.3;
   const checks = hasChecks ? '\n  slots: 2\n  checks:\n    quick: "true"' : '';
-  const branches = makeRandomQueue(folder, draw, `landing:\n  method: ${method}${checks}`);
+  const queue = makeRandomQueue(folder, draw, `landing:\n  method: ${method}${checks}`);
   // Half of them with the target checked out.
   if (draw() < 0.5) git(folder, 'switch', '--quiet', '--detach');
-  const before = git(folder, 'rev-parse', 'main');
   const opened = await openRun({ cwd: folder, env: plainEnv }, { asNode: true });
   const tasks = new Map<string, RandomBranch>();
-  for (const branch of branches)
+  for (const branch of queue.branches)
     tasks.set(await queueCommit(opened.context, { title: branch.name, head: branch.head }), branch);
   const did: string[] = [];
   try {
@@ -62,7 +63,7 @@ async function survive(seed: number): Promise<void> {
     const statuses = new Map<string, string>();
     for (const id of tasks.keys())
       statuses.set(id, (await opened.context.board.get('task', id))?.state.status ?? '');
-    expectSame(folder, before, { method, tasks, statuses });
+    expectSame(folder, queue.main, { method, tasks, statuses });
   } catch (error) {
     const log = git(folder, 'log', '--graph', '--oneline', '--all');
     throw new Error(
@@ -84,49 +85,60 @@ interface Ended {
 }
 
 function expectSame(folder: string, before: string, { method, tasks, statuses }: Ended): void {
-  const landed = landedOn(folder, before);
+  const { landed, commits } = landedOn(folder, before);
   const those = (wanted: string) =>
     new Set([...statuses].filter(([, status]) => status === wanted).map(([task]) => task));
   const [done, back] = [those('done'), those('needs_attention')];
   expect([...statuses].filter(([task]) => !done.has(task) && !back.has(task))).toEqual([]);
   // What had nothing that the target lacked is done without a commit.
   expect(landed.filter(({ task }) => !done.has(task))).toEqual([]);
-  const worktree = `${folder}-again`;
-  git(folder, 'worktree', 'add', '--quiet', '--detach', worktree, before);
-  try {
-    const replay = new Replay(worktree);
-    const misfits = new Set(back);
-    const look = () => {
-      for (const task of misfits) if (!replay.wouldFit(tasks.get(task)!)) misfits.delete(task);
-    };
+  // Every tip that the target ever had is on the way to the last one, in that order.
+  const tips = new Set(tipsOf(folder));
+  expect([...tips]).toEqual([before, ...commits].filter((commit) => tips.has(commit)));
+
+  const replay = new Replay(folder, before);
+  const misfits = new Set(back);
+  const look = () => {
+    for (const task of misfits) if (!replay.wouldFit(tasks.get(task)!)) misfits.delete(task);
+  };
+  look();
+  for (const { task, isMerge } of landed) {
+    replay.land(tasks.get(task)!, isMerge ? 'merge' : method);
     look();
-    for (const { task, isMerge } of landed) {
-      replay.land(tasks.get(task)!, isMerge ? 'merge' : method);
-      look();
-    }
-    expect(git(worktree, 'rev-parse', 'HEAD^{tree}')).toBe(git(folder, 'rev-parse', 'main^{tree}'));
-    // Handed back, and plain git never saw a conflict: only what takes back others' work may be.
-    const unfair = [...misfits].filter((task) => tasks.get(task)?.isEvil !== true);
-    expect(unfair.map((task) => tasks.get(task)?.name)).toEqual([]);
-  } finally {
-    git(folder, 'worktree', 'remove', '--force', worktree);
   }
-  const tips = git(folder, 'reflog', 'show', '--format=%H', 'main').split('\n').toReversed();
-  for (const [at, tip] of tips.slice(1).entries())
-    expect(spawnSync('git', ['merge-base', '--is-ancestor', tips[at]!, tip], { cwd: folder }).status).toBe(0);
-  expect(git(folder, 'for-each-ref', 'refs/copse/candidate')).toBe('');
+  // Also: no candidate is left.
+  const refs = ['refs/heads/main', 'refs/copse/candidate'];
+  expect(git(folder, 'for-each-ref', '--format=%(refname) %(tree)', ...refs)).toBe(
+    `refs/heads/main ${git(folder, 'rev-parse', 'HEAD^{tree}')}`,
+  );
+  // Handed back, and plain git never saw a conflict: only what takes back others' work may be.
+  const unfair = [...misfits].filter((task) => tasks.get(task)?.isEvil !== true);
+  expect(unfair.map((task) => tasks.get(task)?.name)).toEqual([]);
+}
+
+/** The oldest first, by the reflog. */
+function tipsOf(folder: string): readonly string[] {
+  const log = readFileSync(path.join(folder, '.git', 'logs', 'refs', 'heads', 'main'), 'utf8');
+  return log
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+}
+
+interface Landed {
+  readonly landed: readonly { readonly task: string; readonly isMerge: boolean }[];
+  readonly commits: readonly string[];
 }
 
 /** The tasks in the order in which they landed, each once, however many commits it has. */
-function landedOn(
-  folder: string,
-  before: string,
-): readonly { readonly task: string; readonly isMerge: boolean }[] {
-  const format = '%P%x00%(trailers:key=Task,valueonly,separator=%x2C)%x01';
+function landedOn(folder: string, before: string): Landed {
+  const format = '%H%x00%P%x00%(trailers:key=Task,valueonly,separator=%x2C)%x01';
   const log = git(folder, 'log', '--first-parent', '--reverse', `--format=${format}`, `${before}..main`);
   const landed: { task: string; isMerge: boolean }[] = [];
+  const commits: string[] = [];
   for (const line of log.split('\x01').filter((part) => part.trim() !== '')) {
-    const [parents = '', task = ''] = line.trim().split('\0');
+    const [commit = '', parents = '', task = ''] = line.trim().split('\0');
+    commits.push(commit);
     if (landed.at(-1)?.task === task) continue;
     expect(
       landed.map((one) => one.task),
@@ -134,32 +146,32 @@ function landedOn(
     ).not.toContain(task);
     landed.push({ task, isMerge: parents.includes(' ') });
   }
-  return landed;
+  return { landed, commits };
 }
 
-/** The same with plain git, in a worktree. */
+/** The same with plain git, in the checkout: nobody needs it as it is any more. */
 class Replay {
-  readonly #worktree: string;
+  readonly #folder: string;
 
-  constructor(worktree: string) {
-    this.#worktree = worktree;
+  constructor(folder: string, before: string) {
+    this.#folder = folder;
+    git(folder, 'checkout', '--quiet', '--detach', before);
   }
 
   land({ head }: RandomBranch, how: MergeMethod): void {
-    const tip = git(this.#worktree, 'rev-parse', 'HEAD');
-    if (how === 'merge') git(this.#worktree, 'merge', '--quiet', '--no-ff', '--no-edit', head);
+    if (how === 'merge') git(this.#folder, 'merge', '--quiet', '--no-ff', '--no-edit', head);
     else if (how === 'squash') {
-      git(this.#worktree, 'merge', '--quiet', '--squash', head);
-      git(this.#worktree, 'commit', '--quiet', '--allow-empty', '--message=squashed');
+      git(this.#folder, 'merge', '--quiet', '--squash', head);
+      git(this.#folder, 'commit', '--quiet', '--allow-empty', '--message=squashed');
     } else {
-      git(this.#worktree, 'checkout', '--quiet', '--detach', head);
-      git(this.#worktree, 'rebase', '--quiet', tip);
+      const tip = readFileSync(path.join(this.#folder, '.git', 'HEAD'), 'utf8').trimEnd();
+      git(this.#folder, 'rebase', '--quiet', tip, head);
     }
   }
 
   wouldFit({ head }: RandomBranch): boolean {
     const argv = ['merge-tree', '--write-tree', '--no-messages', 'HEAD', head];
-    return spawnSync('git', argv, { cwd: this.#worktree, env: plainEnv }).status === 0;
+    return spawnSync('git', argv, { cwd: this.#folder, env: plainEnv }).status === 0;
   }
 }
 
@@ -182,7 +194,7 @@ async function lead(folder: string, killAfterMs: number | null): Promise<string>
   await said(leader, 'ready');
   leader.child.stdin.write(`${folder}\n`);
   const done = said(leader, 'done').then(() => true);
-  const isDone = killAfterMs === null ? await done : await Promise.race([done, later(killAfterMs)]);
+  const isDone = await Promise.race([done, later(killAfterMs ?? STUCK_MS)]);
   if (isDone) {
     leader.heard = 'ready';
     idle.push(leader);
@@ -191,7 +203,7 @@ async function lead(folder: string, killAfterMs: number | null): Promise<string>
   const gone = new Promise((resolve) => leader.child.once('exit', resolve));
   process.kill(-leader.child.pid!, 'SIGKILL');
   await gone;
-  return `killed after ${Math.round(killAfterMs ?? 0)} ms`;
+  return killAfterMs === null ? 'stuck' : `killed after ${Math.round(killAfterMs)} ms`;
 }
 
 function start(): Leader {

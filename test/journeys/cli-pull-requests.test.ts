@@ -160,6 +160,23 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
   });
 });
 
+test('taken out of the queue again, it is in review with its pull request, which is followed as before', async () => {
+  const site = await newSite({ kind: 'github' });
+  const id = await site.add('Landed here after all?', 'commit one one.txt');
+  await site.up();
+  const { pulls, page } = site.forge;
+  await printed(['queue', 'pause'], site.at);
+  await printed(['queue', 'retry', id], site.at);
+  expect(await site.why(id)).toContain(`It was in review: pull request ${page}/pull/1.`);
+  await printed(['queue', 'cancel', id], site.at);
+  const pullRequest = { state: 'open', url: `${page}/pull/1` };
+  expect(await shown(site, id)).toMatchObject({ status: 'in_review', pullRequest });
+  pulls.merge(pulls.only(), 'merge');
+  await once(site);
+  expect(await shown(site, id)).toMatchObject({ status: 'done' });
+  expect(pulls.all).toHaveLength(1);
+});
+
 describe('without a forge that can be asked', () => {
   test('the branch is pushed, the task says where a person can go on, and is done when the target has it', async () => {
     const site = await newSite({ isLoggedIn: false });

@@ -32,6 +32,7 @@ interface Queue {
   readonly isLed: boolean;
   readonly slots: { readonly busy: number; readonly of: number };
   readonly checks: readonly { readonly slot: number; readonly says: string }[];
+  readonly lost: readonly { readonly slot: number; readonly says: string }[];
   readonly entries: readonly Entry[];
   readonly stalled: { readonly reason: string } | null;
   readonly landed: readonly { readonly task: string; readonly isVerified: boolean }[];
@@ -211,6 +212,39 @@ test('a hotfix goes first and alone, and what that costs is said before', async 
   const { landed } = await queueOf(scene);
   expect(landed.map(({ isVerified }) => isVerified)).toEqual([true, true, true]);
   expect(await printed(['queue'], scene.at)).toContain('main: the queue is empty\n  3 landed in 1 h');
+});
+
+test('checks of a leader that was killed are shown as lost at once, and whoever leads next begins again', async () => {
+  const {
+    scene,
+    ids: [id],
+    hold,
+  } = await reviewed(['mine']);
+  writeFileSync(hold, '');
+  await printed(['queue', 'retry', id], scene.at);
+  const leader = startCopse(['orchestrate'], scene.at);
+  const ended = finished(leader);
+  await until(
+    () => queueOf(scene),
+    ({ slots }) => slots.busy === 1,
+  );
+  leader.kill('SIGKILL');
+  await ended;
+  const lost = await queueOf(scene);
+  expect(lost).toMatchObject({ isLed: false, slots: { busy: 0 }, checks: [], lost: [{ slot: 1, says: id }] });
+  expect(lost.entries).toMatchObject([
+    { state: 'again', why: expect.stringContaining('lost its check') as string, range: null },
+  ]);
+  const text = await printed(['queue'], scene.at);
+  expect(text).toContain(
+    'whoever led this queue is gone, and 1 check with it: copse orchestrate begins again',
+  );
+  expect(text).toContain(`slot 1 lost  ${id}`);
+  expect(await scene.why(id)).toContain('It lost its check with whoever led the queue');
+  rmSync(hold);
+  await whileLed(scene, async () => {
+    await isDone(scene, id);
+  });
 });
 
 describe('with a remote', () => {

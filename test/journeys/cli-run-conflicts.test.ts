@@ -52,6 +52,9 @@ test('drivers and commands of copse.yml resolve what conflicts, and nobody is as
   // Nobody's work is missing from the history.
   for (const id of ids) expect(scene.git('log', '--format=%B', 'main')).toContain(`Task: ${id}`);
   expect(existsSync(path.join(scene.folder, '.copse', 'logs', 'resolve'))).toBe(true);
+  // And it can be told later.
+  const told = await Promise.all(ids.map((id) => scene.why(id)));
+  expect(told.filter((why) => why.includes('Written anew: lock'))).toHaveLength(2);
 });
 
 test('an agent hears both sides and what the other meant; what it makes of it is remembered', async () => {
@@ -74,6 +77,9 @@ test('an agent hears both sides and what the other meant; what it makes of it is
   );
   await scene.up();
   expect(await scene.statuses()).toEqual({ 'The first': 'done', 'The second': 'done' });
+  const resolved = 'It was in conflict before, which was resolved on its branch.';
+  expect(await scene.why(other)).toContain(resolved);
+  expect(await scene.why(first)).not.toContain(resolved);
   const told = readFileSync(`${scene.notes}.told`, 'utf8');
   expect(told).toContain(`The branch of ${other} conflicts with main, which moved meanwhile:\n  a.txt\n`);
   expect(told).toContain(
@@ -153,6 +159,7 @@ test.each(['rebase', 'squash'])(
     // Nothing of it stays behind.
     expect(scene.git('for-each-ref', 'refs/copse/conflict', 'refs/copse/candidate')).toBe('');
     expect(branch(scene, other)).toBe('');
+    expect(await scene.why(other)).toMatch(/cp-\w+ resolved its conflict\./);
     expect(existsSync(path.join(scene.folder, '.worktrees', other))).toBe(false);
   },
 );

@@ -56,7 +56,9 @@ export class MemoryStore {
   ): readonly Records[K][] {
     const all = [...this.records[kind].values()] as readonly Records[K][];
     const wanted = where === undefined ? all : all.filter((one) => taskOf(kind, one) === where.task);
-    return wanted.toSorted((one, other) => createdAt(one) - createdAt(other) || compare(one.id, other.id));
+    // Those of one moment are as they came; of several tasks, as the board has them.
+    const byId = (one: AnyRecord, other: AnyRecord) => (where === undefined ? compare(one.id, other.id) : 0);
+    return wanted.toSorted((one, other) => createdAt(one) - createdAt(other) || byId(one, other));
   }
 
   tasks(query: TaskQuery): readonly TaskSummary[] {

@@ -12,13 +12,13 @@ import {
   type TaskId,
   brand,
 } from '../../packages/copse/src/domain/ids.ts';
+import type { WorktreeFacts } from '../../packages/copse/src/domain/preparation.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
 import type {
   Rescue,
   SnapshotOutcome,
   SnapshotRequest,
   Uncommitted,
-  WorktreeFacts,
 } from '../../packages/copse/src/ports/git.ts';
 import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
 import type { TrashRecord } from '../../packages/copse/src/ports/trash.ts';

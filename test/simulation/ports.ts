@@ -61,6 +61,7 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     random: world.random,
     policy,
     by,
+    pid: process.pid,
     git: gitFor(of, node, process),
     rescues: rescuesFor(node, call),
     trash: trashFor(of, node, process),

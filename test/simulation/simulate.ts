@@ -212,7 +212,6 @@ export class Simulation implements AgentSurroundings {
           reports: reportsFor(this, process),
           contextFiles: contextFilesFor(this, process),
           checkoutMemory: { load: () => undefined, save: () => {} },
-          pid: process.pid,
           environment: {},
           stop: stop.signal,
           log: (line) => world.note(process, `says: ${line}`),

@@ -13,6 +13,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { scratchFolder } from './scratch.ts';
+
 const NOBODY = 65_534;
 const START_TIMEOUT_MS = 30_000;
 
@@ -26,7 +28,8 @@ export interface PostgresServer {
 
 /** `durable: false` skips fsync: good for tests that end clients, not the server. */
 export async function startPostgres({ durable }: { readonly durable: boolean }): Promise<PostgresServer> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'copse-postgres-'));
+  const place = durable ? tmpdir() : scratchFolder();
+  const folder = await mkdtemp(path.join(place, 'copse-postgres-'));
   const isRoot = process.getuid?.() === 0;
   const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const native = await prepareBinaries(folder, isRoot);

@@ -14,7 +14,6 @@ import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/domain/ids.ts';
 
-flushCompileCache();
 process.stdout.write('ready\n');
 for await (const cwd of createInterface({ input: process.stdin })) {
   const opened = await openRun({ cwd, env: process.env }, { asNode: true });
@@ -34,5 +33,7 @@ for await (const cwd of createInterface({ input: process.stdin })) {
     if (led === undefined) await sleep(20);
   }
   await opened.close();
+  // Here and not earlier: only what has run by now is in it, and what is in it is never added to.
+  flushCompileCache();
   process.stdout.write('done\n');
 }

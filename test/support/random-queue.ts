@@ -3,9 +3,8 @@
  * merges of the target that do more than they say. Everything by plain git.
  */
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
-import path from 'node:path';
+import { mkdirSync } from 'node:fs';
 
 import { git, plainEnv } from './cli.ts';
 
@@ -16,13 +15,18 @@ export interface RandomBranch {
   readonly isEvil: boolean;
 }
 
+interface RandomQueue {
+  readonly branches: readonly RandomBranch[];
+  readonly main: string;
+}
+
 type Draw = () => number;
 type Files = Map<string, { readonly mode: string; readonly lines: readonly string[] }>;
 
 const FILES = 5;
 const LINES = 14;
 
-export function makeRandomQueue(folder: string, draw: Draw, settings: string): readonly RandomBranch[] {
+export function makeRandomQueue(folder: string, draw: Draw, settings: string): RandomQueue {
   mkdirSync(folder, { recursive: true });
   git(folder, 'init', '--quiet', '--initial-branch=main');
   const base: Files = new Map(
@@ -42,10 +46,12 @@ export function makeRandomQueue(folder: string, draw: Draw, settings: string): r
   }
   const count = 2 + Math.floor(draw() * 5);
   const names: string[] = [];
+  const behind = new Set<string>();
   for (let branch = 0; branch < count; branch += 1) {
     const name = `b${branch}`;
     const from = Math.floor(draw() * states.length);
     script.push(`reset refs/heads/${name}\nfrom :${from + 1}\n\n`);
+    if (from < later) behind.add(name);
     let files = states[from] ?? base;
     const commits = 1 + Math.floor(draw() * 3);
     for (let at = 0; at < commits; at += 1) {
@@ -58,45 +64,62 @@ export function makeRandomQueue(folder: string, draw: Draw, settings: string): r
     }
     names.push(name);
   }
+  fastImport(folder, script);
+  const evil = mergeTarget(folder, names, { behind, draw });
+  git(folder, 'reset', '--quiet', '--hard');
+  const heads = headsOf(folder);
+  const headOf = (name: string) => heads.get(name) ?? '';
+  return {
+    branches: names.map((name) => ({ name, head: headOf(name), isEvil: evil.has(name) })),
+    main: headOf('main'),
+  };
+}
+
+function fastImport(folder: string, script: readonly string[]): void {
   const made = spawnSync('git', ['fast-import', '--quiet', '--force'], {
     cwd: folder,
     env: plainEnv,
     input: script.join(''),
   });
   if (made.status !== 0) throw new Error(`git fast-import: ${String(made.stderr)}`);
-  git(folder, 'reset', '--quiet', '--hard');
-  return names.map((name) => {
-    const isMerged = draw() < 0.2;
-    const isEvil = isMerged && mergeTarget(folder, name, draw);
-    return { name, head: git(folder, 'rev-parse', `refs/heads/${name}`), isEvil };
-  });
 }
 
-/** The branch merges the target, where it can, and sometimes slips something in. */
-function mergeTarget(folder: string, name: string, draw: Draw): boolean {
-  const worktree = `${folder}-merging`;
-  git(folder, 'worktree', 'add', '--quiet', worktree, name);
-  try {
-    const merged = spawnSync('git', ['merge', '--quiet', '--no-ff', '--no-commit', 'main'], {
-      cwd: worktree,
+function headsOf(folder: string): ReadonlyMap<string, string> {
+  const lines = git(folder, 'for-each-ref', '--format=%(refname:lstrip=2) %(objectname)', 'refs/heads');
+  return new Map(lines.split('\n').map((line) => line.split(' ') as [string, string]));
+}
+
+interface Mergers {
+  /** Those that lack something of the target. */
+  readonly behind: ReadonlySet<string>;
+  readonly draw: Draw;
+}
+
+/** Some branches merge the target, where they can, and some of those slip something in: they are the answer. */
+function mergeTarget(
+  folder: string,
+  names: readonly string[],
+  { behind, draw }: Mergers,
+): ReadonlySet<string> {
+  const evil = new Set<string>();
+  const script: string[] = [];
+  for (const name of names) {
+    if (draw() >= 0.2 || !behind.has(name)) continue;
+    const merged = spawnSync('git', ['merge-tree', '--write-tree', name, 'main'], {
+      cwd: folder,
       env: plainEnv,
+      encoding: 'utf8',
     });
-    const isMerging = spawnSync('git', ['rev-parse', '--quiet', '--verify', 'MERGE_HEAD'], { cwd: worktree });
-    if (merged.status !== 0 || isMerging.status !== 0) {
-      spawnSync('git', ['merge', '--abort'], { cwd: worktree });
-      return false;
-    }
-    const isEvil = draw() < 0.5;
-    if (isEvil) {
-      writeFileSync(path.join(worktree, 'file 1.txt'), `${name} took everything away\n`);
-      git(worktree, 'add', '--all');
-    }
-    git(worktree, 'commit', '--quiet', '--message=merge main');
-    return isEvil;
-  } finally {
-    git(folder, 'worktree', 'remove', '--force', worktree);
-    rmSync(worktree, { recursive: true, force: true });
+    if (merged.status !== 0) continue;
+    const ref = `refs/heads/${name}`;
+    const parents = `from ${ref}^0\nmerge refs/heads/main\n`;
+    script.push(commit(ref, 'merge main', 200), parents, `M 040000 ${merged.stdout.trimEnd()} ""\n`);
+    if (draw() >= 0.5) continue;
+    evil.add(name);
+    script.push(write('file 1.txt', '100644', `${name} took everything away\n`));
   }
+  if (script.length > 0) fastImport(folder, script);
+  return evil;
 }
 
 function commit(ref: string, message: string, second: number, mark?: number): string {
@@ -106,10 +129,11 @@ function commit(ref: string, message: string, second: number, mark?: number): st
 }
 
 function everything(files: Files): readonly string[] {
-  return Array.from(files, ([name, { mode, lines }]) => {
-    const content = `${lines.join('\n')}\n`;
-    return `M ${mode} inline ${name}\ndata ${Buffer.byteLength(content)}\n${content}\n`;
-  });
+  return Array.from(files, ([name, { mode, lines }]) => write(name, mode, `${lines.join('\n')}\n`));
+}
+
+function write(name: string, mode: string, content: string): string {
+  return `M ${mode} inline ${name}\ndata ${Buffer.byteLength(content)}\n${content}\n`;
 }
 
 /** One to three changes; what is added is one of a kind. */

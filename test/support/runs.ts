@@ -17,8 +17,8 @@ import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
 import { type AttemptId, type EventNumber, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
-import type { Attempt } from '../../packages/copse/src/domain/session.ts';
-import { cliFile, git, plainEnv } from './cli.ts';
+import type { Attempt } from '../../packages/copse/src/domain/attempt.ts';
+import { cliFile, git, nodeFlags, plainEnv } from './cli.ts';
 import { must } from './tasks.ts';
 
 const agentFile = fileURLToPath(new URL('runs-agent.sh', import.meta.url));
@@ -220,7 +220,7 @@ export class Orchestrating {
   readonly #child: ChildProcess;
 
   constructor(folder: string, env: Readonly<Record<string, string>>, options: readonly string[]) {
-    this.#child = spawn(process.execPath, [cliFile, 'orchestrate', ...options], {
+    this.#child = spawn(process.execPath, [...nodeFlags, cliFile, 'orchestrate', ...options], {
       cwd: folder,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,16 +5,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Longest first. A clone has no record of earlier runs, and the size of a file says little about it. */
 const SLOWEST = [
   'faults/queues-random',
-  'faults/git-vectors',
   'faults/runs-random',
-  'journeys/launcher',
-  'guards/check',
-  'faults/queue-promises-once',
-  'faults/workspaces-kill-operations',
-  'contract/pool',
-  'journeys/demo',
-  'faults/board-processes',
   'faults/workspaces-random',
+  'journeys/launcher',
+  'journeys/cli-pull-requests',
+  'faults/workspaces-kill-operations',
+  'journeys/cli-undo-landing',
+  'guards/check',
+  'faults/git-vectors',
+  'simulation/simulation',
+  'simulation/simulation-rest',
+  'faults/board-processes',
+  'faults/workspaces-kill-steps',
+  'journeys/cli-run-conflicts',
+  'faults/pull-request-steps',
+  'journeys/demo',
+  'journeys/cli-queue',
 ];
 
 export class SlowestFirst extends BaseSequencer {

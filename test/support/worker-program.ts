@@ -15,6 +15,9 @@ export interface WorkerProgram {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** They start many gits, and each start copies what there is in memory. */
+const SMALL = '--max-semi-space-size=1';
+
 const folders: string[] = [];
 
 // Here and not below: what is registered while a test runs is not called.
@@ -39,5 +42,5 @@ export function bundleWorker(source: URL): WorkerProgram {
     },
     external: ['pg-native'],
   });
-  return { file, env: { NODE_COMPILE_CACHE: path.join(folder, 'compiled') } };
+  return { file, env: { NODE_COMPILE_CACHE: path.join(folder, 'compiled'), NODE_OPTIONS: SMALL } };
 }

@@ -75,8 +75,8 @@ process.on('uncaughtException', (error) => {
 });
 
 const context: WorkspaceContext = await openWorkspaceContext({ cwd: orders.folder, env: { USER: 'ada' } });
-// The only chance of those that are killed.
-flushCompileCache();
+// The only chance of those that are killed. What is in it is never added to, so whoever lives does it after a turn.
+if (orders.act !== 'life') flushCompileCache();
 isCounting = true;
 say({ says: 'ready', operations });
 while (orders.signal !== undefined && !existsSync(orders.signal)) await setTimeout(2);
@@ -149,6 +149,7 @@ async function live(seed: number): Promise<void> {
     if (chance < 0.35) await perform('remove');
     else if (chance < 0.55) await perform('reset');
     if (draw() < 0.5) await perform('undo');
+    flushCompileCache();
   }
 }
 

@@ -27,6 +27,7 @@ import {
 } from '../domain/notice.ts';
 import type { NoticeChannel } from '../ports/notices.ts';
 import { eventsSoFar } from './events-so-far.ts';
+import { whyItLeftNow } from './last-landing.ts';
 import type { RunContext } from './run-context.ts';
 
 type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
@@ -58,9 +59,6 @@ export async function announce(context: AnnounceContext, options: AnnounceOption
     await clock.sleep(policy.board.followPollMs, signal);
   } while (!signal.aborted);
 }
-
-/** What happens at once is told together. */
-const GATHER_MS = 50;
 
 class Announcer {
   readonly #context: AnnounceContext;
@@ -99,7 +97,7 @@ class Announcer {
         const untilAgain = againMs === null ? Infinity : Math.max(0, againMs - clock.elapsedMs());
         const waitMs = Math.min(untilAgain, policy.board.followPollMs);
         await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal]));
-        await clock.sleep(GATHER_MS, signal);
+        await clock.sleep(policy.notifications.gatherMs, signal);
       }
     } finally {
       await subscription.stop();
@@ -130,7 +128,10 @@ class Announcer {
     if (id === undefined) return;
     this.#state = withSettled(this.#state, id, settledBy(event));
     const task = await board.get('task', id);
-    const occasion = task && occasionOf(event, task);
+    const isReview = event.type === 'task.sent_to_review';
+    // A person who took it out of the queue knows that.
+    if (task === undefined || (isReview && by.kind === 'person')) return;
+    const occasion = occasionOf(event, task, isReview ? await whyItLeftNow(board, event) : null);
     if (occasion === undefined || !this.#options.kinds.includes(occasion.kind)) return;
     if (await this.#isOurs(id, by)) this.#state = withOccasion(this.#state, occasion);
   }

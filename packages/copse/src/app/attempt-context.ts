@@ -13,8 +13,6 @@ export interface AttemptContext extends RunContext {
   readonly contextFiles: ContextFiles;
   readonly agent: EffectiveAgent;
   readonly checkoutMemory: CheckoutMemory;
-  /** The runner's own pid. */
-  readonly pid: number;
   /** What every agent inherits. */
   readonly environment: Readonly<Record<string, string>>;
   /** The runner was told to go. */

@@ -124,11 +124,9 @@ async function prepare(
     if (lost.aborted) return 'lost';
     const isBusy = !prepared.prepared && prepared.because === 'busy';
     if (!isBusy || context.clock.elapsedMs() >= until) return prepared;
-    await context.clock.sleep(BUSY_LOOK_MS, lost);
+    await context.clock.sleep(context.policy.session.workspaceBusyLookMs, lost);
   }
 }
-
-const BUSY_LOOK_MS = 250;
 
 async function notPrepared(
   context: AttemptContext,

@@ -10,6 +10,7 @@
  */
 
 import { excerpt } from '../domain/briefing.ts';
+import type { MissingWork } from '../domain/finish.ts';
 import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../domain/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -17,6 +18,7 @@ import type { Task, TaskDefinition, WorkItem } from '../domain/task.ts';
 import { decideCreate } from '../domain/task-decisions.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-outcomes.ts';
 import { decideWorkspace } from '../domain/workspace.ts';
+import type { BoardReader } from '../ports/board.ts';
 import { type Change, type Outcome, change } from './context.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { promoteDependants } from './promote.ts';
@@ -84,7 +86,8 @@ async function findOrCreate(
   const [known] = await change.board.tasks({ workItem, order: 'urgent', limit: 1 });
   if (known !== undefined) return known.id;
   const id = await unusedId(change.board, taskIdDraws(context.random));
-  const definition = defineResolver(original, landing, cause, workItem, context.policy);
+  const node = (await change.board.get('node', context.node))?.name ?? context.node;
+  const definition = defineResolver(original, landing, cause, { workItem, node, policy: context.policy });
   const by = { kind: 'node', node: context.node } as const;
   await change.applyAs(
     by,
@@ -96,10 +99,9 @@ async function findOrCreate(
 /** What it may touch, who may take it and what it has to pass are as for the original. */
 function defineResolver(
   original: Task,
-  { id, target }: Landing,
+  { id, head, target }: Landing,
   { reason }: HandbackCause,
-  workItem: WorkItem,
-  { text }: Policy,
+  { workItem, node, policy: { text } }: { workItem: WorkItem; node: string; policy: Policy },
 ): TaskDefinition {
   const { priority, kind, areas, requires, plan, agent, accept } = original;
   const { text: title } = excerpt(`Resolve: ${original.title}`, text.titleLength);
@@ -109,6 +111,11 @@ function defineResolver(
     `1. git merge ${conflictRef(id)}`,
     `2. Resolve the conflicts so that both keep what they meant. Change nothing else.`,
     '3. Run what tests there are, commit the merge, and finish.',
+    '',
+    `If git knows no such ref, this is another machine: the work (${head}) is on ${node}. Somebody has to bring it here,`,
+    `there with: git push <remote> ${conflictRef(id)}`,
+    `and here with: git fetch <remote> ${conflictRef(id)}:${conflictRef(id)}`,
+    'Do not make it up: if you cannot have it, say so with copse stuck.',
     '',
     `Do not rebase or squash: the commits of ${original.id} have to stay as they are. When this lands, ${original.id} has landed.`,
     '',
@@ -145,8 +152,8 @@ function quote(text: string): readonly string[] {
 
 /** Who was asked to resolve the conflict that a task waits with, and how that goes. */
 export async function describeResolver(
-  { board }: Pick<RunContext, 'board'>,
-  { id }: Task,
+  { board }: { readonly board: BoardReader },
+  { id }: Pick<Task, 'id'>,
 ): Promise<readonly string[]> {
   const conflicted = (await board.list('landing', { task: id })).findLast(
     ({ state }) => state.status === 'conflicted',
@@ -155,7 +162,9 @@ export async function describeResolver(
   const workItem = { source: SOURCE, id: conflicted.id };
   const [resolver] = await board.tasks({ workItem, order: 'urgent', limit: 1 });
   if (resolver === undefined) return [];
-  return [`${resolver.id}, which is to resolve its conflict, is ${resolver.state.status}.`];
+  const { status } = resolver.state;
+  if (status === 'done') return [`${resolver.id} resolved its conflict.`];
+  return [`${resolver.id}, which is to resolve its conflict, is ${status}.`];
 }
 
 /** What the branch of a resolver lacks of the work that it is to resolve. */
@@ -163,11 +172,14 @@ export async function findMissing(
   { board, git }: RunContext,
   task: Task,
   head: CommitId,
-): Promise<{ readonly task: TaskId; readonly ref: string } | null> {
+): Promise<MissingWork | null> {
   const id = landingToResolve(task);
   const landing = id && (await board.get('landing', id));
-  if (landing === undefined || (await git.isAncestor(landing.head, head))) return null;
-  return { task: landing.task, ref: conflictRef(landing.id) };
+  if (landing === undefined) return null;
+  // A resolver may be on another machine than the work.
+  const isHere = (await git.tip(landing.head)) !== undefined;
+  if (isHere && (await git.isAncestor(landing.head, head))) return null;
+  return { task: landing.task, ref: conflictRef(landing.id), isHere };
 }
 
 /** In the transaction in which a task is done: with a resolver, the work that it resolved has landed. Who may go on by it. */
@@ -179,7 +191,8 @@ export async function recordResolved(
 ): Promise<readonly TaskId[]> {
   const id = landingToResolve(resolver);
   const landing = id && (await change.board.get('landing', id));
-  if (landing === undefined || !(await git.isAncestor(landing.head, head))) return [];
+  if (landing === undefined || (await git.tip(landing.head)) === undefined) return [];
+  if (!(await git.isAncestor(landing.head, head))) return [];
   const task = await change.board.get('task', landing.task);
   if (task === undefined) return [];
   const by = { kind: 'node', node } as const;

@@ -108,7 +108,7 @@ export class Hearing {
   }
 
   async #ask({ tool, what }: PermissionRequest, over: AbortSignal): Promise<Answer> {
-    const { board, clock, random } = this.#context;
+    const { board, clock, random, policy } = this.#context;
     const id = drawId('qu-', random);
     this.#tell({ action: 'ask', question: { id, tool, what } });
     await this.settled();
@@ -116,7 +116,7 @@ export class Hearing {
       const asked = (await board.get('session', this.#orders.session))?.question;
       if (asked?.id !== id) break;
       if (asked.answer !== null) return asked.answer;
-      await clock.sleep(ANSWER_LOOK_MS, over);
+      await clock.sleep(policy.session.answerLookMs, over);
     }
     return { isAllowed: false, message: 'Nobody answered.' };
   }
@@ -152,5 +152,3 @@ export class Hearing {
     for (const tell of this.#onEnough) tell(this.#enough);
   }
 }
-
-const ANSWER_LOOK_MS = 500;

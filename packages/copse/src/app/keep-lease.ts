@@ -17,9 +17,6 @@ export interface LeaseKeeper {
   stop(): Promise<void>;
 }
 
-/** What wakes the board may be many things at once; they are looked at together. */
-const LOOK_AFTER_MS = 200;
-
 export async function keepLease(
   { board, clock, policy }: { readonly board: Board; readonly clock: Timer; readonly policy: Policy },
   task: TaskId,
@@ -57,7 +54,7 @@ export async function keepLease(
     if (isLooking || over.aborted) return;
     isLooking = true;
     void clock
-      .sleep(LOOK_AFTER_MS, over)
+      .sleep(policy.lease.lookAfterMs, over)
       .then(look)
       .finally(() => (isLooking = false));
   });

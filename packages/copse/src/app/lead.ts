@@ -41,7 +41,7 @@ export async function lead<T>(
       resource: queueResource(target),
       token,
       async renew() {
-        if (clock.elapsedMs() - renewedMs < policy.landing.leadMs / RENEWALS) return true;
+        if (clock.elapsedMs() - renewedMs < policy.landing.leadMs / policy.landing.leadRenewals) return true;
         const renewed = await takeLead(context, target);
         own.token = renewed ?? own.token;
         renewedMs = clock.elapsedMs();
@@ -52,9 +52,6 @@ export async function lead<T>(
   });
   return done?.value;
 }
-
-/** How often it is said again while a lead lasts. */
-const RENEWALS = 4;
 
 /** Refuses unless the lead is still ours, in the transaction that is about to rely on it. */
 export async function requireLead(change: Change, { resource, token, target }: Lead): Promise<void> {

@@ -15,15 +15,12 @@ export interface LoopOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** What happens at once is looked at together. */
-const GATHER_MS = 20;
-
 export async function runLoop(
   context: RunContext,
   orchestrator: Orchestrator,
   options: LoopOptions,
 ): Promise<'stopped' | 'idle' | 'once'> {
-  const { clock, board } = context;
+  const { clock, board, policy } = context;
   const { signal, pollIntervalMs } = options;
   let woken = new AbortController();
   const subscription = await board.onChange(() => woken.abort());
@@ -40,7 +37,7 @@ export async function runLoop(
       if (options.untilIdle && pass !== undefined && (await isIdle(context, orchestrator, pass)))
         return 'idle';
       await clock.sleep(pollIntervalMs, AbortSignal.any([signal, woken.signal]));
-      if (!signal.aborted) await clock.sleep(GATHER_MS, signal);
+      if (!signal.aborted) await clock.sleep(policy.orchestration.gatherMs, signal);
     }
     return 'stopped';
   } finally {

@@ -6,9 +6,9 @@
 import type { CommitId } from '../domain/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../domain/landing.ts';
 import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../domain/moved-branch.ts';
+import type { WorktreeFacts } from '../domain/preparation.ts';
 import { decideUnqueue } from '../domain/task-outcomes.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import type { WorktreeFacts } from '../ports/git.ts';
 import { change } from './context.ts';
 import { tipOfTarget } from './finish.ts';
 import { giveUpLanding } from './land.ts';

@@ -3,9 +3,9 @@
  * on a clock that nobody sets; forgetting it (a restart) only makes it more patient.
  */
 
+import type { Attempt } from '../domain/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../domain/ids.ts';
 import type { HeldTask, RunnerLife } from '../domain/reconcile.ts';
-import type { Attempt } from '../domain/session.ts';
 import type { TaskSummary } from '../domain/task.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -16,31 +16,30 @@ import {
   brand,
   drawId,
 } from '../domain/ids.ts';
-import { branchName, chooseBranchPattern, slug } from '../domain/naming.ts';
 import {
   type Preparation,
   type PreparationFacts,
   type PreparationStep,
   decidePreparation,
 } from '../domain/preparation.ts';
-import { type Refusal, decided } from '../domain/decision.ts';
+import { decided } from '../domain/decision.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../ports/git.ts';
+import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
 import { change } from './context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
 import { leaveWhatLanded } from './leave-landed.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
-import { hasLanded, refuseIfAlive } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { hasLanded } from './removal-gate.ts';
+import { branchRef } from './rescue-first.ts';
+import { setAside } from './set-aside.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';
 import { worktreePath } from './worktree-path.ts';
 
-export interface PrepareRequest extends Worker {
-  readonly schedule?: string;
-  readonly jobId?: string;
+export interface PrepareRequest extends Worker, NamedWork {
   /** Of the attempt that asks: its own lease does not keep it from setting a broken worktree aside. */
   readonly token?: FencingToken;
   readonly onStep?: (step: PreparationStep) => void;
@@ -109,8 +108,13 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
 
   const base = await baseOf(context, facts, plan);
   const isInTheWay = plan.do === 'make' && plan.aside !== null;
-  const aside = isInTheWay ? await setAside(context, request, { path, known, facts }) : { rescue: null };
-  if ('prepared' in aside) return aside;
+  const aside = isInTheWay
+    ? await setAside(context, task.id, { path, known, facts, token: request.token })
+    : { rescue: null };
+  if ('refusal' in aside) {
+    const { reason, next } = aside.refusal;
+    return { prepared: false, because: 'occupied', reason, next };
+  }
   const { rescue } = aside;
   if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
@@ -180,35 +184,6 @@ async function elsewhere(
   };
 }
 
-function nameBranch({ settings, policy, clock }: WorkspaceContext, request: PrepareRequest) {
-  const { task, agent, schedule, jobId } = request;
-  const workItem = task.workItem?.id;
-  const pattern = chooseBranchPattern(
-    { pattern: settings.branch_pattern, workItem, schedule },
-    policy.naming,
-  );
-  const date = new Date(clock.now()).toISOString().slice(0, 10);
-  const short = (jobId ?? task.id).slice(-policy.naming.shortIdLength);
-  return branchName(pattern, {
-    task: task.id,
-    slug: slug(task.title, policy.naming),
-    agent: agent ?? undefined,
-    workItem,
-    jobId: short,
-    date,
-    schedule,
-  });
-}
-
-/** Git cannot have both `a` and `a/b`. Where a branch is in the way, levels become dashes. */
-async function freeName({ git }: WorkspaceContext, branch: BranchName): Promise<BranchName> {
-  const levels = branch.split('/');
-  for (let depth = 1; depth < levels.length; depth += 1) {
-    if (await git.tip(`refs/heads/${levels.slice(0, depth).join('/')}`)) return brand(levels.join('-'));
-  }
-  return branch;
-}
-
 async function gatherFacts(
   context: WorkspaceContext,
   task: TaskId,
@@ -252,50 +227,6 @@ async function baseOf(
   if (base === undefined) return { branch: brand('HEAD'), commit: start };
   const commit = (await git.mergeBase(base.commit, start)) ?? base.commit;
   return { branch: base.branch, commit };
-}
-
-/** What is there is saved, if it is anybody's, and then goes to the trash whole, unless somebody is in it. */
-async function setAside(
-  context: WorkspaceContext,
-  { task: { id: task }, token }: PrepareRequest,
-  of: { readonly path: string; readonly known: Workspace | undefined; readonly facts: PreparationFacts },
-): Promise<{ readonly rescue: string | null } | Extract<Prepared, { prepared: false }>> {
-  const { git, trash, clock } = context;
-  const { path, known } = of;
-  const { branch, worktree } = of.facts;
-  const isUnfinished = worktree.state === 'broken' && worktree.isUnfinished;
-  const again = `copse work ${task}`;
-  const refuse = () => refuseIfAlive(context, task, path, known, { isUnfinished, again, token });
-  const alive = await refuse();
-  if (alive) return occupied(alive);
-  const at = clock.now();
-  const rescue = await rescueFirst(context, { task, worktree: path, why: 'retry', at, asBranch: branch });
-  // Somebody may have gone in while the files were being saved.
-  const aliveNow = await refuse();
-  if (aliveNow) return occupied(aliveNow);
-  const tip = await tipOrRescued(context, branch, rescue);
-  if (tip) await keepTip(context, task, tip, at);
-  const hasFiles = worktree.state === 'broken' && !worktree.isUnfinished;
-  await trash.put({
-    path,
-    gitDir: git.gitDirOf(path) ?? null,
-    record: {
-      task,
-      path,
-      branch,
-      branchTip: tip,
-      head: null,
-      base: null,
-      rescue,
-      at,
-      why: hasFiles || rescue !== null ? 'broken' : 'leftover',
-    },
-  });
-  return { rescue };
-}
-
-function occupied({ refusal: { reason, next } }: { readonly refusal: Refusal }) {
-  return { prepared: false, because: 'occupied', reason, next } as const;
 }
 
 async function recordIntent(

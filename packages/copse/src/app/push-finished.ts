@@ -13,8 +13,6 @@ export type PushedFinished =
   | { readonly goesOn: true; readonly push: boolean; readonly note: string | null }
   | { readonly goesOn: false; readonly reason: string };
 
-const TRIES = 3;
-
 export async function pushFinished(
   context: RunContext,
   id: TaskId,
@@ -34,7 +32,7 @@ export async function pushFinished(
   if (policy === 'review') return { goesOn: true, push: true, note: null };
   const branch = (await workspaceOf(context, id))?.worktree?.branch;
   if (branch === undefined) return { goesOn: true, push: false, note: null };
-  const tries = settings.on_push_failure === 'retry' ? TRIES : 1;
+  const tries = settings.on_push_failure === 'retry' ? context.policy.pullRequest.pushTries : 1;
   let reason = '';
   for (let tried = 1; tried <= tries; tried += 1) {
     const pushed = await context.merging.push(branch, head);

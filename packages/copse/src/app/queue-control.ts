@@ -8,6 +8,7 @@ import {
   type QueueSwitch,
   decidePauseQueue,
   decideResumeQueue,
+  decideRetryQueue,
 } from '../domain/merge-queue.ts';
 import { decideHurry, decideSkipChecks, decideTryAgain } from '../domain/queue-control.ts';
 import { type Intervention, restartsBy } from '../domain/queue-effect.ts';
@@ -86,15 +87,28 @@ export async function skipChecks(context: Context, ids: readonly TaskId[]): Prom
   });
 }
 
-/** Into the queue again, or, where it is in the queue and waits for something, looked at again at once. */
+/**
+ * Into the queue again, or, where it is in the queue and waits for something, looked at again at once. Whoever says so means
+ * now: the queue waits no longer before it tries checks that could not run, nor believes that its target is red.
+ */
 export async function tryAgain(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
   const task = await context.board.get('task', id);
-  if (task?.state.status !== 'landing') return queueTask(context, id);
+  if (task?.state.status !== 'landing') {
+    const queued = await queueTask(context, id);
+    if (queued.ok) await change(context, (change) => retryQueue(change, queued.value.target));
+    return queued;
+  }
   return change(context, async (change) => {
     const { landing } = await requireQueued(change, id);
     await change.apply(decideTryAgain(landing, change.at));
+    await retryQueue(change, landing.target);
     return change.require('landing', landing.id);
   });
+}
+
+async function retryQueue(change: Change, target: BranchName): Promise<void> {
+  const retry = decideRetryQueue(await queueOf(change.board, target), change.at);
+  if (retry !== null) await change.apply(retry);
 }
 
 /** How many checks that are running now would be thrown away. Changes nothing. */

@@ -12,12 +12,15 @@ import type { Context } from './context.ts';
 import { eventsSoFar } from './events-so-far.ts';
 import { queueResource } from './lead.ts';
 import { byPlace } from './queue-entries.ts';
+import type { RunContext } from './run-context.ts';
 import { checkText } from './queue-checks.ts';
 
 /** What of copse.yml says how a queue works. */
 export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
-type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'>;
+/** Without a node and its processes, checks are believed for as long as somebody said to lead the queue. */
+type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
+  Partial<Pick<RunContext, 'node' | 'occupancy'>>;
 
 /** Every target that something is to land on, and those that are asked for. */
 export async function loadQueues(
@@ -44,11 +47,14 @@ export async function loadQueue(
   const entries: QueueRecord[] = [];
   for (const { landing, task } of queued)
     entries.push({ landing, title: task.title, dependsOn: await unmetDependency(board, task) });
+  const queue = await queueOf(board, target);
+  const lost = await lostRuns(context, queue);
   const records = {
-    queue: await queueOf(board, target),
+    queue,
+    lost,
     entries,
     recent: recentOf(await recentEvents(context), target),
-    isLed: await isLed(context, target),
+    isLed: lost.size === 0 && (await isLed(context, target)),
     commands: Object.entries(settings.checks).map(([name, { command }]) => checkText(name, command)),
     slots: settings.slots,
     now: clock.now(),
@@ -96,6 +102,17 @@ async function recentEvents({ board, policy }: ViewContext) {
   for await (const { event } of eventsSoFar(board, { after: after as never, types: historyTypes }))
     events.push(event);
   return events;
+}
+
+/** Known at once of processes of this node; of another one, when it does not say any more that it leads. */
+async function lostRuns(
+  { node, occupancy }: ViewContext,
+  { runs }: MergeQueue,
+): Promise<ReadonlySet<number>> {
+  const lost = new Set<number>();
+  for (const { run, process, node: at } of runs)
+    if (process && at === node && !(await occupancy?.isAlive(process))) lost.add(run);
+  return lost;
 }
 
 /** Who leads says so again and again. */

@@ -5,9 +5,8 @@
  */
 
 import type { CommitId, LandingId, TaskId } from '../domain/ids.ts';
-import type { Landing } from '../domain/landing.ts';
-import { decideLanding } from '../domain/landing.ts';
-import { type CheckRun, type MergeQueue, newQueue } from '../domain/merge-queue.ts';
+import { type Landing, decideLanding } from '../domain/landing.ts';
+import { type CheckRun, type MergeQueue, keepRetry, newQueue } from '../domain/merge-queue.ts';
 import { decided } from '../domain/decision.ts';
 import {
   type Blame,
@@ -19,6 +18,7 @@ import {
   decideQueue,
 } from '../domain/queue.ts';
 import { isInFlight } from '../domain/queue-state.ts';
+import type { ProcessIdentity } from '../domain/removal.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
 import { change } from './context.ts';
 import { explainBlame } from './blame.ts';
@@ -31,9 +31,11 @@ import {
   landStack,
   waitInQueue,
 } from './land.ts';
+import { findInTheWay } from './in-the-way.ts';
 import { findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './lead.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
+import { noteMerges } from './note-merges.ts';
 import { queueEntries } from './queue-entries.ts';
 import { CheckRuns, type RequiredCheck, requiredChecks } from './queue-checks.ts';
 import type { QueueMemory } from './queue-memory.ts';
@@ -67,17 +69,6 @@ export async function leadQueue(context: RunContext, lead: Lead, options: QueueO
     await leader.stop();
   }
 }
-
-/** How long it looks at nothing if nobody wakes it. */
-const LOOK_EVERY_MS = 2_000;
-/** What happens at once is looked at together. */
-const GATHER_MS = 20;
-/** How long what the remote said is believed, and by whoever is about to move the target. */
-const FETCH_EVERY_MS = 5_000;
-const BELIEVED_MS = 500;
-/** How often it stays when the checks cannot run. */
-const PATIENT_TIMES = 3;
-const MOST_VAIN = 50;
 
 class QueueLeader {
   readonly #context: RunContext;
@@ -126,24 +117,29 @@ class QueueLeader {
   }
 
   async run(): Promise<void> {
-    const { clock, checks } = this.#context;
+    const { clock, checks, occupancy, pid, policy } = this.#context;
+    const { gatherMs } = policy.orchestration;
+    const { lookEveryMs, longestPause } = policy.landing;
     const { signal } = this.#options;
     // Of a leader that was killed: the target has it, or it is built again.
     await forgetCandidate(this.#context, this.#lead.target);
-    if (this.#required.length > 0) for (const note of await checks.recover()) this.#options.onNote(note);
+    if (this.#required.length > 0) {
+      for (const note of await checks.recover()) this.#options.onNote(note);
+      this.#process = await occupancy.identify(pid);
+    }
     while (!signal.aborted && !this.#isLost) {
       this.#woken = new AbortController();
       this.#hasLanded = false;
       if (await this.#look()) {
         // What is refused again and again must not keep the machine busy.
-        this.#vain = this.#hasLanded ? 0 : Math.min(this.#vain + 1, MOST_VAIN);
-        if (this.#vain > 0) await clock.sleep(this.#vain * GATHER_MS, signal);
+        this.#vain = this.#hasLanded ? 0 : Math.min(this.#vain + 1, longestPause);
+        if (this.#vain > 0) await clock.sleep(this.#vain * gatherMs, signal);
         continue;
       }
       if (this.#runs.isEmpty && !(await this.#isTroubled())) return;
       this.#options.onBusy?.();
-      await clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, this.#woken.signal]));
-      await clock.sleep(GATHER_MS, signal);
+      await clock.sleep(lookEveryMs, AbortSignal.any([signal, this.#woken.signal]));
+      await clock.sleep(gatherMs, signal);
     }
   }
 
@@ -152,7 +148,8 @@ class QueueLeader {
     const queue = await this.#context.board.get('queue', this.#lead.target);
     const trouble = queue?.state.trouble ?? null;
     if (trouble === null || queue?.paused.land !== null) return false;
-    return trouble.times <= PATIENT_TIMES && (await this.#openLandings()).length > 0;
+    const { patientTimes } = this.#context.policy.landing;
+    return trouble.times <= patientTimes && (await this.#openLandings()).length > 0;
   }
 
   /** True when something changed by it, so that there may be more to do. */
@@ -181,11 +178,11 @@ class QueueLeader {
     return this.#decideAndAct(queue, landings, base);
   }
 
-  #fetchedMs = -FETCH_EVERY_MS;
+  #fetchedMs = -Infinity;
 
   async #findBase(first: Landing, isAboutToLand = false): ReturnType<typeof findLandingBase> {
     const nowMs = this.#context.clock.elapsedMs();
-    const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < FETCH_EVERY_MS;
+    const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < this.#context.policy.landing.fetchEveryMs;
     const base = await findLandingBase(this.#context, first, { isFetched });
     if (base.found && !isFetched) this.#fetchedMs = nowMs;
     return base;
@@ -234,7 +231,8 @@ class QueueLeader {
     if (plan.land !== null) {
       const [first] = landings;
       const agoMs = this.#context.clock.elapsedMs() - this.#fetchedMs;
-      const isOld = this.#context.landing.push && agoMs > BELIEVED_MS;
+      const { landing, policy } = this.#context;
+      const isOld = landing.push && agoMs > policy.landing.believedMs;
       const now = isOld && first !== undefined ? await this.#findBase(first, true) : base;
       // Somebody pushed meanwhile: everything is looked at again on top of that.
       if (!now.found || now.onto !== base.onto || now.local !== base.local) return true;
@@ -319,21 +317,17 @@ class QueueLeader {
     return records.flatMap((record) => (record?.state.status === 'landed' ? [record.id] : []));
   }
 
-  /** Of several without checks, the first by whose files a checkout keeps the target from moving. */
+  /** Only of several, and without checks: then the others can land all the same. */
   async #inTheWay(land: NonNullable<QueuePlan['land']>, base: Base): Promise<LandingId | undefined> {
     if (this.#required.length > 0 || land.changes.length < 2) return undefined;
-    const { target } = this.#lead;
-    for (const { landing, commit } of await this.#options.memory.candidates.steps(land)) {
-      const request = { target, from: base.local, to: commit, isTrial: true };
-      const trial = await this.#context.merging.moveTarget(request);
-      if (!trial.moved && trial.because === 'in_the_way') return landing;
-    }
-    return undefined;
+    const steps = await this.#options.memory.candidates.steps(land);
+    return findInTheWay(this.#context, { target: this.#lead.target, from: base.local }, steps);
   }
 
   async #land(land: NonNullable<QueuePlan['land']>, base: Base): ReturnType<typeof landStack> {
     const { candidates } = this.#options.memory;
     const steps = await candidates.steps(land);
+    await noteMerges(this.#context, this.#lead, steps);
     this.#options.onStep?.('merged');
     const outcome = await landStack(
       this.#context,
@@ -389,6 +383,7 @@ class QueueLeader {
   }
 
   readonly #taken = new Set<number>();
+  #process: ProcessIdentity | undefined;
 
   #place({ run, purpose, commit, changes }: Start): CheckRun {
     const { clock, node } = this.#context;
@@ -397,7 +392,8 @@ class QueueLeader {
     while (busy.has(slot)) slot += 1;
     this.#taken.add(slot);
     const landings = changes.map(({ landing }) => landing);
-    return { run, purpose, commit, landings, slot, node, since: clock.now() };
+    const by = this.#process && { process: this.#process };
+    return { run, purpose, commit, landings, slot, node, ...by, since: clock.now() };
   }
 
   async #save(
@@ -418,8 +414,13 @@ class QueueLeader {
     if (isSame && moved.length === 0) return true;
     const outcome = await change(this.#context, async (change) => {
       await requireLead(change, this.#lead);
-      if (!isSame)
-        await change.apply(decided({ type: 'queue.decided', id: queue.id, at: change.at, state, runs }));
+      if (!isSame) {
+        const written = await change.board.get('queue', queue.id);
+        const kept = keepRetry(state, queue.state, written?.state ?? queue.state);
+        await change.apply(
+          decided({ type: 'queue.decided', id: queue.id, at: change.at, state: kept, runs }),
+        );
+      }
       for (const { id, task } of moved) {
         const current = await change.board.get('landing', id);
         const owner = await change.board.get('task', task);

@@ -6,6 +6,7 @@
  * Everything carries the token of the attempt that died, so a crash that is seen late or twice changes nothing.
  */
 
+import type { Attempt } from '../domain/attempt.ts';
 import { decided, refused } from '../domain/decision.ts';
 import {
   type AttemptId,
@@ -16,7 +17,7 @@ import {
   drawId,
 } from '../domain/ids.ts';
 import type { Recovery } from '../domain/reconcile.ts';
-import { type Attempt, decideSession } from '../domain/session.ts';
+import { decideSession } from '../domain/session.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { decideCrash } from '../domain/task-outcomes.ts';
 import { listed } from '../domain/text.ts';

@@ -5,9 +5,9 @@
 
 import { refused } from '../domain/decision.ts';
 import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../domain/ids.ts';
+import type { WorktreeFacts } from '../domain/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../domain/removal.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import type { WorktreeFacts } from '../ports/git.ts';
 import { refusal } from './context.ts';
 import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand } from './workspace-context.ts';

@@ -63,8 +63,6 @@ export type Removed =
       readonly isBusy?: boolean;
     };
 
-const END_ATTEMPTS = 3;
-
 export async function removeWorkspace(
   context: WorkspaceContext,
   task: TaskId,
@@ -178,12 +176,12 @@ async function endTheAgent(
     readonly request: RemovalRequest;
   },
 ): Promise<{ readonly facts: SeenFacts; readonly decision: RemovalDecision }> {
-  for (let attempt = 0; ; attempt += 1) {
+  for (let ended = 0; ; ended += 1) {
     // Counting reads every file; whoever forces is not asked, and the rescue finds out by itself.
     const mayCount = of.request.by !== 'person' || !of.request.isForced;
     const facts = await gatherFacts(context, of.task, of.path, of.workspace, mayCount);
     const decision = decideRemoval(facts, of.request, context.policy);
-    if (decision.may !== 'end_first' || attempt === END_ATTEMPTS) return { facts, decision };
+    if (decision.may !== 'end_first' || ended === context.policy.removal.endTimes) return { facts, decision };
     await end(context, of.task, decision.ends, context.policy);
   }
 }

@@ -17,6 +17,8 @@ import { baseBranchOf } from './newest-base.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export interface RunContext extends WorkspaceContext {
+  /** Of this process. */
+  readonly pid: number;
   readonly clock: Timer;
   readonly runners: Runners;
   readonly merging: Merging;

@@ -59,8 +59,6 @@ async function stopTask(
   return { ok: true, value: { task, remaining, isElsewhere: false } };
 }
 
-const LOOK_EVERY_MS = 100;
-
 /** The runner ends its agent with more care than anybody else can; it gets the time for that. */
 async function waitForEnd(context: RunContext, task: TaskId, id: AttemptId): Promise<number> {
   const { board, clock, occupancy, policy } = context;
@@ -69,6 +67,6 @@ async function waitForEnd(context: RunContext, task: TaskId, id: AttemptId): Pro
     return !runner || !(await occupancy.isAlive(runner));
   };
   const until = clock.elapsedMs() + policy.session.stopGraceMs * 2;
-  while (!(await isOver()) && clock.elapsedMs() < until) await clock.sleep(LOOK_EVERY_MS);
+  while (!(await isOver()) && clock.elapsedMs() < until) await clock.sleep(policy.session.stopLookMs);
   return endAttempt(context, task, id);
 }

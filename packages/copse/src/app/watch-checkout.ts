@@ -64,16 +64,14 @@ export async function lookAtCheckout(
   });
 }
 
-const LOOK_EVERY_MS = 50;
-const PATIENCE_MS = 5_000;
-
 /** With the lock of whoever moves the checkout along. Without it, the next look sees what this one would have. */
 async function lookAlone(context: WatchContext, look: () => Promise<void>): Promise<void> {
   const { git, clock, mainGitDir } = context;
   const name = mainGitDir?.split('/').at(-1);
-  for (let waitedMs = 0; waitedMs <= PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
+  const { patienceMs, lookEveryMs } = context.policy.escape;
+  for (let waitedMs = 0; waitedMs <= patienceMs; waitedMs += lookEveryMs) {
     if (name === undefined || (await git.tryLock(`task-${name}`, look))) return;
-    await clock.sleep(LOOK_EVERY_MS);
+    await clock.sleep(lookEveryMs);
   }
 }
 

@@ -4,7 +4,7 @@ import { type OpenQuestion, openQuestionOf } from './answer.ts';
 import { delayCauses } from '../domain/claim.ts';
 import { describeEscape } from '../domain/escape.ts';
 import type { TaskId, Timestamp } from '../domain/ids.ts';
-import { explain } from '../domain/pull-request.ts';
+import { explain, summarise } from '../domain/pull-request.ts';
 import { named, rangeText } from '../domain/queue-view.ts';
 import { type WaitingFor, Schedule } from '../domain/schedule.ts';
 import { type Verdict, findingsOf } from '../domain/radar.ts';
@@ -14,7 +14,7 @@ import { type Outcome, refusal } from './context.ts';
 import { refused } from '../domain/decision.ts';
 import { Silences, observeRunning } from './observe.ts';
 import { loadCollisions } from './prefer-apart.ts';
-import { whyItLeftTheQueue } from './last-landing.ts';
+import { howItLanded, whyItLeftTheQueue } from './last-landing.ts';
 import { lastSighting } from './radar.ts';
 import { loadPlace } from './queue-view.ts';
 import { scheduleFacts } from './schedule-facts.ts';
@@ -80,6 +80,7 @@ async function reasonsOf(context: RunContext, task: Task): Promise<readonly stri
     case 'done':
       return [
         doneText[state.how] + (state.commit === null ? '' : ` (${state.commit.slice(0, 12)})`),
+        ...(state.how === 'landed' ? await howItLanded(context.board, task.id) : []),
         ...(await undone(context, task)),
       ];
     default:
@@ -288,6 +289,8 @@ async function whyLanding(context: RunContext, task: Task): Promise<readonly str
       : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
     ...(queue.isLed ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
     ...(queue.stalled === null ? [] : [`The queue is stalled: ${queue.stalled.reason}.`]),
+    ...(landing?.note === undefined ? [] : [landing.note]),
+    ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands unverified: without checks.']),
   ];
 }

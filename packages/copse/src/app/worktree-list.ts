@@ -2,9 +2,9 @@
 
 import type { BranchName } from '../domain/ids.ts';
 import { parseQueueWorktree } from '../domain/naming.ts';
+import type { WorktreeFacts } from '../domain/preparation.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../domain/workspace.ts';
-import type { WorktreeFacts } from '../ports/git.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 

@@ -80,9 +80,11 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
     case 'task.needs_attention':
       return line('needs you', 'red', event.id, firstLine(event.reason));
     case 'task.sent_to_review':
-      return event.pullRequest === null
-        ? line('review', 'yellow', event.id, 'is finished and waits for you: copse review')
-        : line('finished', 'cyan', event.id, 'and is about to be pushed');
+      if (event.pullRequest === null)
+        return line('review', 'yellow', event.id, 'is finished and waits for you: copse review');
+      return event.pullRequest.is === 'wanted'
+        ? line('finished', 'cyan', event.id, 'and is about to be pushed')
+        : line('review', 'yellow', event.id, firstLine(summarise(event.pullRequest)));
     case 'task.pull_request_changed': {
       const [word, style] = pullRequestWords[event.pullRequest.is];
       return line(word, style, event.id, firstLine(summarise(event.pullRequest)));
@@ -116,6 +118,8 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
       const what = event.what === 'accept' ? 'accepts' : 'lands';
       return line('resumed', 'cyan', null, `the queue of ${event.id} ${what} again`);
     }
+    case 'queue.retried':
+      return line('again', 'cyan', null, `the queue of ${event.id} tries its checks at once`);
     case 'queue.stalled':
       return line('stalled', 'red', null, `the queue of ${event.id}: ${firstLine(event.reason)}`);
     case 'queue.moving':

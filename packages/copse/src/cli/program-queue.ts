@@ -54,7 +54,7 @@ export function addQueueCommands(program: Command, on: On): void {
   queue
     .command('cancel')
     .argument('<ids...>', someTasks)
-    .description('Take tasks out of the queue, back to review. Their branches stay as they are.')
+    .description('Take tasks out of the queue, back to review. Branches and pull requests stay as they are.')
     .option('--reason <text>', 'why')
     .option('--dry-run', 'only say which checks would start over')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
@@ -65,6 +65,11 @@ export function addQueueCommands(program: Command, on: On): void {
     .argument('<ids...>', 'tasks in review, that need attention, or that wait in the queue')
     .description('Put tasks into the queue again, or look again at once at what one waits for.')
     .option('--json', 'print { "landings": [...] }')
-    .addHelpText('after', '\nIt does not wait for them to land: copse merge does.')
+    .addHelpText(
+      'after',
+      `
+Checks that could not run are begun at once, and a target that was red is checked anew.
+It does not wait for them to land: copse merge does.`,
+    )
     .action(on(() => import('./commands/queue-retry.ts')));
 }

@@ -56,7 +56,7 @@ function figureLines({ figures, entries, hasChecks }: QueueView): readonly strin
 
 /** Whatever keeps all of it from moving. */
 function alarms(
-  { paused, stalled, trouble, isTargetRed, isLed, entries, target }: QueueView,
+  { paused, stalled, trouble, isTargetRed, isLed, lost, entries, target }: QueueView,
   now: Timestamp,
 ) {
   const since = (at: Timestamp) => age(at, now);
@@ -72,16 +72,24 @@ function alarms(
     ...(isTargetRed && stalled === null
       ? [`${target} fails its checks with nothing merged into it: each is tried alone, nobody is blamed`]
       : []),
-    ...(!isLed && entries.length > 0 ? ['nobody leads this queue: copse orchestrate'] : []),
+    ...(!isLed && entries.length > 0 ? [unledText(lost.length)] : []),
   ];
+}
+
+function unledText(lost: number): string {
+  if (lost === 0) return 'nobody leads this queue: copse orchestrate';
+  const checks = lost === 1 ? '1 check' : `${lost} checks`;
+  return `whoever led this queue is gone, and ${checks} with it: copse orchestrate begins again`;
 }
 
 function because(reason: string | null): string {
   return reason === null ? '' : ` (${reason})`;
 }
 
-function checkLines({ runs, usual }: QueueView, output: Output, now: Timestamp): readonly string[] {
-  if (runs.length === 0) return [];
+function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
+  const { runs, lost, usual } = queue;
+  if (runs.length === 0)
+    return lost.map(({ slot, says }) => `  ${output.style('red', `slot ${slot} lost`)}  ${shown(says)}`);
   const usually = usual === null ? '' : ` of usually ${spanText(usual.medianMs)}`;
   const times = runs.map(({ since }) => `${age(since, now)}${usually}`);
   const width = Math.max(...times.map((text) => text.length));

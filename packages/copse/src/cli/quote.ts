@@ -1,7 +1,9 @@
+import { shellQuoted } from '../domain/shell.ts';
+
 /** A word that can be pasted into a shell, whatever is in it. */
 export function shellWord(text: string): string {
   if (/^[\w/.,:=@%+-]+$/.test(text)) return text;
-  if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return shellQuoted(text);
   // Control characters as escapes, so that nothing reaches the terminal that it would obey.
   const escaped = text
     .replaceAll(/['\\]/g, String.raw`\$&`)

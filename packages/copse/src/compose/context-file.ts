@@ -29,5 +29,5 @@ export async function readContext(
   });
   const worktree = (await workspaceOf(context, task))?.worktree?.path ?? null;
   const place = (await files.choose(task, worktree)).context;
-  return { file: path.join(place.root, place.file), read: await readInside(place, mostBytes) };
+  return { file: path.join(place.root, place.file), read: readInside(place, mostBytes) };
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { timestamp } from '../domain/ids.ts';
+import { shellQuoted } from '../domain/shell.ts';
 import type { Timer } from '../ports/clock.ts';
 
 export const systemTimer: Timer = {
@@ -30,8 +31,7 @@ export function programFile(name: 'cli' | 'runner'): string {
 export function ownPrograms(home: string): string {
   const folder = path.join(home, '.copse', 'bin');
   const file = path.join(folder, 'copse');
-  const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
-  const script = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(programFile('cli'))} "$@"\n`;
+  const script = `#!/bin/sh\nexec ${shellQuoted(process.execPath)} ${shellQuoted(programFile('cli'))} "$@"\n`;
   if (existsSync(file) && readFileSync(file, 'utf8') === script) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}.new`;

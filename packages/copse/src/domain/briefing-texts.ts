@@ -14,6 +14,7 @@ import { whatHappened } from './briefing-prompts.ts';
 import { fenced, fencedLines, oneLine, quoted } from './fence.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { defaultPolicy } from './policy.ts';
+import { counted } from './text.ts';
 import { formatPriority } from './priority.ts';
 
 const { lineLength } = defaultPolicy.briefing;
@@ -229,10 +230,6 @@ function mentions(tasks: readonly TaskMention[]): string {
 
 function more(omitted: number, what: string, command: string): readonly string[] {
   return omitted === 0 ? [] : [`(${omitted} more ${what}: \`${command}\`)`];
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function short(id: string): string {

@@ -6,10 +6,11 @@
  * cut to a bearable length and marked as cut; whoever renders them keeps it apart from Copse's own words (fence.ts).
  */
 
+import type { BeginOf } from './begin.ts';
 import type { AgentName, AttemptId, CommitId, PlanId, SessionId, TaskId, Timestamp } from './ids.ts';
 import type { LedgerEntry } from './ledger.ts';
 import type { Priority } from './priority.ts';
-import type { AttentionCause, HandbackReason, TaskDefinition, TaskStatus } from './task.ts';
+import type { TaskDefinition, TaskStatus } from './task.ts';
 
 /** The beginning of a text, and how many characters of it are missing. */
 export interface Excerpt {
@@ -57,25 +58,7 @@ interface BriefedTask extends Pick<TaskDefinition, 'kind' | 'areas' | 'requires'
   readonly isConventionRequired: boolean;
 }
 
-/** Why the attempt begins, with what was said about it. */
-export type BriefedBegin =
-  | { readonly why: 'claimed' }
-  /** A rate limit had interrupted it. */
-  | { readonly why: 'continued' }
-  | { readonly why: 'retried'; readonly crashes: number }
-  | { readonly why: 'restarted'; readonly answer: Excerpt | null }
-  | {
-      readonly why: 'resumed';
-      readonly message: Excerpt | null;
-      /** Why a person had to look, when that is why it stopped. */
-      readonly attention?: { readonly because: AttentionCause; readonly reason: Excerpt };
-    }
-  | {
-      readonly why: 'handed_back';
-      readonly because: HandbackReason;
-      readonly reason: Excerpt;
-      readonly target: CommitId | null;
-    };
+export type BriefedBegin = BeginOf<Excerpt>;
 
 export interface TaskMention {
   readonly id: TaskId;

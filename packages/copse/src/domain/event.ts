@@ -5,6 +5,7 @@
  * exactly what `evolve` makes of its events, in order; `replay` relies on nothing else.
  */
 
+import { type Attempt, type AttemptEvent, evolveAttempt } from './attempt.ts';
 import { type CheckEvent, type Check, evolveCheck } from './check.ts';
 import {
   type Node,
@@ -29,14 +30,7 @@ import {
 } from './ledger.ts';
 import { type MergeQueue, type MergeQueueEvent, evolveQueue } from './merge-queue.ts';
 import { type Plan, type PlanEvent, evolvePlan } from './plan.ts';
-import {
-  type Attempt,
-  type AttemptEvent,
-  type Session,
-  type SessionEvent,
-  evolveAttempt,
-  evolveSession,
-} from './session.ts';
+import { type Session, type SessionEvent, evolveSession } from './session.ts';
 import type { Task } from './task.ts';
 import { type TaskEvent, evolveTask } from './task-events.ts';
 import { type Workspace, type WorkspaceEvent, evolveWorkspace } from './workspace.ts';

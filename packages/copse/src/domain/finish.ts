@@ -51,6 +51,13 @@ export interface ConflictDetails {
   readonly tried: readonly string[];
 }
 
+export interface MissingWork {
+  readonly task: TaskId;
+  readonly ref: string;
+  /** It may be on another machine. */
+  readonly isHere: boolean;
+}
+
 export interface FinishFacts {
   readonly task: TaskId;
   readonly target: string;
@@ -75,7 +82,7 @@ export interface FinishFacts {
       })
     | undefined;
   /** For a task that resolves the conflict of another: what its branch has to contain and does not. */
-  readonly missing?: { readonly task: TaskId; readonly ref: string } | null;
+  readonly missing?: MissingWork | null;
 }
 
 export type GateVerdict =
@@ -119,8 +126,10 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   return { ...accepted, notes: [...accepted.notes, note] };
 }
 
-function notMerged({ task, ref }: NonNullable<FinishFacts['missing']>): string {
-  return `The branch does not contain the work of ${task}, whose conflict it is to resolve. Bring it in: git merge ${ref}`;
+function notMerged({ task, ref, isHere }: MissingWork): string {
+  const what = `The branch does not contain the work of ${task}, whose conflict it is to resolve.`;
+  if (isHere) return `${what} Bring it in: git merge ${ref}`;
+  return `${what} That work is not on this machine: the task says how to have it brought here. Without it, say so with copse stuck.`;
 }
 
 function refuseDirty(

@@ -14,6 +14,7 @@
 import { type Decision, type Refused, decided, refused, unreachable } from './decision.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
+import type { PullRequest } from './pull-request.ts';
 
 interface Intent {
   readonly oldTip: CommitId;
@@ -74,11 +75,15 @@ export interface Landing {
   readonly head: CommitId;
   /** A person looked at exactly this head and said yes; another one has to be looked at again. */
   readonly isReviewed?: true;
+  /** That it was in review with, for when it is taken out of the queue again. */
+  readonly pullRequest?: PullRequest;
   readonly queuedAt: Timestamp;
   /** To the front, and checked alone. */
   readonly isHotfix: boolean;
   /** A person lets it land without checks. */
   readonly isUnchecked: boolean;
+  /** What is special about how it was merged: what resolved a conflict on the way, or that it could not be rebased. */
+  readonly note?: string;
   /** What keeps it from landing although it could: a checkout with changes in the way, a remote. */
   readonly waiting: string | null;
   readonly state: LandingState;
@@ -94,6 +99,7 @@ export const landingTransitions = {
   reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
   hurry: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
   skip_checks: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+  note: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
   wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
   withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
 } as const satisfies Readonly<
@@ -109,13 +115,16 @@ interface Of<T extends string> {
 }
 
 export type LandingEvent =
-  | (Of<'landing.queued'> & Pick<Landing, 'task' | 'target' | 'attempt' | 'head' | 'isReviewed'>)
+  | (Of<'landing.queued'> &
+      Pick<Landing, 'task' | 'target' | 'attempt' | 'head' | 'isReviewed' | 'pullRequest'>)
   | Of<'landing.merging'>
   | (Of<'landing.checking'> & { readonly candidate: CommitId })
   | (Of<'landing.journalled'> & { readonly intent: Intent })
   | (Of<'landing.landed'> & { readonly commit: CommitId })
   | Of<'landing.hurried'>
   | Of<'landing.checks_skipped'>
+  /** Null: it merges by itself by now. */
+  | (Of<'landing.noted'> & { readonly note: string | null })
   | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
   | (Of<'landing.waiting'> & { readonly reason: string })
   | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
@@ -132,6 +141,7 @@ export type LandingRequest =
     }
   | { readonly action: 'hurry' }
   | { readonly action: 'skip_checks' }
+  | { readonly action: 'note'; readonly note: string | null }
   | { readonly action: 'land'; readonly commit: CommitId }
   | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
   | { readonly action: 'wait'; readonly reason: string }
@@ -160,6 +170,8 @@ export function decideLanding(
       return decided({ type: 'landing.hurried', ...of });
     case 'skip_checks':
       return decided({ type: 'landing.checks_skipped', ...of });
+    case 'note':
+      return decided({ type: 'landing.noted', ...of, note: request.note });
     case 'land':
       return decided({ type: 'landing.landed', ...of, commit: request.commit });
     case 'requeue':
@@ -191,20 +203,32 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
       isHotfix: false,
       isUnchecked: false,
       ...(event.isReviewed && { isReviewed: true as const }),
+      ...(event.pullRequest && { pullRequest: event.pullRequest }),
     };
     return { id, task, target, attempt, head, queuedAt: at, ...flags, waiting: null, state };
   }
   if (event.type === 'landing.requeued') {
     const state = { status: 'queued', since: event.at } as const;
-    return { ...existing(landing, event), head: event.head, waiting: null, state };
+    const before = existing(landing, event);
+    const kept = before.head === event.head ? before : withoutNote(before);
+    return { ...kept, head: event.head, waiting: null, state };
   }
   const before = existing(landing, event);
   if (event.type === 'landing.hurried') return { ...before, isHotfix: true };
   if (event.type === 'landing.checks_skipped') return { ...before, isUnchecked: true };
+  if (event.type === 'landing.noted') {
+    const { note } = event;
+    return note === null ? withoutNote(before) : { ...before, note };
+  }
   if (event.type === 'landing.waiting') {
     return { ...before, waiting: event.reason, state: { status: 'queued', since: event.at } };
   }
   return { ...before, waiting: null, state: nextState(before, event) };
+}
+
+function withoutNote(landing: Landing): Landing {
+  const { note: _, ...others } = landing;
+  return others;
 }
 
 function nextState(
@@ -217,7 +241,8 @@ function nextState(
         | 'landing.requeued'
         | 'landing.waiting'
         | 'landing.hurried'
-        | 'landing.checks_skipped';
+        | 'landing.checks_skipped'
+        | 'landing.noted';
     }
   >,
 ): LandingState {

@@ -6,7 +6,8 @@
 import { type Decision, decided, refused } from './decision.ts';
 import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from './ids.ts';
 import type { Purpose } from './queue.ts';
-import { type QueueState, emptyQueueState } from './queue-state.ts';
+import type { ProcessIdentity } from './removal.ts';
+import { type QueueState, emptyQueueState, withoutTrouble } from './queue-state.ts';
 
 /** `accept`: what comes now waits outside. `land`: the target stays where it is, and no more checks are begun. */
 export type QueueSwitch = 'accept' | 'land';
@@ -25,6 +26,8 @@ export interface CheckRun {
   readonly landings: readonly LandingId[];
   readonly slot: number;
   readonly node: NodeId;
+  /** Which runs it on that node; absent where the system does not tell processes apart. */
+  readonly process?: ProcessIdentity;
   readonly since: Timestamp;
 }
 
@@ -46,6 +49,7 @@ interface Of<T extends string> {
 export type MergeQueueEvent =
   | (Of<'queue.paused'> & { readonly what: QueueSwitch; readonly reason: string | null })
   | (Of<'queue.resumed'> & { readonly what: QueueSwitch })
+  | Of<'queue.retried'>
   | (Of<'queue.decided'> & Pick<MergeQueue, 'state' | 'runs'>)
   | (Of<'queue.stalled'> & { readonly reason: string })
   | Of<'queue.moving'>;
@@ -77,6 +81,23 @@ export function decideResumeQueue(
   return decided({ type: 'queue.resumed', id: queue.id, at, what });
 }
 
+/** Checks that could not run are begun at once, and a target that was red is checked anew. Null when it is neither. */
+export function decideRetryQueue({ id, state }: MergeQueue, at: Timestamp): Decision<MergeQueueEvent> | null {
+  if (state.trouble === null && state.audit?.verdict !== 'red') return null;
+  return decided({ type: 'queue.retried', id, at });
+}
+
+/**
+ * What whoever leads the queue is about to write, if a person said "again" since it read the state that it decided from: nobody
+ * else changes what the queue remembers.
+ */
+export function keepRetry(decided: QueueState, read: QueueState, written: QueueState): QueueState {
+  const isRetried =
+    (read.trouble !== null && written.trouble === null) ||
+    (read.audit?.verdict === 'red' && written.audit === null);
+  return isRetried ? withoutTrouble(decided) : decided;
+}
+
 export function evolveQueue(queue: MergeQueue | undefined, event: MergeQueueEvent): MergeQueue {
   const before = queue ?? newQueue(event.id);
   switch (event.type) {
@@ -86,6 +107,8 @@ export function evolveQueue(queue: MergeQueue | undefined, event: MergeQueueEven
     }
     case 'queue.resumed':
       return { ...before, paused: { ...before.paused, [event.what]: null } };
+    case 'queue.retried':
+      return { ...before, state: withoutTrouble(before.state) };
     case 'queue.decided':
       return { ...before, state: event.state, runs: event.runs };
     case 'queue.stalled':

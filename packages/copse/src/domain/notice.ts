@@ -56,6 +56,7 @@ export const noticedTypes = [
   'session.cancelled',
   'task.stuck',
   'task.needs_attention',
+  'task.sent_to_review',
   'task.pull_request_changed',
   'task.crashed',
   'task.done',
@@ -70,9 +71,11 @@ export const noticedTypes = [
   'queue.moving',
 ] as const satisfies readonly EventType[];
 
+/** `leftQueue`: why it is in review again, if it was to land. */
 export function occasionOf(
   event: BoardEvent,
   { id: task, title }: { readonly id: TaskId; readonly title: string },
+  leftQueue: string | null = null,
 ): Occasion | undefined {
   const { at } = event;
   const occasion = (kind: NoticeKind, reason: string, command: string): Occasion => ({
@@ -96,6 +99,10 @@ export function occasionOf(
       return occasion('stuck', event.reason, `restart ${task} --answer "…"`);
     case 'task.needs_attention':
       return occasion('needs_attention', event.reason, `why ${task}`);
+    case 'task.sent_to_review':
+      return event.pullRequest === null
+        ? occasion('review', leftQueue ?? 'It is finished.', `review ${task}`)
+        : undefined;
     case 'task.pull_request_changed':
       return needsPerson(event.pullRequest)
         ? occasion('needs_attention', summarise(event.pullRequest), `why ${task}`)
@@ -146,7 +153,7 @@ export function settledBy(event: BoardEvent): readonly NoticeKind[] {
     case 'task.paused':
     case 'task.cancelled':
     case 'task.deleted':
-      return ['stuck', 'needs_attention', 'failed'];
+      return ['stuck', 'needs_attention', 'review', 'failed'];
     default:
       return [];
   }
@@ -244,6 +251,7 @@ const words: Readonly<Record<NoticeKind, readonly [one: string, several: string]
   permission: ['asks for permission', 'ask for permission'],
   stuck: ['is stuck', 'are stuck'],
   needs_attention: ['needs attention', 'need attention'],
+  review: ['waits for your review', 'wait for your review'],
   stalled: ['waits in a queue that does not move', 'wait in queues that do not move'],
   idle: ['waits for you', 'wait for you'],
   landed: ['is done', 'are done'],

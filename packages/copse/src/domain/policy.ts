@@ -17,6 +17,8 @@ export const defaultPolicy = {
   lease: {
     durationMs: 30 * SECOND,
     renewEveryMs: 5 * SECOND,
+    /** How long after a change of the board a runner looks whether it still has its task: many changes come together. */
+    lookAfterMs: 200,
     /** A person who works by hand renews nothing. */
     byHandMs: 7 * DAY,
   },
@@ -24,6 +26,8 @@ export const defaultPolicy = {
   orchestration: {
     maxAgents: 4,
     pollIntervalMs: 5 * SECOND,
+    /** What happens within this time is looked at together. */
+    gatherMs: 20,
     /** No further session starts on a node with less than this. */
     minFreeMemoryBytes: GIGABYTE,
     minFreeDiskBytes: 2 * GIGABYTE,
@@ -61,8 +65,13 @@ export const defaultPolicy = {
     exitGraceMs: 30 * SECOND,
     /** How long an agent that is stopped has before it is killed. */
     stopGraceMs: 5 * SECOND,
+    /** How often whoever stops an agent looks whether its runner has done it. */
+    stopLookMs: 100,
     /** How long it waits for somebody else who prepares or removes the same worktree. */
     workspaceBusyMs: MINUTE,
+    workspaceBusyLookMs: 250,
+    /** How often an agent that asked a person looks for the answer. */
+    answerLookMs: 500,
     /** How long a task waits whose branch somebody else has checked out. */
     takenDelayMs: MINUTE,
     /** How long a task waits whose agent hit a rate limit that does not say when it ends. */
@@ -155,6 +164,8 @@ export const defaultPolicy = {
   removal: {
     /** How long processes of an agent have to end by themselves before they are killed. */
     endGraceMs: 5 * SECOND,
+    /** How often an agent is ended that is there again, before the removal is refused. */
+    endTimes: 3,
     /** A younger lock file of git may belong to a command that is still running. */
     staleLockAgeMs: MINUTE,
     /** How long an undo waits for the upkeep of the trash. */
@@ -171,6 +182,9 @@ export const defaultPolicy = {
   escape: {
     /** Files of the main checkout that an event names. */
     listedPaths: 200,
+    /** How long a look at the main checkout waits for whoever moves it along, and how often it tries. */
+    patienceMs: 5 * SECOND,
+    lookEveryMs: 50,
   },
 
   landing: {
@@ -184,6 +198,17 @@ export const defaultPolicy = {
     checkTimeoutMs: 30 * MINUTE,
     /** How long a node leads a queue without saying so again. */
     leadMs: MINUTE,
+    /** How often it says so while that lasts. */
+    leadRenewals: 4,
+    /** How often the leader looks if nobody wakes it. */
+    lookEveryMs: 2 * SECOND,
+    /** How long what the remote said is believed; and by a leader that is about to move the target. */
+    fetchEveryMs: 5 * SECOND,
+    believedMs: 500,
+    /** How often checks that cannot run are begun again by the same leader; after that it is for whoever looks next. */
+    patientTimes: 3,
+    /** A leader whose looks change something and land nothing waits longer each time, up to so many `gatherMs`. */
+    longestPause: 50,
     /** The most changes that are checked together. */
     largestBatch: 32,
     /** The most changes that land with one move of the target where there are no checks. */
@@ -208,7 +233,8 @@ export const defaultPolicy = {
     /** How long until one that could not be opened, or looked at, is tried again: the first time and at most. */
     firstAgainMs: 30 * SECOND,
     mostAgainMs: 10 * MINUTE,
-    /** Between the tries to push a branch that goes on anyway. */
+    /** Tries to push a branch that goes on anyway, and the time between them. */
+    pushTries: 3,
     pushAgainMs: 2 * SECOND,
     /** How long one question to a forge may take. */
     timeoutMs: 30 * SECOND,
@@ -251,6 +277,9 @@ export const defaultPolicy = {
   resolutions: {
     pairs: 500,
     bytesPerFile: 1024 ** 2,
+    /** Conflicts of generated files, and how much of each. */
+    generated: 50,
+    generatedBytes: 8 * 1024 ** 2,
     /** Since one was last of use. */
     ageMs: 60 * DAY,
   },
@@ -281,12 +310,14 @@ export const defaultPolicy = {
   notifications: {
     desktop: true,
     bell: true,
-    events: ['permission', 'idle', 'stuck', 'needs_attention', 'stalled', 'failed', 'landed'],
+    events: ['permission', 'idle', 'stuck', 'needs_attention', 'review', 'stalled', 'failed', 'landed'],
     /** Least time between two of the same kind about the same task. */
     repeatMs: MINUTE,
     /** As many as this in this time are sent one by one; what comes on top waits, and is sent as one. */
     burst: 3,
     burstMs: 10 * SECOND,
+    /** What happens within this time is told together. */
+    gatherMs: 50,
     /** As much of a reason as is sent. */
     reasonLength: 200,
     /** How long a channel has to take one. */
@@ -295,6 +326,27 @@ export const defaultPolicy = {
     sendAgainMs: SECOND,
     /** How long an orchestrator that stops waits for those on their way. */
     lastMs: 2 * SECOND,
+  },
+
+  /** Questions of hooks to their runner. */
+  asks: {
+    mostBytes: 1024 ** 2,
+    /** An agent that writes more questions than any program asks is left without answers. */
+    most: 10_000,
+    /** How often the runner looks for questions that no bell told it of, and a hook for its answer. */
+    lookEveryMs: 250,
+    waitEveryMs: 25,
+    /** How long a hook waits for a folder that is not there. */
+    nobodyMs: 2 * SECOND,
+  },
+
+  /** Locks of a git that was killed. */
+  gitLocks: {
+    /** The lock of a ref is held for moments: one that has not changed for so long belongs to nobody. */
+    deadMs: 10 * SECOND,
+    lookEveryMs: 100,
+    /** For a git that packs and packs: then whoever wants the lock says that it is locked. */
+    patienceMs: MINUTE,
   },
 
   sources: {

@@ -23,17 +23,23 @@ export const preparationSteps = [
 ] as const;
 export type PreparationStep = (typeof preparationSteps)[number];
 
+/** What is at the place where a worktree belongs. */
+export type WorktreeFacts =
+  /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
+  | { readonly state: 'absent'; readonly isRegistered: boolean }
+  /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
+  | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
+  | {
+      readonly state: 'healthy';
+      /** Null when HEAD is detached. */
+      readonly branch: BranchName | null;
+      readonly head: CommitId;
+      /** A rebase, merge or the like that is not finished. */
+      readonly operation: string | null;
+    };
+
 export interface PreparationFacts {
-  readonly worktree:
-    | { readonly state: 'absent'; readonly isRegistered: boolean }
-    /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
-    | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
-    | {
-        readonly state: 'healthy';
-        readonly branch: BranchName | null;
-        readonly head: CommitId;
-        readonly operation: string | null;
-      };
+  readonly worktree: WorktreeFacts;
   readonly branch: BranchName;
   readonly localTip: CommitId | undefined;
   readonly remoteTip: CommitId | undefined;

@@ -90,6 +90,12 @@ export const emptyQueueState: QueueState = {
   passedOver: {},
 };
 
+/** As a person wants it who says "again": that checks could not run is forgotten, and that the target was red. */
+export function withoutTrouble(state: QueueState): QueueState {
+  const audit = state.audit?.verdict === 'red' ? null : state.audit;
+  return { ...state, trouble: null, audit };
+}
+
 export function isSameChange(one: Change, other: Change): boolean {
   return one.landing === other.landing && one.head === other.head;
 }

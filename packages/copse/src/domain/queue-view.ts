@@ -2,8 +2,8 @@
  * What the queue of a target looks like to a person: what is being checked and for what, and of every entry where it stands,
  * why it waits, behind whom, and how long that may take.
  *
- * All of it follows from what the board keeps. A queue that nobody leads says so: checks that its last leader began are not
- * running then, whatever is written about them. A range of time is only given where nothing but checks is in the way, and only
+ * All of it follows from what the board keeps. A queue that nobody leads says so: checks that its last leader began are lost
+ * then, whatever is written about them. A range of time is only given where nothing but checks is in the way, and only
  * once it is known how long these take. It goes from "everything is green" to "every batch has to be split to the end".
  */
 
@@ -14,7 +14,7 @@ import type { CheckRun, MergeQueue, Pause, QueueSwitch } from './merge-queue.ts'
 import type { Policy } from './policy.ts';
 import { type Recent, type RecentLanding, type Usual, quantile, usualOf } from './queue-history.ts';
 import { batchSize } from './queue.ts';
-import type { Batch, Trouble } from './queue-state.ts';
+import type { Batch, Change, Trouble } from './queue-state.ts';
 import { spanText } from './spans.ts';
 
 export interface QueueRecords {
@@ -24,6 +24,8 @@ export interface QueueRecords {
   readonly recent: Recent;
   /** Somebody looks after it right now. */
   readonly isLed: boolean;
+  /** Of its runs, those whose process is gone. */
+  readonly lost?: ReadonlySet<number>;
   /** Of the checks that are asked for. */
   readonly commands: readonly string[];
   readonly slots: number;
@@ -44,6 +46,8 @@ export interface QueueView {
   readonly hasChecks: boolean;
   readonly slots: { readonly busy: number; readonly of: number };
   readonly runs: readonly RunView[];
+  /** Were going on when whoever led the queue was killed. They are begun again by whoever leads it next. */
+  readonly lost: readonly RunView[];
   /** Changes that passed and wait to be landed together. */
   readonly train: number;
   readonly paused: { readonly [S in QueueSwitch]: Pause | null };
@@ -123,14 +127,20 @@ class Viewer {
   readonly #policy: Policy['landing'];
   readonly #usual: Usual | null;
   readonly #runs: readonly CheckRun[];
+  readonly #lost: readonly CheckRun[];
   readonly #taskOf: ReadonlyMap<LandingId, TaskId>;
+  readonly #open: ReadonlyMap<LandingId, CommitId>;
 
   constructor(records: QueueRecords, policy: Policy['landing']) {
     this.#records = records;
     this.#policy = policy;
     this.#usual = usualOf(records.commands, records.recent);
-    this.#runs = records.isLed ? records.queue.runs : [];
-    const { batches } = records.queue.state;
+    const { runs, state } = records.queue;
+    const isGoingOn = ({ run }: CheckRun) => records.isLed && !records.lost?.has(run);
+    this.#runs = runs.filter(isGoingOn);
+    this.#lost = runs.filter((run) => !isGoingOn(run));
+    this.#open = new Map(records.entries.map(({ landing }) => [landing.id, landing.head]));
+    const { batches } = state;
     this.#taskOf = new Map([
       ...batches.flatMap(({ changes }) => changes.map(({ landing, task }) => [landing, task] as const)),
       ...records.entries.map(({ landing }) => [landing.id, landing.task] as const),
@@ -145,8 +155,9 @@ class Viewer {
       isLed,
       hasChecks: commands.length > 0,
       slots: { busy: this.#runs.length, of: commands.length > 0 ? slots : 0 },
-      runs: this.#runs.toSorted((a, b) => a.slot - b.slot).map((run) => this.#run(run)),
-      train: this.#train().flatMap(({ changes }) => changes).length,
+      runs: this.#runs.toSorted(bySlot).map((run) => this.#run(run)),
+      lost: this.#lost.toSorted(bySlot).map((run) => this.#run(run)),
+      train: this.#train().flatMap((batch) => this.#present(batch)).length,
       paused,
       stalled,
       trouble: state.trouble,
@@ -221,6 +232,11 @@ class Viewer {
       .toSorted((a, b) => since(a) - since(b));
   }
 
+  /** What it is made of, without what has just landed or left: whoever leads the queue sees that at its next look. */
+  #present({ changes }: Batch): readonly Change[] {
+    return changes.filter(({ landing, head }) => this.#open.get(landing) === head);
+  }
+
   // Entries.
 
   #entry({ landing, title, dependsOn }: QueueRecord, at: number): EntryView {
@@ -243,10 +259,18 @@ class Viewer {
       return { state: 'handed_back', why: 'failed its checks twice and is handed back' };
     const held = this.#heldBy(landing, dependsOn);
     if (held !== null) return held;
-    if (!this.#records.isLed) return { state: 'waiting', why: `waits for somebody to lead the queue` };
+    if (!this.#records.isLed) return this.#unled(batch);
     if (landing.isUnchecked)
       return { state: 'waiting', why: 'lands without checks as soon as it is looked at' };
     return batch === undefined ? this.#free(at) : this.#inBatch(batch, landing, at);
+  }
+
+  #unled(batch: Batch | undefined): Standing {
+    const run = batch?.stage.is === 'checking' ? batch.stage.run : null;
+    if (this.#lost.every((one) => one.run !== run))
+      return { state: 'waiting', why: `waits for somebody to lead the queue` };
+    const why = 'lost its check with whoever led the queue; it is checked again when somebody leads it';
+    return { state: 'again', why };
   }
 
   #heldBy({ waiting, queuedAt }: Landing, dependsOn: TaskId | null): Standing | null {
@@ -281,7 +305,8 @@ class Viewer {
   }
 
   #inBatch(batch: Batch, landing: Landing, at: number): Standing {
-    const { stage, changes } = batch;
+    const { stage } = batch;
+    const changes = this.#present(batch);
     const others = changes.filter(({ landing: id }) => id !== landing.id).map(({ task }) => task);
     const together = others.length === 0 ? '' : ` with ${named(others)}`;
     switch (stage.is) {
@@ -330,7 +355,7 @@ class Viewer {
   /** Green by itself: it lands when all of the train up to it was checked as a whole. */
   #inTrain(batch: Batch): Standing {
     const train = this.#train();
-    const ahead = train.slice(0, train.indexOf(batch)).flatMap(({ changes }) => changes);
+    const ahead = train.slice(0, train.indexOf(batch)).flatMap((one) => this.#present(one));
     const behind = ahead.map(({ task }) => task);
     const hotfix = this.#hotfixFirst();
     if (hotfix !== undefined)
@@ -406,6 +431,10 @@ interface Standing {
   readonly why: string;
   readonly behind?: readonly TaskId[];
   readonly range?: Range | null;
+}
+
+function bySlot(one: CheckRun, other: CheckRun): number {
+  return one.slot - other.slot;
 }
 
 /** What is special about the check that it is part of. */

@@ -14,7 +14,7 @@ import { unreachable } from './decision.ts';
 import type { TaskId } from './ids.ts';
 import type { Policy } from './policy.ts';
 import { type TaskStatus, isFinished } from './task.ts';
-import { shown } from './text.ts';
+import { counted, shown } from './text.ts';
 import type { Disposition } from './workspace.ts';
 
 /** A pid alone proves nothing; with the kernel's start time it names one process. */
@@ -190,7 +190,7 @@ function refuseOthers(
   const foreign = (inside ?? []).filter(({ isOurs }) => !isOurs);
   const [first] = foreign;
   if (first !== undefined) {
-    const others = foreign.length === 1 ? '' : ` and ${count(foreign.length - 1, 'more process', 'es')}`;
+    const others = foreign.length === 1 ? '' : ` and ${counted(foreign.length - 1, 'more process', 'es')}`;
     return refuse(
       'foreign_process',
       `${shown(path)} is in use: ${named(first)} is in ${shown(first.at)}${others}. Copse does not end what it did not start.`,
@@ -306,8 +306,8 @@ function refuseLocks(facts: RemovalFacts, request: RemovalRequest, policy: Rules
 function atStake(facts: RemovalFacts): readonly string[] {
   const { uncommitted, unmerged, operation, disposition, status, unreadable } = facts;
   const work = [
-    ...counted(uncommitted, 'uncommitted change'),
-    ...counted(unmerged, 'unmerged commit'),
+    ...countedIfAny(uncommitted, 'uncommitted change'),
+    ...countedIfAny(unmerged, 'unmerged commit'),
     ...(operation === null ? [] : [`an unfinished ${shown(operation)}`]),
   ];
   const [first] = unreadable;
@@ -351,13 +351,9 @@ function named({ name, pid }: InsideProcess): string {
   return `${shown(name)} (pid ${pid})`;
 }
 
-function counted(found: number | null, noun: string): readonly string[] {
+function countedIfAny(found: number | null, noun: string): readonly string[] {
   if (found === null) return [`${noun}s that cannot be counted`];
-  return found === 0 ? [] : [count(found, noun, 's')];
-}
-
-function count(found: number, noun: string, plural: string): string {
-  return `${found} ${noun}${found === 1 ? '' : plural}`;
+  return found === 0 ? [] : [counted(found, noun)];
 }
 
 function list(parts: readonly string[]): string {

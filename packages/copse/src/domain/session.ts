@@ -13,7 +13,7 @@
 import { type Decision, decided, refused, unreachable } from './decision.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import { type Usage, addUsage, noUsage } from './usage.ts';
-import type { AgentName, AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from './ids.ts';
+import type { AgentName, SessionId, TaskId, Timestamp } from './ids.ts';
 
 export const openPhases = [
   'registered',
@@ -340,45 +340,4 @@ function rank(phase: Phase): number {
 
 function nextPhase(phase: Phase): Phase {
   return openPhases[rank(phase) + 1] ?? phase;
-}
-
-/** One process life inside a session. */
-export interface Attempt {
-  readonly id: AttemptId;
-  readonly session: SessionId;
-  readonly task: TaskId;
-  readonly node: NodeId;
-  readonly token: FencingToken;
-  readonly startedAt: Timestamp;
-  /** A pid alone proves nothing; with the kernel's start time it names one process. */
-  readonly process: { readonly pid: number; readonly startTime: number } | null;
-  readonly end: {
-    readonly at: Timestamp;
-    readonly reason: EndReason;
-    readonly exitCode: number | null;
-  } | null;
-}
-
-interface OfAttempt<T extends string> {
-  readonly type: T;
-  readonly id: AttemptId;
-  readonly at: Timestamp;
-}
-
-export type AttemptEvent =
-  | (OfAttempt<'attempt.started'> & Pick<Attempt, 'session' | 'task' | 'node' | 'token'>)
-  | (OfAttempt<'attempt.process_known'> & { readonly pid: number; readonly startTime: number })
-  | (OfAttempt<'attempt.ended'> & { readonly reason: EndReason; readonly exitCode: number | null });
-
-export function evolveAttempt(attempt: Attempt | undefined, event: AttemptEvent): Attempt {
-  if (event.type === 'attempt.started') {
-    mustBeNew(attempt, event);
-    const { id, session, task, node, token, at } = event;
-    return { id, session, task, node, token, startedAt: at, process: null, end: null };
-  }
-  const before = existing(attempt, event);
-  if (event.type === 'attempt.process_known') {
-    return { ...before, process: { pid: event.pid, startTime: event.startTime } };
-  }
-  return { ...before, end: { at: event.at, reason: event.reason, exitCode: event.exitCode } };
 }

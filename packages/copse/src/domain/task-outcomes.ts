@@ -32,6 +32,8 @@ export interface NewLanding {
   readonly head: CommitId;
   /** A person looked at exactly this head. */
   readonly isReviewed?: true;
+  /** That it was in review with. */
+  readonly pullRequest?: PullRequest;
 }
 
 export type Finish =
@@ -163,12 +165,14 @@ export function decideGiveUp(
 }
 
 export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Outcome {
-  return refuseUnlessAllowed(task, 'merge') ?? queued(task, landing, at);
+  const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
+  const kept = pullRequest === null ? landing : { ...landing, pullRequest };
+  return refuseUnlessAllowed(task, 'merge') ?? queued(task, kept, at);
 }
 
 /**
- * Takes it out of the queue, back to whoever reviews it: a person asked for that, or its branch is not what was reviewed any
- * more. Once its move of the target is journalled, that is too late.
+ * Takes it out of the queue, back to whoever reviews it, with the pull request that it had: a person asked for that, or its
+ * branch is not what was reviewed any more. Once its move of the target is journalled, that is too late.
  */
 export function decideUnqueue(
   task: Task,
@@ -180,7 +184,8 @@ export function decideUnqueue(
   if (refusal) return refusal;
   const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
   if (!withdrawn.decided) return withdrawn;
-  const back = { type: 'task.sent_to_review', id: task.id, at, head, pullRequest: null } as const;
+  const pullRequest = landing.pullRequest ?? null;
+  const back = { type: 'task.sent_to_review', id: task.id, at, head, pullRequest } as const;
   return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
 }
 
@@ -257,8 +262,9 @@ export function decideSubmit(
 ): readonly [TaskEvent, ...(TaskEvent | LandingEvent)[]] {
   if (to.to === 'review')
     return [{ type: 'task.sent_to_review', id, at, head: to.head, pullRequest: to.pullRequest }];
-  const { landing, target, attempt, head, isReviewed } = to;
-  const what = { task: id, target, attempt, head, ...(isReviewed && { isReviewed }) };
+  const { landing, target, attempt, head, isReviewed, pullRequest } = to;
+  const kept = { ...(isReviewed && { isReviewed }), ...(pullRequest && { pullRequest }) };
+  const what = { task: id, target, attempt, head, ...kept };
   return [
     { type: 'task.queued', id, at, landing },
     { type: 'landing.queued', id: landing, at, ...what },

@@ -48,6 +48,11 @@ export function shown(text: string): string {
   return wellFormed.split('\n').map(shownLine).join('\n');
 }
 
+/** `1 file`, `3 files`. */
+export function counted(count: number, noun: string, plural = 's'): string {
+  return `${count} ${noun}${count === 1 ? '' : plural}`;
+}
+
 /** Names of files for people, one to a line: the first of them when there are many. */
 export function listed(files: readonly string[]): string {
   const most = defaultPolicy.text.listedFiles;

@@ -2,7 +2,7 @@
 
 import type { CommandsOutcome } from './furnishing.ts';
 
-interface CommandLines {
+export interface CommandLines {
   /** Names the files in which their output is kept. */
   readonly name: string;
   readonly commands: readonly string[];

@@ -4,21 +4,7 @@
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
-
-/** What is at the place where a worktree belongs. */
-export type WorktreeFacts =
-  /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
-  | { readonly state: 'absent'; readonly isRegistered: boolean }
-  /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
-  | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
-  | {
-      readonly state: 'healthy';
-      /** Null when HEAD is detached. */
-      readonly branch: BranchName | null;
-      readonly head: CommitId;
-      /** A rebase, merge or the like that is not finished. */
-      readonly operation: string | null;
-    };
+import type { WorktreeFacts } from '../domain/preparation.ts';
 
 export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */

@@ -3,9 +3,9 @@
  * as its orders; what it leaves behind while it runs is what a successor needs to clean up after it.
  */
 
-import type { AgentName, AttemptId, CommitId, FencingToken, SessionId, TaskId } from '../domain/ids.ts';
+import type { BeginOf } from '../domain/begin.ts';
+import type { AgentName, AttemptId, FencingToken, SessionId, TaskId } from '../domain/ids.ts';
 import type { ProcessIdentity } from '../domain/removal.ts';
-import type { AttentionCause, HandbackReason } from '../domain/task.ts';
 
 /** Everything about one attempt that was decided when its task was claimed. */
 export interface Orders {
@@ -19,25 +19,8 @@ export interface Orders {
   readonly begin: Begin;
 }
 
-/** Why the attempt begins; the agent is told. */
-export type Begin =
-  | { readonly why: 'claimed' }
-  /** A rate limit had interrupted it. */
-  | { readonly why: 'continued' }
-  | { readonly why: 'retried'; readonly crashes: number }
-  | { readonly why: 'restarted'; readonly answer: string | null }
-  | {
-      readonly why: 'resumed';
-      readonly message: string | null;
-      /** Why a person had to look, when that is why it stopped. */
-      readonly attention?: { readonly because: AttentionCause; readonly reason: string };
-    }
-  | {
-      readonly why: 'handed_back';
-      readonly because: HandbackReason;
-      readonly reason: string;
-      readonly target: CommitId | null;
-    };
+/** The agent is told. */
+export type Begin = BeginOf<string>;
 
 export interface Runners {
   /** Returns as soon as the process runs. It tells the board itself who it is, once it has come that far. */

@@ -4,6 +4,7 @@ import type { Timestamp } from '../domain/ids.ts';
 import type { Pause } from '../domain/merge-queue.ts';
 import type { RecentLanding } from '../domain/queue-history.ts';
 import type { EntryView, QueueView, RunView } from '../domain/queue-view.ts';
+import { time } from './time.ts';
 
 export function queueView(queue: QueueView) {
   const { target, isLed, hasChecks, slots, train, isTargetRed, usual, figures } = queue;
@@ -23,6 +24,7 @@ export function queueView(queue: QueueView) {
       until: time(queue.trouble.until as Timestamp),
     },
     checks: queue.runs.map(runView),
+    lost: queue.lost.map(runView),
     entries: queue.entries.map(entryView),
     figures,
     landed: queue.landed.map(landedView),
@@ -43,8 +45,4 @@ function entryView({ queuedAt, range, ...entry }: EntryView) {
 
 function landedView({ at, ...landed }: RecentLanding) {
   return { ...landed, at: time(at) };
-}
-
-function time(at: Timestamp): string {
-  return new Date(at).toISOString();
 }

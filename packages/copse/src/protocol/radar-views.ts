@@ -1,7 +1,7 @@
 /** What `--json` prints about live branches that get in each other's way. */
 
-import type { Timestamp } from '../domain/ids.ts';
 import type { Finding, Pair, Sighting, Verdict } from '../domain/radar.ts';
+import { time } from './time.ts';
 
 export function radarView({ at, branches, pairs, omitted }: Sighting) {
   return { at: time(at), branches, pairs: pairs.map(pairView), omitted };
@@ -19,8 +19,4 @@ function pairView({ tasks, tips, verdict, since }: Pair) {
 function verdictView(verdict: Verdict) {
   const { files, omitted } = 'files' in verdict ? verdict : { files: [], omitted: 0 };
   return { verdict: verdict.is, files, omittedFiles: omitted };
-}
-
-function time(at: Timestamp): string {
-  return new Date(at).toISOString();
 }

@@ -2,6 +2,7 @@
 
 import type { Briefing, ContextNames, Excerpt, Some } from '../domain/briefing.ts';
 import { formatPriority } from '../domain/priority.ts';
+import { time } from './time.ts';
 
 const VERSION = 1;
 
@@ -79,8 +80,4 @@ function textView({ text, omitted }: Excerpt) {
 
 function listView<T, V>({ listed, omitted }: Some<T>, view: (one: T) => V) {
   return { listed: listed.map(view), omitted };
-}
-
-function time(at: number): string {
-  return new Date(at).toISOString();
 }

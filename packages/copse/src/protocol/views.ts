@@ -8,6 +8,7 @@ import type { Plan } from '../domain/plan.ts';
 import { type Priority, formatPriority } from '../domain/priority.ts';
 import { type PullRequest, addressOf } from '../domain/pull-request.ts';
 import type { Task, TaskStatus, TaskSummary } from '../domain/task.ts';
+import { time } from './time.ts';
 
 /** `waiting`: what keeps it from landing, where that was looked up. */
 export function taskView(task: TaskSummary | Task, waiting: string | null = null) {
@@ -122,8 +123,4 @@ function authorView(by: Author): string {
     default:
       return unreachable(by);
   }
-}
-
-function time(at: Timestamp): string {
-  return new Date(at).toISOString();
 }

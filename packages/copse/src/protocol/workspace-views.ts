@@ -2,6 +2,7 @@
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
 import type { TaskStatus } from '../domain/task.ts';
+import { time } from './time.ts';
 
 interface Prepared {
   readonly workspace: { readonly strategy: string };
@@ -125,8 +126,4 @@ interface TaskDiff {
 export function diffView(task: TaskId, { diff, base, from, head, branch }: TaskDiff, patch: string | null) {
   const { files, inserted, deleted } = diff;
   return { task, branch, base, from, head, files, inserted, deleted, patch };
-}
-
-function time(at: Timestamp): string {
-  return new Date(at).toISOString();
 }

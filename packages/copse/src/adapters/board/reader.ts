@@ -12,6 +12,8 @@ import type { BoardReader, EventQuery, Held, TaskQuery } from '../../ports/board
 import { fromRow, summariesFromRows, workItemKey } from './rows.ts';
 import { type BoardTables, tableOf, type Queries } from './schema.ts';
 
+type Dated = Pick<BoardTables['ledger'], 'id' | 'created_at'>;
+
 export class Reader implements BoardReader {
   protected readonly db: Queries;
   protected readonly locksRows: boolean;
@@ -52,12 +54,36 @@ export class Reader implements BoardReader {
       await this.queries()
     )
       .selectFrom(tableOf[kind] as 'ledger')
-      .select('data')
+      .select(['id', 'created_at', 'data'])
       .$if(where !== undefined, (query) => query.where('task', '=', where?.task ?? ''))
       .orderBy('created_at')
       .orderBy('id')
       .execute();
-    return rows.map((row) => fromRow(kind, row));
+    const ordered = where === undefined ? rows : await this.#asTheyCame(where.task, rows);
+    return ordered.map((row) => fromRow(kind, row));
+  }
+
+  /** Several within one millisecond, such as all that one transaction adds, are in the order of their first events. */
+  async #asTheyCame<R extends Dated>(task: TaskId, rows: readonly R[]): Promise<readonly R[]> {
+    const times = Map.groupBy(rows, (row) => row.created_at);
+    const tied = [...times.values()].filter(({ length }) => length > 1).flatMap((same) => same);
+    if (tied.length === 0) return rows;
+    const known = await (
+      await this.queries()
+    )
+      .selectFrom('events')
+      .select(({ fn }) => ['subject', fn.min('number').as('first')])
+      .where('task', '=', task)
+      .where(
+        'subject',
+        'in',
+        tied.map(({ id }) => id),
+      )
+      .groupBy('subject')
+      .execute();
+    const first = new Map(known.map((one) => [one.subject, one.first]));
+    const placeOf = ({ id }: Dated) => first.get(id) ?? Number.MAX_SAFE_INTEGER;
+    return rows.toSorted((a, b) => a.created_at - b.created_at || placeOf(a) - placeOf(b));
   }
 
   async tasks(query: TaskQuery): Promise<readonly TaskSummary[]> {

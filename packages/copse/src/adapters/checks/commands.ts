@@ -6,12 +6,12 @@ import path from 'node:path';
 
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../../ports/checks.ts';
 import type { EndedLeftovers, Leftovers, StepEnd } from '../../ports/steps.ts';
+import { isWithin } from '../../system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type Output, keepOutput } from './output.ts';
 import type { CheckRunner } from './runner.ts';
 import { type SlotNote, type SlotNotes, notesOf } from './slot-note.ts';
 import { type Judgement, judge } from './verdict.ts';
-import { isWithin } from './within.ts';
 
 export interface RunOptions {
   readonly runner: CheckRunner;

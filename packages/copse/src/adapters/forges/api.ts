@@ -6,6 +6,7 @@
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
 import type { ForgeProblem } from '../../ports/forge.ts';
+import { whyUnreachable } from '../../system/unreachable.ts';
 
 export interface Question {
   readonly method: 'GET' | 'POST';
@@ -66,7 +67,7 @@ export function fetchApi({ base, secret, headers, timeoutMs }: FetchOptions): Ap
           body: parsed(text),
         };
       } catch (error) {
-        return { answered: false, reason: reasonOf(error, timeoutMs) };
+        return { answered: false, reason: whyUnreachable(error, timeoutMs) };
       }
     },
   };
@@ -78,14 +79,6 @@ export function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  if (!(error instanceof Error)) return 'it cannot be reached';
-  if (error.name === 'TimeoutError') return `it did not answer within ${Math.round(timeoutMs / 1_000)} s`;
-  const { cause } = error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return code === '' ? 'it cannot be reached' : `it cannot be reached (${code})`;
 }
 
 /** What an answer that is no success means; undefined when it is one. */

@@ -7,10 +7,10 @@
  */
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { shown } from '../../domain/text.ts';
+import { findProgram } from '../../system/find-program.ts';
 import { type Answer, type Api, type Question, parsed } from './api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,7 +23,7 @@ export interface GhOptions {
 
 /** Undefined unless it is installed and has a token for the host. */
 export async function ghApi(options: GhOptions): Promise<Api | undefined> {
-  const program = findProgram('gh', options.environment['PATH'] ?? '');
+  const program = findProgram('gh', options.environment);
   if (program === undefined) return undefined;
   // Asks nobody: whether the token is still good, the first question tells.
   const known = await run(program, ['auth', 'token', '--hostname', options.host], '', options);
@@ -112,22 +112,4 @@ function environmentOf(environment: Environment): NodeJS.ProcessEnv {
     GH_PAGER: '',
     NO_COLOR: '1',
   };
-}
-
-/** Not in a folder that depends on where one is: an agent may have put a program there. */
-function findProgram(name: string, searched: string): string | undefined {
-  return searched
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, name))
-    .find(isProgram);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }

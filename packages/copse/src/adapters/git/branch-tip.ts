@@ -5,6 +5,7 @@ import path from 'node:path';
 
 import { type CommitId, brand } from '../../domain/ids.ts';
 import type { TipOf } from '../../domain/radar.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 /** What is no plain file with a commit in it (a symbolic ref, another format of refs) cannot be told. */
 export function openBranchTips(commonDir: string): TipOf {
@@ -26,13 +27,10 @@ function read(file: string): string | undefined | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    return ABSENT.has(code) ? undefined : null;
+    // The last two: a folder of the same name, and a file in place of a folder.
+    return hasCode(error, 'ENOENT', 'EISDIR', 'ENOTDIR') ? undefined : null;
   }
 }
-
-/** The last two: a folder of the same name, and a file in place of a folder. */
-const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'EISDIR', 'ENOTDIR']);
 
 /** Read again when git has written it again. */
 function packedRefs(file: string): () => ReadonlyMap<string, CommitId> {

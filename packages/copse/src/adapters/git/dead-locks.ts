@@ -10,12 +10,10 @@ import { type Stats, lstatSync, readFileSync, readdirSync, rmSync } from 'node:f
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
+import { defaultPolicy } from '../../domain/policy.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
-const DEAD_LOCK_MS = 10_000;
-const LOOK_AGAIN_MS = 100;
-/** For a git that packs and packs: whoever wants the lock says that it is locked. */
-const PATIENCE_MS = 60_000;
+const { deadMs, lookEveryMs, patienceMs } = defaultPolicy.gitLocks;
 
 /** True when it is worth another try. */
 export async function outliveLock(dir: TrustedDir, lock: string): Promise<boolean> {
@@ -41,18 +39,18 @@ async function outlive(lock: string, draft: string | null): Promise<boolean> {
   const first = look(lock);
   if (first === undefined) return true;
   let suspects = draft === null ? new Set<string>() : gitsRunning();
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + patienceMs;
   while (performance.now() < until) {
     const now = look(lock);
     if (now === undefined || now.ino !== first.ino || now.mtimeMs !== first.mtimeMs) return true;
     if (suspects.size > 0) suspects = suspects.intersection(gitsRunning());
     const changedMs = Math.max(now.mtimeMs, (draft === null ? undefined : look(draft))?.mtimeMs ?? 0);
-    if (suspects.size === 0 && Date.now() - changedMs >= DEAD_LOCK_MS) {
+    if (suspects.size === 0 && Date.now() - changedMs >= deadMs) {
       if (draft !== null) rmSync(draft, { force: true });
       rmSync(lock, { force: true });
       return true;
     }
-    await setTimeout(LOOK_AGAIN_MS);
+    await setTimeout(lookEveryMs);
   }
   return false;
 }

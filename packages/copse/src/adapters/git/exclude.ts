@@ -17,6 +17,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
+import { hasCode } from '../../system/error-code.ts';
+
 const LEFT_BEHIND_MS = 2_000;
 const PAUSE_MS = 5;
 
@@ -57,7 +59,7 @@ function takeLock(lock: string): boolean {
     writeFileSync(lock, '', { flag: 'wx' });
     return true;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
     const found = statSync(lock, { throwIfNoEntry: false });
     if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_MS) rmSync(lock, { force: true });
     return false;

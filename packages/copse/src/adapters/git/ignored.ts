@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import type { Git, Ignored } from '../../ports/git.ts';
 import { tryGit } from './process.ts';
-import { pathsIn, utf8 } from './snapshot-files.ts';
+import { pathsIn, utf8 } from './byte-names.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 /** As many as are worth naming; there may be thousands. */

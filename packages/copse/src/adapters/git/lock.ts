@@ -14,6 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 
 import { BoardUnavailable } from '../../ports/board.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 const PAUSE_MS = 8;
 
@@ -66,7 +67,7 @@ function makeFile(file: string): bigint | undefined {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   }
   return inodeOf(file);
 }

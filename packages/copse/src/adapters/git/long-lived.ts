@@ -13,7 +13,7 @@ import type { RefMove } from '../../ports/git.ts';
 import { GitFailed, type GitOptions, startGit, tryGit } from './process.ts';
 import { refuseLinkedRef } from './linked-refs.ts';
 import { findTip, moveRef } from './refs.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 import { type Measure, StandingProcess } from './standing-process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

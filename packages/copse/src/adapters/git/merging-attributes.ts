@@ -10,7 +10,7 @@ import path from 'node:path';
 
 import type { Objects } from './objects.ts';
 import { Recent } from './recent.ts';
-import { latin1, utf8 } from './snapshot-files.ts';
+import { latin1, utf8 } from './byte-names.ts';
 import { TreeView } from './tree-diff.ts';
 
 export interface Attributes {

@@ -13,7 +13,7 @@ import { squashMessage, squashAuthor } from './merging-squash.ts';
 import { type Trailer, endingIn } from './merging-trailers.ts';
 import { findReverts, isOnTop } from './merging-verify.ts';
 import type { Objects } from './objects.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 
 export function buildCandidate(
   standing: Standing,

@@ -5,7 +5,7 @@ import type { FileConflict } from '../../ports/merging.ts';
 import { type Standing, layBench } from './merging-bench.ts';
 import { loadBranch } from './merging-branch.ts';
 import type { Objects } from './objects.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 import { TreeView } from './tree-diff.ts';
 
 export interface ConflictLimits {

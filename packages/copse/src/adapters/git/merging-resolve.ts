@@ -3,7 +3,7 @@
 import type { CandidateRequest, ConflictedMerge, Resolution } from '../../ports/merging.ts';
 import type { Merged } from './long-lived.ts';
 import type { Standing } from './merging-bench.ts';
-import { latin1, utf8 } from './snapshot-files.ts';
+import { latin1, utf8 } from './byte-names.ts';
 
 export type Resolve = (conflict: ConflictedMerge) => Promise<Resolution | undefined>;
 

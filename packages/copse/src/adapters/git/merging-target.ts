@@ -13,14 +13,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { BranchName, CommitId } from '../../domain/ids.ts';
 import type { TargetMove } from '../../ports/merging.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 import { tryFileLock } from './lock.ts';
 import { RefWriter } from './long-lived.ts';
 import { copyIndex } from './private-index.ts';
 import { findTip, isAncestor, moveRef } from './refs.ts';
 import { Recent } from './recent.ts';
-import { canonical, readIfThere, registrationNamed } from './registrations.ts';
+import { canonical, registrationNamed } from './registrations.ts';
 import { type Place, hasOperation, requirePlace, withScratch } from './snapshot-place.ts';
-import { type Applied, type Move, applyMove, finishMove, inTheWayOf } from './sync-worktree.ts';
+import type { Move } from './sync-note.ts';
+import { type Applied, applyMove, finishMove, inTheWayOf } from './sync-worktree.ts';
 import { type TrustedDir, stampOfFile } from './trusted-dir.ts';
 import { headOf } from './worktrees.ts';
 

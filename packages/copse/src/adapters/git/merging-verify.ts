@@ -18,7 +18,7 @@ import { type Branch, mergeBasesOf, outsideOf } from './merging-branch.ts';
 import type { Commit } from './merging-commit.ts';
 import type { Resolved } from './merging-resolve.ts';
 import { entries } from './private-index.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 import { type TreeChange, TreeView, diffTrees, isSameEntry } from './tree-diff.ts';
 
 export interface Submitted {

@@ -6,17 +6,12 @@
  * character per byte. Set-user-id and the like are neither noted nor given.
  */
 
-import {
-  type Stats,
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  realpathSync,
-} from 'node:fs';
+import { type Stats, closeSync, fchmodSync, fstatSync, lstatSync, openSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+
+import { hasCode } from '../../system/error-code.ts';
+import { withPlainFile } from '../../system/plain-file.ts';
+import { onDisk } from './byte-names.ts';
 
 const ALL = 0o777;
 /** What may be taken from others without anybody minding that it comes back as the system makes new files. */
@@ -60,12 +55,7 @@ export function givePermissions(
     if (file === '' || !isWanted(file)) continue;
     const place = onDisk(worktree, file);
     if (fileAt(place) === undefined || isBehindLink(worktree, file)) continue;
-    const descriptor = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      if (fstatSync(descriptor).isFile()) fchmodSync(descriptor, Number.parseInt(mode, 8));
-    } finally {
-      closeSync(descriptor);
-    }
+    withPlainFile(place, (opened) => fchmodSync(opened, Number.parseInt(mode, 8)));
   }
 }
 
@@ -81,13 +71,7 @@ function fileAt(place: Buffer): Stats | undefined {
     const found = lstatSync(place);
     return found.isFile() ? found : undefined;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
-}
-
-function onDisk(worktree: string, file: string): Buffer {
-  const below = file === '.' ? '' : `/${file}`;
-  return Buffer.concat([Buffer.from(worktree), Buffer.from(below, 'latin1')]);
 }

@@ -34,8 +34,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { CommitId } from '../../domain/ids.ts';
 import type { Git, Place } from '../../ports/git.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 import { git, tryGit } from './process.ts';
-import { readIfThere, registrationOf } from './registrations.ts';
+import { registrationOf } from './registrations.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 import { headOf } from './worktrees.ts';
 

@@ -17,6 +17,7 @@ import path from 'node:path';
 import type { CommitId } from '../../domain/ids.ts';
 import type { NewWorktree, Place } from '../../ports/git.ts';
 import type { Pool, PoolEntry, Taken } from '../../ports/pool.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 import {
   type PoolPlace,
   breakSeal,
@@ -29,14 +30,7 @@ import {
 import { recycle } from './pool-recycle.ts';
 import { refill } from './pool-refill.ts';
 import { findTip } from './refs.ts';
-import {
-  type Registration,
-  UNFINISHED,
-  canonical,
-  readIfThere,
-  register,
-  registrationAt,
-} from './registrations.ts';
+import { type Registration, UNFINISHED, canonical, register, registrationAt } from './registrations.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 import { holderOf } from './worktrees.ts';
 

@@ -11,8 +11,8 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, utimesSync, w
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
+import { nul } from './byte-names.ts';
 import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
-import { nul } from './snapshot-files.ts';
 import type { Place } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

@@ -8,6 +8,7 @@
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
+import { shellQuoted } from '../../domain/shell.ts';
 import { refuseLinkedRefs } from './linked-refs.ts';
 import { absolutePath } from './trusted-config.ts';
 import type { TrustedDir } from './trusted-dir.ts';
@@ -210,7 +211,7 @@ function inherited({ isNetwork }: GitOptions): Record<string, string> {
   // The configuration would come before this variable, though not before the other.
   const ssh = env['GIT_SSH'];
   return {
-    ...(ssh === undefined ? {} : { GIT_SSH_COMMAND: `'${ssh.replaceAll("'", `'\\''`)}'` }),
+    ...(ssh === undefined ? {} : { GIT_SSH_COMMAND: shellQuoted(ssh) }),
     ...env,
     GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
   };

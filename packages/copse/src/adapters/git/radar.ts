@@ -3,8 +3,8 @@
 import type { CommitId } from '../../domain/ids.ts';
 import { type Touched, foldersOf } from '../../domain/radar.ts';
 import type { Radar } from '../../ports/radar.ts';
+import { utf8 } from './byte-names.ts';
 import { type Objects, knownObjectsOf } from './objects.ts';
-import { utf8 } from './snapshot-files.ts';
 import { TreeView, diffTrees } from './tree-diff.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

@@ -22,6 +22,8 @@ import {
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { readIfThere } from '../../system/read-if-there.ts';
+
 export interface Registration {
   readonly name: string;
   readonly gitDir: string;
@@ -159,15 +161,5 @@ export function canonical(folder: string): string {
     // Gone, or never there: its parent may still be a link.
     const parent = path.dirname(folder);
     return parent === folder ? folder : path.join(canonical(parent), path.basename(folder));
-  }
-}
-
-export function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return undefined;
-    throw error;
   }
 }

@@ -2,6 +2,7 @@
 
 import type { TaskId } from '../../domain/ids.ts';
 import type { Rescue, Rescues } from '../../ports/git.ts';
+import { utf8 } from './byte-names.ts';
 import { listKeptTips } from './kept-tips.ts';
 import { git } from './process.ts';
 import { parseRescue } from './rescues-record.ts';
@@ -10,7 +11,7 @@ import { snapshotWorktree } from './snapshot.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 import { diffTrees } from './restore-trees.ts';
-import { emptyTree, utf8 } from './snapshot-files.ts';
+import { emptyTree } from './snapshot-files.ts';
 
 export function openRescues(dir: TrustedDir): Rescues {
   return {

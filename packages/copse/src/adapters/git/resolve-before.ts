@@ -6,25 +6,16 @@
  * So only the idea is git's: the conflicts of a file, in one form (resolve-markers.ts), lead to pairs of the file before and
  * after. What changed between these two is merged into the file as it is now.
  *
- * A pair is a folder `<conflicts>.<pair>` named for what is in it, put there as a whole. Its time is when it was last of
- * use. One that is not what its name says is as good as none.
+ * A pair is an entry `<conflicts>.<pair>` (resolve-store.ts). One that is not what its name says is as good as none.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { tryGit } from './process.ts';
 import { type Normalised, hasMarkers, normalise } from './resolve-markers.ts';
+import { findEntries, forgetEntries, putEntry, touchEntry } from './resolve-store.ts';
 import { readRegular } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -50,7 +41,7 @@ export async function resolveAsBefore(
     const pair = readPair(place);
     const merged = pair && (await replay(dir, scratch, current, pair));
     if (merged === undefined || hasMarkers(merged)) continue;
-    touch(place, nowMs);
+    touchEntry(place, nowMs);
     return merged;
   }
   return undefined;
@@ -73,9 +64,8 @@ export function remember(
   if (Math.max(marked.length, resolved.length) > limits.bytesPerFile) return false;
   const pair = { before: conflict.text, after: resolved };
   const place = path.join(folderOf(dir), `${conflict.id}.${nameOf(pair)}`);
-  if (existsSync(place)) touch(place, nowMs);
-  else put(place, pair, nowMs);
-  forget(dir, limits, nowMs);
+  putEntry(place, { [BEFORE]: pair.before, [AFTER]: pair.after }, nowMs);
+  forgetEntries(folderOf(dir), { most: limits.pairs, ageMs: limits.ageMs }, nowMs);
   return true;
 }
 
@@ -106,29 +96,8 @@ function folderOf({ home }: TrustedDir): string {
   return path.join(home, '.copse', 'resolutions');
 }
 
-/** The one that was of use last comes first. */
 function placesFor(dir: TrustedDir, { id }: Normalised): readonly string[] {
-  return list(dir)
-    .filter(({ name }) => name.startsWith(`${id}.`))
-    .map(({ place }) => place);
-}
-
-interface Known {
-  readonly name: string;
-  readonly place: string;
-  readonly usedMs: number;
-}
-
-function list(dir: TrustedDir): readonly Known[] {
-  const folder = folderOf(dir);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .flatMap((name): readonly Known[] => {
-      const place = path.join(folder, name);
-      const found = statSync(place, { throwIfNoEntry: false });
-      return found === undefined ? [] : [{ name, place, usedMs: found.mtimeMs }];
-    })
-    .toSorted((one, other) => other.usedMs - one.usedMs);
+  return findEntries(folderOf(dir), `${id}.`);
 }
 
 function readPair(place: string): Pair | undefined {
@@ -141,31 +110,4 @@ function readPair(place: string): Pair | undefined {
 
 function nameOf({ before, after }: Pair): string {
   return createHash('sha256').update(`${before}\0${after}`, 'latin1').digest('hex').slice(0, 32);
-}
-
-function put(place: string, { before, after }: Pair, nowMs: number): void {
-  const fresh = `${path.dirname(place)}/new-${randomBytes(9).toString('hex')}`;
-  mkdirSync(fresh, { recursive: true, mode: 0o700 });
-  writeFileSync(path.join(fresh, BEFORE), before, 'latin1');
-  writeFileSync(path.join(fresh, AFTER), after, 'latin1');
-  touch(fresh, nowMs);
-  try {
-    renameSync(fresh, place);
-  } catch {
-    // Somebody learned the same at the same time.
-    rmSync(fresh, { recursive: true, force: true });
-  }
-}
-
-function touch(place: string, nowMs: number): void {
-  try {
-    utimesSync(place, nowMs / 1000, nowMs / 1000);
-  } catch {
-    // Somebody forgot it at this moment.
-  }
-}
-
-function forget(dir: TrustedDir, { pairs, ageMs }: MemoryLimits, nowMs: number): void {
-  for (const [at, { place, usedMs }] of list(dir).entries())
-    if (at >= pairs || nowMs - usedMs > ageMs) rmSync(place, { recursive: true, force: true });
 }

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import type { Ends } from '../../ports/resolving.ts';
 import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 interface Side {

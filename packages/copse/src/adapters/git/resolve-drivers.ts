@@ -17,7 +17,7 @@ import type { CommandsOutcome } from '../../ports/furnishing.ts';
 import { git } from './process.ts';
 import type { ContentConflict } from './resolve-conflict.ts';
 import { hasMarkers } from './resolve-markers.ts';
-import { nul, utf8 } from './snapshot-files.ts';
+import { nul, utf8 } from './byte-names.ts';
 import { entries } from './private-index.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

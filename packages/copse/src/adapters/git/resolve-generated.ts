@@ -13,7 +13,7 @@ import { entries } from './private-index.ts';
 import { type GitOptions, git, tryGit } from './process.ts';
 import { type ContentConflict, readBlobs } from './resolve-conflict.ts';
 import type { Line, RunLine } from './resolve-drivers.ts';
-import { nul, utf8 } from './snapshot-files.ts';
+import { nul, utf8 } from './byte-names.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 export interface NewFile {

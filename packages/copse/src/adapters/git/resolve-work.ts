@@ -6,11 +6,18 @@ import type { Timestamp } from '../../domain/ids.ts';
 import type { Commands } from '../../ports/commands.ts';
 import type { ConflictedMerge, Resolution } from '../../ports/merging.ts';
 import { git, gitLine } from './process.ts';
+import { type GeneratedLimits, generatedKey, keepGenerated, recallGenerated } from './resolve-again.ts';
 import { type MemoryLimits, resolveAsBefore } from './resolve-before.ts';
 import { type ContentConflict, readConflict } from './resolve-conflict.ts';
 import { type DriverCommand, type RunLine, findDrivers, runDriver } from './resolve-drivers.ts';
-import { type NewFile, generateAnew, putFiles } from './resolve-generated.ts';
-import { latin1, utf8 } from './snapshot-files.ts';
+import {
+  type GenerateRequest,
+  type Generated,
+  type NewFile,
+  generateAnew,
+  putFiles,
+} from './resolve-generated.ts';
+import { latin1, utf8 } from './byte-names.ts';
 import { withScratch } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -21,7 +28,7 @@ export interface ResolveSettings {
   readonly lockfiles: Readonly<Record<string, readonly string[]>>;
   readonly commands: Commands;
   readonly commandTimeoutMs: number;
-  readonly memory: MemoryLimits;
+  readonly memory: MemoryLimits & GeneratedLimits;
   readonly now: () => Timestamp;
 }
 
@@ -132,7 +139,7 @@ class Work {
     if (conflicts.length < left.length || conflicts.some(({ file }) => !commands.has(file))) return false;
     const { tree, env } = this.#conflict;
     const request = { tree, env, resolved: this.resolved, conflicts, commands };
-    const generated = await generateAnew(this.#dir, this.#scratch, request, this.#run);
+    const generated = await this.#generateOnce(request);
     if (!generated.resolved) {
       this.tried.push(generated.reason);
       return false;
@@ -143,6 +150,16 @@ class Work {
       ...generated.notes,
     );
     return true;
+  }
+
+  async #generateOnce(request: GenerateRequest): Promise<Generated> {
+    const { memory, now } = this.#settings;
+    const key = await generatedKey(this.#dir, this.#conflict.onto, request);
+    const known = recallGenerated(this.#dir, key, now());
+    if (known !== undefined) return known;
+    const generated = await generateAnew(this.#dir, this.#scratch, request, this.#run);
+    if (generated.resolved) keepGenerated(this.#dir, key, generated, memory, now());
+    return generated;
   }
 
   get #generated(): ReadonlyMap<string, readonly string[]> {

@@ -31,7 +31,7 @@ import {
   resolveOnce,
   writeResolution,
 } from './resolve-work.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 import { withScratch } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

@@ -11,10 +11,11 @@
  */
 
 import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Rescue, Restored } from '../../ports/git.ts';
+import { filesBelow, nul, onDisk, utf8 } from './byte-names.ts';
 import { givePermissions } from './permissions.ts';
 import { git, gitLine, tryGit, GitFailed } from './process.ts';
 import { parseRecord } from './rescues-record.ts';
@@ -28,7 +29,7 @@ import {
 } from './restore-state.ts';
 import { type TreeChanges, diffTrees, entryAfter, indexLine } from './restore-trees.ts';
 import { existingCommits } from './snapshot-commits.ts';
-import { ANY_NAME, type Files, captureFiles, emptyTree, latin1, nul, utf8 } from './snapshot-files.ts';
+import { ANY_NAME, type Files, captureFiles, emptyTree } from './snapshot-files.ts';
 import { type Place, hasOperation, readHead, requirePlace, withScratch } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -168,11 +169,11 @@ function hiddenAt({ place, writes }: Work, file: string, wanted: string): readon
   const parts = file.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {
     const name = parts.slice(0, depth).join('/');
-    const found = lstatSync(onDisk(place, name), { throwIfNoEntry: false });
+    const found = lstatSync(onDisk(place.worktree, name), { throwIfNoEntry: false });
     if (found === undefined) return [];
     if (found.isDirectory() && depth < parts.length) continue;
     if (name === file && !found.isDirectory()) return isAlready(place, file, wanted) ? [] : [file];
-    const within = found.isDirectory() ? filesBelow(place, name) : [name];
+    const within = found.isDirectory() ? filesBelow(place.worktree, name) : [name];
     return within.filter((each) => !writes.has(each));
   }
   return [];
@@ -181,22 +182,11 @@ function hiddenAt({ place, writes }: Work, file: string, wanted: string): readon
 /** Whether a regular file is, byte for byte, what is to be written. */
 function isAlready(place: Place, file: string, wanted: string): boolean {
   const [mode, id = ''] = wanted.split(' ');
-  const found = lstatSync(onDisk(place, file));
+  const found = lstatSync(onDisk(place.worktree, file));
   if (!found.isFile() || mode !== ((found.mode & 0o100) === 0 ? '100644' : '100755')) return false;
-  const content = readFileSync(onDisk(place, file));
+  const content = readFileSync(onDisk(place.worktree, file));
   const hash = createHash(id.length === 64 ? 'sha256' : 'sha1');
   return hash.update(`blob ${content.length}\0`).update(content).digest('hex') === id;
-}
-
-function filesBelow(place: Place, folder: string): readonly string[] {
-  return readdirSync(onDisk(place, folder), { withFileTypes: true, encoding: 'buffer' }).flatMap((entry) => {
-    const name = `${folder}/${entry.name.toString('latin1')}`;
-    return entry.isDirectory() ? filesBelow(place, name) : [name];
-  });
-}
-
-function onDisk({ worktree }: Place, name: string): Buffer {
-  return Buffer.from(`${latin1(worktree)}/${name}`, 'latin1');
 }
 
 /** The paths that were in the way after all; then nothing was written. */

@@ -20,7 +20,7 @@ import { endingIn, trailersIn } from './merging-trailers.ts';
 import type { Objects } from './objects.ts';
 import { gitLine } from './process.ts';
 import { isAncestor } from './refs.ts';
-import { utf8 } from './snapshot-files.ts';
+import { utf8 } from './byte-names.ts';
 import { diffTrees } from './tree-diff.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

@@ -5,8 +5,6 @@
  * such an index can hide is brought to light first: edits behind assume-unchanged and skip-worktree bits, and files
  * changed within the second in which the index was written, for which git needs the index's own time on the copy. An
  * index that git cannot use is replaced by one made from HEAD, which means reading every file.
- *
- * Paths are kept as Latin-1 strings, one character per byte, because file names need not be UTF-8.
  */
 
 import { createHash } from 'node:crypto';
@@ -20,13 +18,13 @@ import {
   readFileSync,
   readdirSync,
   symlinkSync,
-  utimesSync,
-  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 
+import { latin1, nul, pathsIn, utf8 } from './byte-names.ts';
 import { cachedTree } from './cached-tree.ts';
 import { objectsOf } from './object-reader.ts';
+import { copyWithTime, parseRaw } from './private-index.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit } from './process.ts';
 import type { Place } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
@@ -278,14 +276,6 @@ function parseListing(output: Buffer): Listing {
   return { untracked, nested, assumed, unmerged, gitlinks };
 }
 
-function parseRaw(output: Buffer): readonly { readonly status: string; readonly file: string }[] {
-  const fields = output.toString('latin1').split('\0');
-  const records: { status: string; file: string }[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2)
-    records.push({ status: fields[at]?.slice(-1) ?? '', file: fields[at + 1] ?? '' });
-  return records;
-}
-
 /** False when there is none. */
 function copyIndex({ gitDir }: Place, to: string): boolean {
   const from = path.join(gitDir, 'index');
@@ -302,18 +292,6 @@ function isWholeIndex({ objectFormat }: TrustedDir, { gitDir }: Place): boolean 
   const checksum = index.subarray(end);
   const digest = createHash(objectFormat).update(index.subarray(0, end)).digest();
   return checksum.equals(digest) || checksum.every((byte) => byte === 0);
-}
-
-/** In whole seconds, rounded down: an index that seems older makes git look closer, never less close. */
-function copyWithTime(from: string, to: string): void {
-  const descriptor = openSync(from, 'r');
-  try {
-    const { mtimeMs } = fstatSync(descriptor);
-    writeFileSync(to, readFileSync(descriptor), { mode: 0o600 });
-    utimesSync(to, Math.floor(mtimeMs / 1000), Math.floor(mtimeMs / 1000));
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** Most of a split index is in a second file, which git looks for in its git directory. */
@@ -334,23 +312,6 @@ async function joinSplitIndex(dir: TrustedDir, { gitDir, worktree }: Place, inde
     isRaw: true,
     env: { GIT_DIR: own },
   });
-}
-
-/** The paths in what git lists with `-z`. */
-export function pathsIn(output: Buffer): readonly string[] {
-  return output.toString('latin1').split('\0').slice(0, -1);
-}
-
-export function nul(values: readonly string[]): Buffer {
-  return Buffer.from(values.map((value) => `${value}\0`).join(''), 'latin1');
-}
-
-export function utf8(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString();
-}
-
-export function latin1(text: string): string {
-  return Buffer.from(text).toString('latin1');
 }
 
 /** Known to git without being stored. */

@@ -8,13 +8,9 @@
  */
 
 import {
-  closeSync,
-  constants,
-  fstatSync,
   lstatSync,
   mkdtempSync,
   mkdirSync,
-  openSync,
   readFileSync,
   readdirSync,
   realpathSync,
@@ -23,6 +19,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
+import { withPlainFile } from '../../system/plain-file.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 export interface Place {
@@ -157,13 +154,8 @@ function filesIn(gitDir: string, folder: string): readonly string[] {
 
 /** Undefined when it is not there, or is a link, a pipe or the like. */
 export function readRegular(file: string): Buffer | undefined {
-  if (!lstatSync(file, { throwIfNoEntry: false })?.isFile()) return undefined;
-  const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
-  try {
-    return fstatSync(descriptor).isFile() ? readFileSync(descriptor) : undefined;
-  } finally {
-    closeSync(descriptor);
-  }
+  const found = withPlainFile(file, (opened) => readFileSync(opened));
+  return found.is === 'plain' ? found.value : undefined;
 }
 
 function oneLine(file: string): string | undefined {

@@ -23,6 +23,7 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand, parseTaskId } from '../../domain/ids.ts';
 import { isValidBranchName } from '../../domain/naming.ts';
 import type { SnapshotOutcome, SnapshotRequest } from '../../ports/git.ts';
+import { nul, pathsIn } from './byte-names.ts';
 import { unusualPermissions } from './permissions.ts';
 import { refsOf } from './long-lived.ts';
 import { git, gitLine, GitFailed, tryGit } from './process.ts';
@@ -30,15 +31,7 @@ import { registrationAt } from './registrations.ts';
 import { updateRef } from './refs.ts';
 import { type RescueRecord, messageOf, parseRescue, refOf } from './rescues-record.ts';
 import { existingCommits, idsIn, makeCommit, unreferencedTips } from './snapshot-commits.ts';
-import {
-  ANY_NAME,
-  type Files,
-  captureFiles,
-  captureIndex,
-  emptyTree,
-  nul,
-  pathsIn,
-} from './snapshot-files.ts';
+import { ANY_NAME, type Files, captureFiles, captureIndex, emptyTree } from './snapshot-files.ts';
 import {
   type Head,
   type Place,

@@ -1,68 +1,22 @@
 /** The part of a sync that writes into the worktree; its order is explained in sync.ts. */
 
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { lstatSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { BranchName, CommitId } from '../../domain/ids.ts';
+import type { BranchName } from '../../domain/ids.ts';
+import type { RefMove } from '../../ports/git.ts';
 import type { SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import { filesBelow, nul, onDisk, utf8 } from './byte-names.ts';
 import { type RawChange, copyIndex, copyWithTime, parseRaw } from './private-index.ts';
 import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
 import { findTip, moveRef } from './refs.ts';
-import { readIfThere } from './registrations.ts';
-import { nul, utf8 } from './snapshot-files.ts';
 import { type Place, withScratch } from './snapshot-place.ts';
+import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote, writeWhole } from './sync-note.ts';
 import type { TrustedDir } from './trusted-dir.ts';
-
-/** One side of a path in conflict. */
-export interface Stage {
-  readonly mode: string;
-  readonly id: string;
-  readonly stage: string;
-  /** One character per byte. */
-  readonly file: string;
-}
-
-export interface Move {
-  readonly branch: BranchName;
-  readonly from: CommitId;
-  readonly to: CommitId;
-  /** What the files become: that of the commit, or the merge with its conflict markers. */
-  readonly tree: string;
-  readonly conflict: {
-    readonly base: CommitId;
-    readonly message: string;
-    readonly stages: readonly Stage[];
-  } | null;
-}
 
 export type Applied =
   | { readonly applied: true; readonly files: number }
   | { readonly applied: false; readonly because: SyncRefusal; readonly paths: readonly string[] };
-
-const LOCK = 'index.lock';
-/** Tells a lock that a killed sync left behind from any other. */
-const OURS = 'copse-sync\n';
-
-interface Note extends Move {
-  /** All files are as they shall be; what is left are the index and what git notes about a merge. */
-  readonly isWritten: boolean;
-}
 
 export async function applyMove(
   dir: TrustedDir,
@@ -89,9 +43,10 @@ export async function applyMove(
     if (!(await writeFiles(dir, place, move.from, move.tree, index)))
       return refuse('in_the_way', await prepareIndex(dir, place, move, changes, index));
     onStep('files_written');
-    if (move.conflict === null && !(await moveBranch(dir, move))) {
+    const moved = move.conflict === null ? await moveBranch(dir, move) : undefined;
+    if (moved?.moved === false) {
       await takeBack(dir, place, move, index);
-      return refuse('moved', []);
+      return refuse(moved.because === 'locked' ? 'locked' : 'moved', []);
     }
     writeNote(dir, place, { ...move, isWritten: true });
     onStep('branch_moved');
@@ -114,8 +69,7 @@ export type Finished = { readonly finished: boolean | null; readonly paths: read
 
 /** Finishes what a killed call began: `true`; null when there was nothing, false when somebody's edits are in its way. */
 export async function finishMove(dir: TrustedDir, place: Place, branch: BranchName): Promise<Finished> {
-  const text = readIfThere(noteFile(dir, place));
-  const move = text === undefined ? undefined : (JSON.parse(text) as Note);
+  const move = readNote(dir, place);
   const tip = move && (await findTip(dir, `refs/heads/${branch}`));
   const isWritten = move !== undefined && (move.conflict === null ? tip === move.to : move.isWritten);
   const isStill = isWritten || tip === move?.from;
@@ -224,18 +178,6 @@ function obstacle(
   return isLeaving ? 'nothing' : 'in_the_way';
 }
 
-function filesBelow(worktree: string, folder: string): readonly string[] {
-  const names = readdirSync(onDisk(worktree, folder), { encoding: 'buffer', withFileTypes: true });
-  return names.flatMap((entry) => {
-    const name = `${folder}/${entry.name.toString('latin1')}`;
-    return entry.isDirectory() ? filesBelow(worktree, name) : [name];
-  });
-}
-
-function onDisk(worktree: string, file: string): Buffer {
-  return Buffer.concat([Buffer.from(`${worktree}/`), Buffer.from(file, 'latin1')]);
-}
-
 /** Of these paths, those whose file on disk would be committed as something else than the tree has. */
 async function differingFrom(
   dir: TrustedDir,
@@ -301,9 +243,10 @@ async function takeBack(dir: TrustedDir, place: Place, move: Move, index: string
   );
 }
 
-async function moveBranch(dir: TrustedDir, { branch, from, to }: Move): Promise<boolean> {
-  const move = { ref: `refs/heads/${branch}`, from, to, reason: 'copse sync' };
-  return (await moveRef(dir, move)).moved;
+/** Whoever was killed while the branch moved left its lock. */
+function moveBranch(dir: TrustedDir, { branch, from, to }: Move): Promise<RefMove> {
+  const ref = `refs/heads/${branch}`;
+  return moveRef(dir, { ref, from, to, reason: 'copse sync', isPatient: true });
 }
 
 /** By one rename, and under the lock that git itself would need for it. */
@@ -333,53 +276,4 @@ async function writeIndex(
   writeFileSync(ready, readFileSync(index), { flag: 'wx', mode: 0o644 });
   utimesSync(ready, mtime, mtime);
   renameSync(ready, path.join(gitDir, 'index'));
-}
-
-/** Whoever calls holds the task's lock, so a lock of ours is one that was left behind. */
-function takeLock(place: Place): boolean {
-  if (isOurLock(place)) return true;
-  try {
-    const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY;
-    write(openSync(path.join(place.gitDir, LOCK), flags), OURS);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-function isOurLock({ gitDir }: Place): boolean {
-  return existsSync(path.join(gitDir, LOCK)) && readIfThere(path.join(gitDir, LOCK)) === OURS;
-}
-
-function giveUp(dir: TrustedDir, place: Place): void {
-  if (isOurLock(place)) rmSync(path.join(place.gitDir, LOCK), { force: true });
-  rmSync(noteFile(dir, place), { force: true });
-}
-
-function noteFile({ home }: TrustedDir, { gitDir }: Place): string {
-  return path.join(home, '.copse', 'sync', `${path.basename(gitDir)}.json`);
-}
-
-function writeNote(dir: TrustedDir, place: Place, note: Note): void {
-  const file = noteFile(dir, place);
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  writeWhole(file, JSON.stringify(note));
-}
-
-/** Never through a link that somebody put there. */
-function writeWhole(file: string, text: string): void {
-  const fresh = `${file}.${process.pid}`;
-  rmSync(fresh, { force: true });
-  write(openSync(fresh, 'wx', 0o600), text);
-  renameSync(fresh, file);
-}
-
-function write(descriptor: number, text: string): void {
-  try {
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

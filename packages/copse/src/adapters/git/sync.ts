@@ -29,7 +29,8 @@ import { GitFailed, gitLine, tryGit } from './process.ts';
 import { outliveRefLock } from './dead-locks.ts';
 import { findTip, isAncestor } from './refs.ts';
 import { hasOperation, requirePlace, type Place } from './snapshot-place.ts';
-import { applyMove, finishMove, type Move, type Stage } from './sync-worktree.ts';
+import type { Move, Stage } from './sync-note.ts';
+import { applyMove, finishMove } from './sync-worktree.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 import { headOf } from './worktrees.ts';
 

@@ -22,7 +22,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -33,6 +32,7 @@ import {
 import path from 'node:path';
 
 import { BoardUnavailable } from '../../ports/board.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 import type { Repository } from './locate.ts';
 import {
   type DiskTraits,
@@ -305,7 +305,3 @@ export function stampOfFile(file: string): string {
 
 /** Goes up when what is made above changes. */
 const VERSION = 3;
-
-function readIfThere(file: string): string | undefined {
-  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
-}

@@ -5,14 +5,15 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
-import type { NewWorktree, Place, Registered, Uncommitted, WorktreeFacts } from '../../ports/git.ts';
+import type { WorktreeFacts } from '../../domain/preparation.ts';
+import type { NewWorktree, Place, Registered, Uncommitted } from '../../ports/git.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 import { copyIndex } from './private-index.ts';
 import { git, gitLine } from './process.ts';
 import { findTip } from './refs.ts';
 import {
   UNFINISHED,
   canonical,
-  readIfThere,
   register,
   registrationAt,
   registrationOf,

@@ -4,11 +4,11 @@
  */
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Notice } from '../../domain/notice.ts';
 import type { NoticeChannel, Sent } from '../../ports/notices.ts';
+import { findProgram } from '../../system/find-program.ts';
 
 export interface DesktopOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -20,7 +20,7 @@ export interface DesktopOptions {
 export function desktopChannel(options: DesktopOptions): NoticeChannel | undefined {
   const { environment, platform } = options;
   const name = platform === 'darwin' ? 'osascript' : 'notify-send';
-  const program = findProgram(name, environment['PATH'] ?? '');
+  const program = findProgram(name, environment);
   if (program === undefined || !hasDesktop(options)) return undefined;
   const argumentsOf = name === 'osascript' ? forOsascript : forNotifySend;
   return { name: 'desktop', send: (notice, givenUp) => run(program, argumentsOf(notice), givenUp, options) };
@@ -97,21 +97,3 @@ async function run(
 }
 
 const MOST_SAID = 2_000;
-
-/** Not in a folder that depends on where one is: an agent may have put a program there. */
-function findProgram(name: string, searched: string): string | undefined {
-  return searched
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, name))
-    .find(isProgram);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Notice } from '../../domain/notice.ts';
 import type { NoticeChannel, Sent } from '../../ports/notices.ts';
 import { noticeView } from '../../protocol/notice-view.ts';
+import { whyUnreachable } from '../../system/unreachable.ts';
 
 export interface WebhookOptions {
   readonly timeoutMs: number;
@@ -61,7 +62,7 @@ async function post(
     const { status } = response;
     return { why: `it answered ${status}`, isFinal: status < 500 && status !== 429 };
   } catch (error) {
-    return { why: reasonOf(error, timeoutMs), isFinal: givenUp.aborted };
+    return { why: whyUnreachable(error, timeoutMs), isFinal: givenUp.aborted };
   }
 }
 
@@ -77,15 +78,6 @@ function withoutCredentials(address: URL): {
   url.password = '';
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { url, authorization: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
-}
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  if (!(error instanceof Error)) return 'it cannot be reached';
-  if (error.name === 'AbortError') return 'it did not answer before the end';
-  if (error.name === 'TimeoutError') return `it did not answer within ${timeoutMs / 1_000} s`;
-  const { cause } = error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null;
-  return code === null ? 'it cannot be reached' : `it cannot be reached (${code})`;
 }
 
 function unsent({ protocol, host }: URL, { why }: Failure): Sent {

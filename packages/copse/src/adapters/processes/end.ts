@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ProcessIdentity } from '../../domain/removal.ts';
 import type { Ended } from '../../ports/occupancy.ts';
+import { hasCode } from '../../system/error-code.ts';
 import { descent } from './descent.ts';
 import { type RunningProcess, isGone, listProcesses } from './identity.ts';
 
@@ -77,7 +78,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     // Gone already, or somebody else's: then it is reported as remaining.
-    if (!isGone(error) && (error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+    if (!isGone(error) && !hasCode(error, 'EPERM')) throw error;
   }
 }
 

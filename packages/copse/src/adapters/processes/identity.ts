@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
 import type { ProcessIdentity } from '../../domain/removal.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 export interface RunningProcess extends ProcessIdentity {
   readonly parent: number;
@@ -82,8 +83,7 @@ const DEAD: ReadonlySet<string> = new Set(['Z', 'X', 'x']);
 
 /** It ended while it was looked at. */
 export function isGone(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ESRCH';
+  return hasCode(error, 'ENOENT', 'ESRCH');
 }
 
 export function askPs(which: readonly string[]): Promise<readonly RunningProcess[]> {

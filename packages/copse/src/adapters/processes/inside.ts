@@ -17,6 +17,7 @@ import path from 'node:path';
 
 import type { InsideProcess } from '../../domain/removal.ts';
 import type { Inside, Owners } from '../../ports/occupancy.ts';
+import { hasCode } from '../../system/error-code.ts';
 import { descent } from './descent.ts';
 import { type RunningProcess, hasProc, isGone, listPids, listProcesses } from './identity.ts';
 
@@ -156,8 +157,7 @@ function inodeOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): 
 }
 
 function isForbidden(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'EACCES' || code === 'EPERM';
+  return hasCode(error, 'EACCES', 'EPERM');
 }
 
 /** The files of a process with rights of its own belong to root, so their owner says nothing. */

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { type AttemptId, brand } from '../../domain/ids.ts';
 import type { ProcessIdentity } from '../../domain/removal.ts';
 import type { Orders } from '../../ports/runners.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 export interface AttemptFiles {
   readonly orders: string;
@@ -59,7 +60,7 @@ export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | 
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 
 import { timestamp } from '../../domain/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
+import { passesByWaiting } from './api-status.ts';
 import { text } from './fields.ts';
 import { outcomeOfFailure } from './codex-failure.ts';
 import type { RpcError } from './acp-rpc.ts';
@@ -58,8 +59,7 @@ export function outcomeOfError(error: RpcError, { resetsAtMs }: TurnWords, nowMs
     return told.outcome === 'limit' ? told : { outcome: 'limit', until: resetsAt(resetsAtMs), reason };
   }
   if (status === null && !API_KINDS.has(kind)) return { outcome: 'crashed', exitCode: null, reason };
-  const isRetryable =
-    status === null ? RETRYABLE_KINDS.has(kind) : status >= 500 || status === 408 || status === 409;
+  const isRetryable = status === null ? RETRYABLE_KINDS.has(kind) : passesByWaiting(status);
   return { outcome: 'api_error', status, isRetryable, reason };
 }
 

@@ -2,6 +2,7 @@
 
 import path from 'node:path';
 
+import { isWithin } from '../../system/within.ts';
 import { fields, list, text } from './fields.ts';
 import type { ToolCall } from './acp-updates.ts';
 
@@ -37,13 +38,8 @@ export function isAllowed(permissions: Permissions, call: ToolCall, folder: stri
 
 /** By name; a link that leads out is followed by the agent itself, which no answer of ours can prevent. */
 export function isInside(folder: string, file: string): boolean {
-  const relative = path.relative(folder, path.resolve(folder, file));
-  return (
-    relative !== '' &&
-    relative !== '..' &&
-    !relative.startsWith(`..${path.sep}`) &&
-    !path.isAbsolute(relative)
-  );
+  const place = path.resolve(folder, file);
+  return place !== path.resolve(folder) && isWithin(folder, place);
 }
 
 type Outcome =

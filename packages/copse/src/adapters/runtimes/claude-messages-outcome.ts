@@ -2,6 +2,7 @@
 
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
+import { passesByWaiting } from './api-status.ts';
 import { type Fields, list, number, text } from './fields.ts';
 
 export interface LimitFacts {
@@ -58,5 +59,5 @@ export function epochMs(value: number): number {
 /** No status at all means that nobody was reached. */
 function isRetryable(status: number | null, ending: string | null): boolean {
   if (ending === 'prompt_too_long') return false;
-  return status === null || status >= 500 || status === 408 || status === 409;
+  return status === null || passesByWaiting(status);
 }

@@ -28,6 +28,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { hasCode } from '../../system/error-code.ts';
 import { type Fields, fields, isFields } from './fields.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -110,7 +111,7 @@ function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -161,7 +162,7 @@ function takeLock(lock: string): boolean {
     mkdirSync(lock);
     return true;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   }
   const found = statSync(lock, { throwIfNoEntry: false });
   if (found !== undefined && Date.now() - found.mtimeMs > LEFT_BEHIND_MS)

@@ -2,6 +2,8 @@
 
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
+import { durationOf } from './duration-words.ts';
+import { passesByWaiting } from './api-status.ts';
 import { type Fields, fields, isFields, number, text } from './fields.ts';
 
 export interface CodexFailure {
@@ -27,7 +29,7 @@ export function outcomeOfFailure({ message, kind, resetsAtMs }: CodexFailure, no
     !FINAL.has(word) &&
     !NO_PLAN.test(message) &&
     // No status at all means that nobody was reached, or that the answer broke off.
-    (status === null || status >= 500 || status === 408 || status === 409);
+    (status === null || passesByWaiting(status));
   return { outcome: 'api_error', status, isRetryable, reason };
 }
 
@@ -97,20 +99,3 @@ function untilIn(message: string, nowMs: number): Timestamp | null {
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-function durationOf(words: string): number {
-  const parts = words.matchAll(/([\d.]+) ?(ms|milli|d|h|m|s)/gi);
-  return [...parts].reduce(
-    (sum, [, value, unit = '']) => sum + Number(value) * (UNIT_MS[unit.toLowerCase()] ?? 0),
-    0,
-  );
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  milli: 1,
-  s: 1_000,
-  m: MINUTE,
-  h: 60 * MINUTE,
-  d: DAY,
-};

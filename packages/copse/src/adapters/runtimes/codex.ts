@@ -22,7 +22,7 @@ import { type CodexReader, readCodex } from './codex-events.ts';
 import { outcomeOfFailure } from './codex-failure.ts';
 import { followRecord } from './codex-record.ts';
 import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
-import { installCommand } from './installed.ts';
+import { notThere } from './headless-words.ts';
 import { openTranscript } from './transcript.ts';
 
 export function codexRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
@@ -49,7 +49,7 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
   );
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
-    missing: `Codex is not there to be started. Install it with: ${installCommand('codex')}`,
+    missing: notThere('Codex', 'codex'),
     take: (value) => {
       reader.take(value);
       record.look(reader.conversation());

@@ -2,6 +2,8 @@
 
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
+import { durationOf } from './duration-words.ts';
+import { passesByWaiting } from './api-status.ts';
 import { type Fields, fields, isFields, list, number, text } from './fields.ts';
 
 export interface GeminiFailure {
@@ -22,7 +24,7 @@ export function outcomeOfFailure(
     return { outcome: 'limit', until: untilIn(error, message, nowMs), reason };
   // Its own limits and what it cannot start with do not pass by waiting; an answer that broke off may.
   const isOwn = type?.startsWith('Fatal') ?? false;
-  const isRetryable = !isOwn && (status === null || status >= 500 || status === 408 || status === 409);
+  const isRetryable = !isOwn && (status === null || passesByWaiting(status));
   return { outcome: 'api_error', status, isRetryable, reason };
 }
 
@@ -63,20 +65,3 @@ function untilIn(error: Fields | undefined, message: string, nowMs: number): Tim
   const ms = durationOf(words);
   return ms === 0 ? null : timestamp(Math.ceil(nowMs + ms));
 }
-
-function durationOf(words: string): number {
-  const parts = words.matchAll(/(\d+(?:\.\d+)?) ?(ms|milli|d|h|m|s)/gi);
-  return [...parts].reduce(
-    (sum, [, value, unit = '']) => sum + Number(value) * (UNIT_MS[unit.toLowerCase()] ?? 0),
-    0,
-  );
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  milli: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};

@@ -10,18 +10,12 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ProgramEnd, Programs } from '../../ports/programs.ts';
-import {
-  type RunningTurn,
-  type Runtime,
-  type RuntimeOutcome,
-  RuntimeUnavailable,
-  type Turn,
-} from '../../ports/runtime.ts';
+import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { type GeminiReader, readGemini } from './gemini-events.ts';
 import { outcomeOfFailure } from './gemini-failure.ts';
 import { followRecord, isConversationKept } from './gemini-record.ts';
 import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
-import { installCommand } from './installed.ts';
+import { cannotAsk, notThere, promptOf } from './headless-words.ts';
 import { openTranscript } from './transcript.ts';
 
 export function geminiRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
@@ -51,7 +45,7 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
     ...command,
     // A new worktree is not among the folders that the user trusts, and one that is not trusted ends it.
     environment: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
-    missing: `Gemini CLI is not there to be started. Install it with: ${installCommand('gemini')}`,
+    missing: notThere('Gemini CLI', 'gemini'),
     take: (value) => {
       reader.take(value);
       record.look();
@@ -81,9 +75,7 @@ export function commandOf(
     isKept ? `--resume=${id}` : `--session-id=${id}`,
     ...(settings.model === undefined ? [] : [`--model=${settings.model}`]),
   ];
-  const about = mayCommit(settings.permissions) ? '' : CANNOT_COMMIT;
-  const instructions = isKept ? [] : [settings.systemPrompt, turn.systemPrompt, about];
-  const prompt = [...instructions, turn.prompt].filter(Boolean).join('\n\n');
+  const prompt = promptOf(settings, turn, { isNew: !isKept, mayCommit: mayCommit(settings.permissions) });
   return {
     argv: [program, ...first, ...options],
     // What begins with a slash is a command to the program itself.
@@ -95,10 +87,7 @@ export function commandOf(
 function approvalOf(permissions: HeadlessSettings['permissions']): readonly string[] {
   if (permissions === 'all') return ['--approval-mode=yolo'];
   if (permissions === 'accept_edits') return ['--approval-mode=auto_edit'];
-  if (permissions === 'ask')
-    throw new RuntimeUnavailable(
-      'Gemini CLI cannot ask anybody when it works on its own. Set the agent’s `permissions` to accept_edits, all or a list of tools, or let it ask through `runtime: acp` with `command: gemini`.',
-    );
+  if (permissions === 'ask') throw cannotAsk('Gemini CLI', 'gemini');
   return ['--approval-mode=default', ...permissions.allow.map((tool) => `--allowed-tools=${tool}`)];
 }
 
@@ -106,9 +95,6 @@ function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.some((tool) => /^(?:run_shell_command|ShellTool)(?:\(git\))?$/.test(tool));
 }
-
-const CANNOT_COMMIT =
-  'You cannot run commands, so you cannot commit. Leave your changes in the files; they are committed for you when you end your turn.';
 
 /** Of a program that has no way to log in. */
 const NOT_LOGGED_IN = 41;

@@ -1,9 +1,10 @@
 /** Which agent programs this machine has. Looking at the PATH is cheap; asking a program for its version starts it. */
 
 import { execFile } from 'node:child_process';
-import { constants, accessSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { findProgram } from '../../system/find-program.ts';
 import { findClaudeSdk } from './claude-sdk-package.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,21 +34,6 @@ export interface Places {
 /** Where a runtime's program or package is; undefined when it is not installed. */
 export function findRuntime(runtime: VendorRuntime, { env, folders }: Places): string | undefined {
   return runtime === 'claude-sdk' ? findClaudeSdk(folders, env) : findProgram(runtime, env);
-}
-
-function findProgram(name: string, env: Environment): string | undefined {
-  for (const folder of (env['PATH'] ?? '').split(path.delimiter)) {
-    // Not what happens to be in the current folder.
-    if (!path.isAbsolute(folder)) continue;
-    const file = path.join(folder, name);
-    try {
-      accessSync(file, constants.X_OK);
-      if (statSync(file).isFile()) return file;
-    } catch {
-      // Not here.
-    }
-  }
-  return undefined;
 }
 
 export interface Detected {

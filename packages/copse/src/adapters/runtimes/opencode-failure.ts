@@ -2,6 +2,7 @@
 
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
+import { passesByWaiting } from './api-status.ts';
 import { type Fields, fields, number, text } from './fields.ts';
 
 export function outcomeOfFailure(error: Fields, nowMs: number): RuntimeOutcome {
@@ -13,8 +14,7 @@ export function outcomeOfFailure(error: Fields, nowMs: number): RuntimeOutcome {
     return { outcome: 'limit', until: untilIn(fields(data, 'responseHeaders'), nowMs), reason };
   // Only of the API: its other errors, such as a model that it does not know, stay as they are.
   const isRetryable =
-    name === 'APIError' &&
-    (status === null ? data?.['isRetryable'] === true : status >= 500 || status === 408 || status === 409);
+    name === 'APIError' && (status === null ? data?.['isRetryable'] === true : passesByWaiting(status));
   return { outcome: 'api_error', status, isRetryable, reason };
 }
 

@@ -7,15 +7,9 @@
  */
 
 import type { ProgramEnd, Programs } from '../../ports/programs.ts';
-import {
-  type RunningTurn,
-  type Runtime,
-  type RuntimeOutcome,
-  RuntimeUnavailable,
-  type Turn,
-} from '../../ports/runtime.ts';
+import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
-import { installCommand } from './installed.ts';
+import { cannotAsk, notThere, promptOf } from './headless-words.ts';
 import { type OpencodeReader, readOpencode } from './opencode-events.ts';
 import { outcomeOfFailure } from './opencode-failure.ts';
 import { openTranscript } from './transcript.ts';
@@ -42,7 +36,7 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
     ...command,
     // It believes PWD more than where it is.
     environment: { ...environment, PWD: turn.folder },
-    missing: `opencode is not there to be started. Install it with: ${installCommand('opencode')}`,
+    missing: notThere('opencode', 'opencode'),
     take: (value) => reader.take(value),
     end: () => {},
     outcome: (end, tail) => outcomeOf(end, reader, tail),
@@ -61,8 +55,7 @@ export function commandOf(
 ): OpencodeCommand {
   const [program, ...first] = settings.program ?? ['opencode'];
   const { options, environment } = rulesOf(settings.permissions);
-  const about = mayCommit(settings.permissions) ? '' : CANNOT_COMMIT;
-  const instructions = turn.conversation === null ? [settings.systemPrompt, turn.systemPrompt, about] : [];
+  const isNew = turn.conversation === null;
   return {
     argv: [
       program,
@@ -73,7 +66,7 @@ export function commandOf(
       ...(settings.model === undefined ? [] : [`--model=${settings.model}`]),
       ...(turn.conversation === null ? [] : [`--session=${turn.conversation}`]),
     ],
-    prompt: [...instructions, turn.prompt].filter(Boolean).join('\n\n'),
+    prompt: promptOf(settings, turn, { isNew, mayCommit: mayCommit(settings.permissions) }),
     environment,
   };
 }
@@ -86,10 +79,7 @@ interface Rules {
 /** Of its own rules the last that fits counts, and these come after the user's. */
 function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
   if (permissions === 'all') return { options: ['--auto'], environment: {} };
-  if (permissions === 'ask')
-    throw new RuntimeUnavailable(
-      'opencode cannot ask anybody when it works on its own. Set the agent’s `permissions` to accept_edits, all or a list of tools, or let it ask through `runtime: acp` with `command: opencode`.',
-    );
+  if (permissions === 'ask') throw cannotAsk('opencode', 'opencode');
   const allowed = permissions === 'accept_edits' ? [...READING, 'edit'] : permissions.allow;
   const rules: Readonly<Record<string, string>> = Object.fromEntries([
     ['*', 'deny'],
@@ -104,9 +94,6 @@ function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.includes('bash') || permissions.allow.includes('*');
 }
-
-const CANNOT_COMMIT =
-  'You cannot run commands, so you cannot commit. Leave your changes in the files; they are committed for you when you end your turn.';
 
 function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string): RuntimeOutcome {
   const exitCode = end.how === 'exited' ? end.code : null;

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { type BranchName, brand, parseTaskId } from '../../domain/ids.ts';
 import { type WorktreePlaces, type WriteSet, ownNamespace, worktreeWriteSet } from '../../domain/sandbox.ts';
 import { type Confinable, NotConfined } from '../../ports/sandbox.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 export interface Repository {
   readonly commonDir: string;
@@ -70,7 +71,7 @@ function put(file: string): void {
   try {
     writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   }
 }
 

@@ -17,9 +17,10 @@ import path from 'node:path';
 import { type ProgramFacts, hostsFor, isLoopback, programWriteSet } from '../../domain/sandbox.ts';
 import { ProgramMissing } from '../../ports/programs.ts';
 import { type Confinable, NotConfined, type Sandbox } from '../../ports/sandbox.ts';
+import { findProgram } from '../../system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
 import { type Repository, openPlaces, takeAway } from './places.ts';
-import { findProgram, scriptOf } from './script.ts';
+import { isThere, scriptOf } from './script.ts';
 
 export interface SandboxSettings {
   readonly repository: Repository;
@@ -58,7 +59,7 @@ function wrap<P extends Confinable>(
 ): P {
   const { repository, srt } = settings;
   const environment = { ...program.environment };
-  if (findProgram(program.argv[0], program.folder, environment) === undefined)
+  if (!isThere(program))
     throw new ProgramMissing(
       `The program ${program.argv[0]} is not there. Install it, or correct the agent’s \`command\` in copse.yml.`,
     );
@@ -123,7 +124,7 @@ function srtSettings({
 }): object {
   // A name with a star or a bracket in it is a name, and no pattern.
   const literally = (paths: readonly string[]) => paths.map((one) => ({ path: one, literal: true }));
-  const program = (name: string): string | undefined => findProgram(name, '/', environment);
+  const program = (name: string): string | undefined => findProgram(name, environment);
   const [bwrapPath, socatPath, rg] = [program('bwrap'), program('socat'), program('rg')];
   return {
     network: { allowedDomains: hosts, deniedDomains: [] },
@@ -169,7 +170,7 @@ export function runtimeProblem(
   if (srt === undefined) return `the package ${PACKAGE} is not installed: npm install --global ${PACKAGE}`;
   if (process.platform === 'win32') return 'it works on Linux and macOS only';
   const needed = process.platform === 'linux' ? ['bwrap', 'socat', 'rg'] : ['rg'];
-  const missing = needed.filter((name) => findProgram(name, '/', environment) === undefined);
+  const missing = needed.filter((name) => findProgram(name, environment) === undefined);
   if (missing.length > 0) {
     const packages = missing.map((name) => SYSTEM_PACKAGES[name] ?? name).join(' ');
     const install = process.platform === 'linux' ? 'apt install' : 'brew install';

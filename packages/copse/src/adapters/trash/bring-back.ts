@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 
 import type { TrashEntry } from '../../ports/trash.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 export interface BroughtBack {
   /** Files, links and whole folders that were moved. */
@@ -73,12 +74,11 @@ function move(from: Buffer, to: Buffer, source: Kind): boolean {
     unlinkSync(from);
     return true;
   } catch (error) {
-    if (TAKEN.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    if (hasCode(error, 'EEXIST', 'ENOTEMPTY', 'ENOTDIR', 'EISDIR')) return false;
     throw error;
   }
 }
 
-const TAKEN: ReadonlySet<string> = new Set(['EEXIST', 'ENOTEMPTY', 'ENOTDIR', 'EISDIR']);
 const GIT = Buffer.from('.git');
 
 function isSame(from: Buffer, to: Buffer, source: Kind, target: Kind): boolean {

@@ -5,7 +5,8 @@ import { type Trash, queueAsTask } from '../../ports/trash.ts';
 import { fromTrash } from './bring-back.ts';
 import { repositoriesIn } from './repositories.ts';
 import { thin } from './thin.ts';
-import { begin, deleteTrash, listTrash, markKept, markThin, retire, stateOf, toTrash } from './trash.ts';
+import { begin, listTrash, markKept, markThin, retire } from './entry.ts';
+import { deleteTrash, stateOf, toTrash } from './trash.ts';
 
 /** The trash of one repository; `home` is where `.copse/` is. */
 export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash {

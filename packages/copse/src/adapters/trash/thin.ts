@@ -7,20 +7,12 @@
  */
 
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readSync,
-  readlinkSync,
-  rmdirSync,
-  unlinkSync,
-} from 'node:fs';
+import { lstatSync, readSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
 import { setImmediate as breathe } from 'node:timers/promises';
 
 import type { HeldFile } from '../../ports/trash.ts';
+import { hasCode } from '../../system/error-code.ts';
+import { withPlainFile } from '../../system/plain-file.ts';
 
 export interface Thinned {
   readonly deleted: number;
@@ -91,23 +83,19 @@ function isExecutable(mode: number): boolean {
   return (mode & 0o100) !== 0;
 }
 
-/** Undefined when the file changed while it was read. */
+/** Undefined when the file changed while it was read, and when it is no file any more. */
 function fileId(place: Buffer, format: ThinOptions['objectFormat']): string | undefined {
-  const file = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stat = fstatSync(file);
-    if (!stat.isFile()) return undefined;
-    const hash = createHash(format).update(`blob ${stat.size}\0`);
-    const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, stat.size + 1));
+  const found = withPlainFile(place, (opened, { size }) => {
+    const hash = createHash(format).update(`blob ${size}\0`);
+    const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, size + 1));
     let total = 0;
-    for (let read = readSync(file, buffer); read > 0; read = readSync(file, buffer)) {
+    for (let read = readSync(opened, buffer); read > 0; read = readSync(opened, buffer)) {
       hash.update(buffer.subarray(0, read));
       total += read;
     }
-    return total === stat.size ? hash.digest('hex') : undefined;
-  } finally {
-    closeSync(file);
-  }
+    return total === size ? hash.digest('hex') : undefined;
+  });
+  return found.is === 'plain' ? found.value : undefined;
 }
 
 function blobId([content]: readonly [Buffer], format: ThinOptions['objectFormat']): string {
@@ -142,8 +130,7 @@ class Folders {
       try {
         rmdirSync(this.#at(folder));
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
+        if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error;
       }
     }
   }

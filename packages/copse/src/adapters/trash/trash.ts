@@ -17,24 +17,15 @@
  * that does not work either, nothing is removed: there is no falling back to copying or deleting.
  */
 
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  writeSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
 import type { TrashEntry, TrashRecord } from '../../ports/trash.ts';
+import { hasCode } from '../../system/error-code.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
+import { RECORD, isThere, listTrash, namesIn, readEntry, trashFolder, writeEntry } from './entry.ts';
 
 export type TrashStep = 'recorded' | 'files_moved' | 'git_dir_moved';
 
@@ -112,13 +103,6 @@ function newEntry(home: string, worktree: string, gitDir: string | null, record:
   }
 }
 
-/** Oldest first. A folder without a whole record is not an entry: nothing was moved into it. */
-export function listTrash(home: string): readonly TrashEntry[] {
-  return namesIn(trashFolder(home))
-    .toSorted()
-    .flatMap((name) => readEntry(path.join(trashFolder(home), name)) ?? []);
-}
-
 export interface TrashState {
   readonly hasFiles: boolean;
   readonly hasGitDir: boolean;
@@ -140,27 +124,6 @@ function registeredPath(gitDir: string): string | undefined {
   return text === undefined ? undefined : path.dirname(path.resolve(gitDir, text.trimEnd()));
 }
 
-export function retire(entry: TrashEntry): void {
-  mark(entry, RETIRED);
-}
-
-export function begin(entry: TrashEntry): void {
-  mark(entry, BEGUN);
-}
-
-export function markThin(entry: TrashEntry): void {
-  mark(entry, THIN);
-}
-
-export function markKept(entry: TrashEntry): void {
-  mark(entry, KEPT);
-}
-
-function mark({ folder }: TrashEntry, name: string): void {
-  closeSync(openSync(path.join(folder, name), 'w', 0o600));
-  syncFolder(folder);
-}
-
 /** The record goes last: whatever is interrupted can be repeated. */
 export async function deleteTrash({ folder, files, gitDir }: TrashEntry): Promise<void> {
   for (const part of [files, gitDir]) {
@@ -171,16 +134,6 @@ export async function deleteTrash({ folder, files, gitDir }: TrashEntry): Promis
   for (const name of namesIn(folder)) await removeTree(path.join(folder, name), name !== RECORD);
   await removeTree(path.join(folder, RECORD));
   removeFolders([folder]);
-}
-
-const RECORD = 'record.json';
-const RETIRED = 'retired';
-const THIN = 'thin';
-const BEGUN = 'begun';
-const KEPT = 'kept';
-
-function trashFolder(home: string): string {
-  return path.join(home, '.copse', 'trash');
 }
 
 /** Sorts by time and is a valid name on every file system. */
@@ -235,95 +188,13 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Places inside the entry are written as such, so that a repository can be moved with its trash. */
-function writeEntry({ folder, record, files, gitDir, gitDirWas }: TrashEntry): void {
-  const places = { files: path.relative(folder, files), gitDir: path.relative(folder, gitDir), gitDirWas };
-  const text = `${JSON.stringify({ ...record, places }, undefined, 2)}\n`;
-  const fresh = path.join(folder, `${RECORD}.${process.pid}`);
-  const file = openSync(fresh, 'w', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(fresh, path.join(folder, RECORD));
-  for (const one of [folder, path.dirname(folder)]) syncFolder(one);
-}
-
-function syncFolder(folder: string): void {
-  const open = openSync(folder, 'r');
-  try {
-    fsyncSync(open);
-  } finally {
-    closeSync(open);
-  }
-}
-
-function readEntry(folder: string): TrashEntry | undefined {
-  const text = readIfThere(path.join(folder, RECORD));
-  if (text === undefined) return undefined;
-  const stored = parseRecord(text);
-  if (stored === undefined) return undefined;
-  const { places, ...record } = stored;
-  return {
-    folder,
-    record,
-    files: path.resolve(folder, places.files),
-    gitDir: path.resolve(folder, places.gitDir),
-    gitDirWas: places.gitDirWas,
-    isRetired: isThere(path.join(folder, RETIRED)),
-    isBegun: isThere(path.join(folder, BEGUN)),
-    isThin: isThere(path.join(folder, THIN)),
-    isKept: isThere(path.join(folder, KEPT)),
-  };
-}
-
-interface StoredRecord extends TrashRecord {
-  readonly places: { readonly files: string; readonly gitDir: string; readonly gitDirWas: string | null };
-}
-
-/** Undefined for what a failing disk left of one. It and what lies beside it stay: nobody knows what they are. */
-function parseRecord(text: string): StoredRecord | undefined {
-  try {
-    const stored = JSON.parse(text) as Partial<StoredRecord> | null;
-    return typeof stored?.places?.files === 'string' ? (stored as StoredRecord) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw error;
-  }
-}
-
-function isThere(place: string): boolean {
-  return lstatSync(place, { throwIfNoEntry: false }) !== undefined;
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-}
-
 /** Follows no link. Folders that nobody may write to, as some package caches are, are made writable first. */
 async function removeTree(place: string, isWanted = true): Promise<void> {
   if (!isWanted) return;
   try {
     await rm(place, { recursive: true, force: true });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    if (!hasCode(error, 'EACCES', 'EPERM')) throw error;
     makeWritable(place);
     await rm(place, { recursive: true, force: true });
   }
@@ -342,8 +213,7 @@ function removeFolders(folders: readonly string[]): void {
     try {
       rmdirSync(folder);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+      if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
     }
   }
 }

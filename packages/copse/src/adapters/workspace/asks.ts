@@ -4,10 +4,8 @@
  *
  *   runner: makes the folder, looks, answers each id once → hook: asks, waits, takes both files away → runner: removes all
  *
- * The worktree is the agent's. A link where a folder or a file belongs is not followed, neither to read nor to write; more
- * than a megabyte is not read. Folders are opened one by one, and used through what was opened, so that none can be
- * exchanged for a link in between (where the system has /proc; elsewhere they are looked at right before). Every file
- * arrives by a rename, so it is whole.
+ * The worktree is the agent's. A link where a folder or a file belongs is not followed, neither to read nor to write
+ * (in-folder.ts); more than a megabyte is not read. Every file arrives by a rename, so it is whole.
  *
  * An agent may clean its worktree, these files included. So the runner makes the folder again, and a hook goes on waiting
  * for a moment without it; after that moment nobody is there who would answer. An agent may also answer its own questions:
@@ -17,13 +15,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   type FSWatcher,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
   mkdirSync,
-  openSync,
-  readSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -34,16 +26,14 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { defaultPolicy } from '../../domain/policy.ts';
 import type { Ask, Asks } from '../../ports/asks.ts';
-import { NotInside, isCode } from './inside.ts';
+import { hasCode } from '../../system/error-code.ts';
+import { readPlainFile } from '../../system/plain-file.ts';
+import { inFolder } from './in-folder.ts';
+import { NotInside } from './inside.ts';
 
-const MOST_BYTES = 1024 * 1024;
-/** An agent that writes more questions than any program asks is left without answers. */
-const MOST_ASKS = 10_000;
-const LOOK_EVERY_MS = 250;
-const WAIT_EVERY_MS = 25;
-/** How long a hook waits for a folder that is not there. */
-const NOBODY_MS = 2_000;
+const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, nobodyMs } = defaultPolicy.asks;
 
 export function openAsks(channel: string): Asks {
   if (!/^[\w-]{1,100}$/.test(channel)) throw new Error(`${channel} cannot be the name of a folder for asks.`);
@@ -80,7 +70,7 @@ function answerAsks(
       inFolder(worktree, names, (folder) => {
         for (const name of readdirSync(folder)) {
           const id = ASK_NAME.exec(name)?.[1];
-          if (id === undefined || seen.has(id) || seen.size >= MOST_ASKS) continue;
+          if (id === undefined || seen.has(id) || seen.size >= mostAsks) continue;
           seen.add(id);
           void respond(id, parseAsk(read(path.join(folder, name))));
         }
@@ -95,7 +85,7 @@ function answerAsks(
       // There is no folder, or no bell left; the looks are enough.
     }
   };
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const timer = setInterval(look, lookEveryMs);
   timer.unref();
   look();
   listen();
@@ -132,7 +122,7 @@ async function askAndWait(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<unknown> {
   const text = rendered(ask);
-  if (text === undefined) throw new Error(`A question has more than ${MOST_BYTES} bytes. Shorten it.`);
+  if (text === undefined) throw new Error(`A question has more than ${mostBytes} bytes. Shorten it.`);
   const id = `${process.pid}-${randomBytes(8).toString('hex')}`;
   const until = performance.now() + timeoutMs;
   let isAsked = false;
@@ -150,8 +140,8 @@ async function askAndWait(
       );
       if (answered !== undefined) return answered;
       const now = performance.now();
-      if (now >= until || now - lastThere >= NOBODY_MS) return undefined;
-      await sleep(Math.min(WAIT_EVERY_MS, until - now));
+      if (now >= until || now - lastThere >= nobodyMs) return undefined;
+      await sleep(Math.min(waitEveryMs, until - now));
     }
   } finally {
     attempt(() =>
@@ -180,34 +170,19 @@ function parsed(text: string | undefined): unknown {
 
 /** Undefined when there is no such file, and when there is something else. */
 function read(file: string): string | undefined {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let opened: number;
   try {
-    // Opening a pipe that nobody writes to would wait for somebody.
-    opened = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const found = readPlainFile(file, mostBytes);
+    return found.is === 'plain' && !found.value.isCut ? found.value.text : undefined;
   } catch (error) {
     if (isSystemError(error)) return undefined;
     throw error;
   }
-  try {
-    const { size, isFile } = describe(opened);
-    if (!isFile || size > MOST_BYTES) return undefined;
-    const buffer = Buffer.alloc(size);
-    return buffer.toString('utf8', 0, readSync(opened, buffer, 0, size, 0));
-  } finally {
-    closeSync(opened);
-  }
-}
-
-function describe(opened: number): { readonly size: number; readonly isFile: boolean } {
-  const found = fstatSync(opened);
-  return { size: found.size, isFile: found.isFile() };
 }
 
 /** Undefined when nobody would read so much. */
 function rendered(value: unknown): string | undefined {
   const text = JSON.stringify(value) ?? 'null';
-  return Buffer.byteLength(text) > MOST_BYTES ? undefined : text;
+  return Buffer.byteLength(text) > mostBytes ? undefined : text;
 }
 
 /** Under another name first: nobody reads the half of it. A link of that name is replaced, never followed. */
@@ -229,7 +204,7 @@ function makeFolder(worktree: string, names: readonly string[]): void {
         mkdirSync(path.join(folder, names[depth - 1] ?? ''), { mode: 0o700 });
       } catch (error) {
         // A link to nowhere is there, too, and entering it will say so.
-        if (!isCode(error, 'EEXIST')) throw error;
+        if (!hasCode(error, 'EEXIST')) throw error;
       }
     });
   }
@@ -248,26 +223,3 @@ function removeFolder(worktree: string, names: readonly string[]): void {
     );
   }
 }
-
-/** With a path that stays the same folder for as long as the work takes. Throws when one on the way is not a real one. */
-function inFolder<T>(root: string, names: readonly string[], work: (folder: string) => T): T {
-  const [name, ...deeper] = names;
-  if (name === undefined) return work(root);
-  const at = path.join(root, name);
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  let opened: number;
-  try {
-    opened = openSync(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  } catch (error) {
-    if (!isCode(error, 'ELOOP', 'EMLINK', 'ENOTDIR')) throw error;
-    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) throw error;
-    throw new NotInside(`${name} is not a folder of the worktree.`);
-  }
-  try {
-    return inFolder(hasProc ? `/proc/self/fd/${opened}` : at, deeper, work);
-  } finally {
-    closeSync(opened);
-  }
-}
-
-const hasProc = process.platform === 'linux';

@@ -24,8 +24,10 @@ import {
 import path from 'node:path';
 
 import type { Brought, Skipped } from '../../ports/furnishing.ts';
+import { isWithin } from '../../system/within.ts';
 import { isOff } from './include-file.ts';
-import { NotInside, isCode, isWithin, kindOf, realFolder } from './inside.ts';
+import { hasCode } from '../../system/error-code.ts';
+import { NotInside, kindOf, realFolder } from './inside.ts';
 
 export interface BringRequest {
   /** Resolved: no link on the way. */
@@ -91,9 +93,9 @@ class Bringing {
       await this.#bring(relative, folder);
     } catch (error) {
       if (error instanceof NotInside) return this.#skip(relative, error.message);
-      if (isCode(error, 'ENOENT'))
+      if (hasCode(error, 'ENOENT'))
         return this.#skip(relative, 'It is not in the main checkout, or left it meanwhile.');
-      if (isCode(error, 'EACCES', 'EPERM')) return this.#skip(relative, 'It may not be read.');
+      if (hasCode(error, 'EACCES', 'EPERM')) return this.#skip(relative, 'It may not be read.');
       throw error;
     }
   }
@@ -187,10 +189,10 @@ class Bringing {
     try {
       await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
     } catch (error) {
-      if (!isCode(error, 'EACCES', 'EPERM', 'ENOENT') || relative === within) throw error;
+      if (!hasCode(error, 'EACCES', 'EPERM', 'ENOENT') || relative === within) throw error;
       this.#skip(
         relative,
-        isCode(error, 'ENOENT') ? 'It left the main checkout meanwhile.' : 'It may not be read.',
+        hasCode(error, 'ENOENT') ? 'It left the main checkout meanwhile.' : 'It may not be read.',
       );
       return undefined;
     }
@@ -241,7 +243,7 @@ async function publish(staged: string, to: string): Promise<boolean> {
     else return false;
     return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST', 'ENOTEMPTY', 'ENOTDIR', 'EISDIR')) return false;
+    if (hasCode(error, 'EEXIST', 'ENOTEMPTY', 'ENOTDIR', 'EISDIR')) return false;
     throw error;
   }
 }

@@ -13,19 +13,12 @@ import path from 'node:path';
 
 import { REPOSITORY_VARIABLES } from '../../domain/environment.ts';
 import type { AttemptId } from '../../domain/ids.ts';
+import type { CommandLines } from '../../ports/commands.ts';
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
 import type { Sandbox } from '../../ports/sandbox.ts';
 import { endTree } from './process-tree.ts';
 
-export interface CommandsRequest {
-  readonly name: string;
-  readonly commands: readonly string[];
-  readonly folder: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly logFolder: string;
-  /** For a folder that goes away afterwards: what they started is ended, and they know nothing of Copse. */
-  readonly leavesNothing?: boolean;
+export interface CommandsRequest extends CommandLines {
   /** What they run in, if anything. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }

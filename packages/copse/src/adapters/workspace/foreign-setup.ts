@@ -9,10 +9,12 @@
  *   Conductor  `conductor.json`: `scripts.setup`, and `scripts.archive` before a removal
  */
 
-import { accessSync, constants, existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
-import { isWithin } from './inside.ts';
+import { shellQuoted } from '../../domain/shell.ts';
+import { isProgram } from '../../system/find-program.ts';
+import { isWithin } from '../../system/within.ts';
 
 export interface ForeignSetup {
   readonly setup: readonly string[];
@@ -89,7 +91,7 @@ function scriptBeside(checkout: string, name: string): Reading {
   const real = isWithin(checkout, file) && existsSync(file) ? realpathSync(file) : undefined;
   if (real === undefined || !isWithin(realpathSync(checkout), real) || !lstatSync(real).isFile())
     return { unclear: `${JSON.stringify(name)} is not a script beside it. ${REMEDY}` };
-  return { setup: [isExecutable(real) ? quoted(real) : `sh ${quoted(real)}`], teardown: [] };
+  return { setup: [isProgram(real) ? shellQuoted(real) : `sh ${shellQuoted(real)}`], teardown: [] };
 }
 
 function readConductor(checkout: string): Reading {
@@ -137,17 +139,4 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isLine(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('\0');
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -22,11 +22,12 @@ import type {
   FurnishingGit,
   Skipped,
 } from '../../ports/furnishing.ts';
+import { isWithin } from '../../system/within.ts';
 import { bringFiles } from './bring-files.ts';
 import { runCommands } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
-import { NotInside, isWithin, kindOf, realFolder } from './inside.ts';
+import { NotInside, kindOf, realFolder } from './inside.ts';
 import { makeOwnFolder } from './own-files.ts';
 
 /** What Copse writes into a worktree, as patterns for git. */

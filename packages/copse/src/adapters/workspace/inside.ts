@@ -7,6 +7,8 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
+import { hasCode } from '../../system/error-code.ts';
+
 export class NotInside extends Error {
   override readonly name = 'NotInside';
 }
@@ -28,7 +30,7 @@ export type Kind = 'nothing' | 'file' | 'folder' | 'link' | 'other';
 
 export async function kindOf(entry: string): Promise<Kind> {
   const found = await lstat(entry).catch((error: unknown) => {
-    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   });
   if (found === undefined) return 'nothing';
@@ -37,21 +39,8 @@ export async function kindOf(entry: string): Promise<Kind> {
   return found.isFile() ? 'file' : 'other';
 }
 
-export function isCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
-}
-
-/** Whether a path is the folder or lies in it, by name alone. */
-export function isWithin(folder: string, entry: string): boolean {
-  const relative = path.relative(folder, entry);
-  return (
-    relative === '' ||
-    (relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative))
-  );
-}
-
 async function mkdirIfMissing(folder: string): Promise<void> {
   await mkdir(folder).catch((error: unknown) => {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   });
 }

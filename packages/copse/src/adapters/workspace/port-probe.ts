@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 
 import type { PortProbe } from '../../ports/furnishing.ts';
-import { isCode } from './inside.ts';
+import { hasCode } from '../../system/error-code.ts';
 
 const ADDRESSES = ['127.0.0.1', '::1', '0.0.0.0', '::'] as const;
 
@@ -18,7 +18,7 @@ function canListen(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     // An address that this machine does not have (no IPv6) cannot be in use.
-    server.once('error', (error) => resolve(isCode(error, 'EADDRNOTAVAIL', 'EAFNOSUPPORT')));
+    server.once('error', (error) => resolve(hasCode(error, 'EADDRNOTAVAIL', 'EAFNOSUPPORT')));
     server.listen({ port, host, ipv6Only: host.includes(':'), exclusive: true }, () =>
       server.close(() => resolve(true)),
     );

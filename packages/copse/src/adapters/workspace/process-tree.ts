@@ -7,6 +7,8 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 
+import { hasCode } from '../../system/error-code.ts';
+
 export interface Tree {
   /** The first process, which leads a group of its own. */
   readonly pid: number;
@@ -57,8 +59,7 @@ function send(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
+    if (!hasCode(error, 'ESRCH', 'EPERM')) throw error;
   }
 }
 

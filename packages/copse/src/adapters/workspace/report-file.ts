@@ -1,9 +1,8 @@
 /**
  * `.copse/session.json` in a worktree: what an agent reports.
  *
- * The worktree is the agent's. A link where the folder or the file belongs is not followed, neither to read nor to write;
- * more than a megabyte is not read. The folder is opened once and used through what was opened, so that it cannot be
- * exchanged for a link in between (where the system has /proc; elsewhere it is looked at right before).
+ * The worktree is the agent's. A link where the folder or the file belongs is not followed, neither to read nor to write
+ * (in-folder.ts); more than a megabyte is not read.
  *
  * Programs write as they like. A file that is not JSON is probably half of one, so it is a problem only when it still says
  * the same at the next look.
@@ -11,13 +10,8 @@
 
 import {
   type FSWatcher,
-  closeSync,
-  constants,
-  fstatSync,
   lstatSync,
   mkdirSync,
-  openSync,
-  readSync,
   renameSync,
   rmSync,
   unlinkSync,
@@ -28,7 +22,10 @@ import path from 'node:path';
 
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../../domain/report.ts';
 import type { Reports } from '../../ports/reports.ts';
-import { NotInside, isCode } from './inside.ts';
+import { hasCode } from '../../system/error-code.ts';
+import { readPlainFile } from '../../system/plain-file.ts';
+import { inFolder } from './in-folder.ts';
+import { NotInside } from './inside.ts';
 
 const NAME = 'session.json';
 const MOST_BYTES = 1024 * 1024;
@@ -136,32 +133,19 @@ function readReport(worktree: string): Found {
   try {
     return inOwnFolder(worktree, (folder) => readText(path.join(folder, NAME)));
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     if (error instanceof NotInside) return { problem: error.message };
     return { problem: `It cannot be read: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 
 function readText(file: string): Found {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let opened: number;
-  try {
-    // Opening a pipe that nobody writes to would wait for somebody.
-    opened = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    if (isCode(error, 'ELOOP', 'EMLINK')) return { problem: 'It is a link, and links are not followed.' };
-    throw error;
-  }
-  try {
-    const found = fstatSync(opened);
-    if (!found.isFile()) return { problem: 'It is not a file.' };
-    const buffer = Buffer.alloc(Math.min(found.size, MOST_BYTES) + 1);
-    const length = readSync(opened, buffer, 0, buffer.length, 0);
-    if (length > MOST_BYTES) return { problem: `It has more than ${MOST_BYTES} bytes.` };
-    return { text: buffer.toString('utf8', 0, length) };
-  } finally {
-    closeSync(opened);
-  }
+  const found = readPlainFile(file, MOST_BYTES);
+  if (found.is === 'missing') return undefined;
+  if (found.is === 'link') return { problem: 'It is a link, and links are not followed.' };
+  if (found.is === 'other') return { problem: 'It is not a file.' };
+  const { text, isCut } = found.value;
+  return isCut ? { problem: `It has more than ${MOST_BYTES} bytes.` } : { text };
 }
 
 let written = 0;
@@ -185,7 +169,7 @@ function makeOwnFolder(worktree: string): void {
   try {
     mkdirSync(path.join(worktree, '.copse'));
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   }
 }
 
@@ -194,27 +178,10 @@ function clearReport(worktree: string): void {
     inOwnFolder(worktree, (folder) => unlinkSync(path.join(folder, NAME)));
   } catch (error) {
     // Nothing is there, or something that is no report and will be told as such.
-    if (!isCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM') && !(error instanceof NotInside)) throw error;
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM') && !(error instanceof NotInside)) throw error;
   }
 }
 
-/** With a path of `.copse` that stays the same folder for as long as the work takes. Throws when it is not a real one. */
 function inOwnFolder<T>(worktree: string, work: (folder: string) => T): T {
-  const own = path.join(worktree, '.copse');
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  let opened: number;
-  try {
-    opened = openSync(own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  } catch (error) {
-    if (!isCode(error, 'ELOOP', 'EMLINK', 'ENOTDIR')) throw error;
-    if (lstatSync(own, { throwIfNoEntry: false }) === undefined) throw error;
-    throw new NotInside(`.copse is not a folder of the worktree ${worktree}.`);
-  }
-  try {
-    return work(hasProc ? `/proc/self/fd/${opened}` : own);
-  } finally {
-    closeSync(opened);
-  }
+  return inFolder(worktree, ['.copse'], work);
 }
-
-const hasProc = process.platform === 'linux';

@@ -11,7 +11,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { NotInside, isCode } from './inside.ts';
+import { hasCode } from '../../system/error-code.ts';
+import { NotInside } from './inside.ts';
 
 export interface InsideFile {
   readonly root: string;
@@ -35,7 +36,7 @@ async function replace(aside: string, target: string, name: string, text: string
     await rename(fresh, path.join(target, name));
   } catch (error) {
     await rm(fresh, { force: true });
-    if (isCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw new NotInside(`${name} is a folder.`);
+    if (hasCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw new NotInside(`${name} is a folder.`);
     throw error;
   }
 }
@@ -75,13 +76,13 @@ async function openFolder(folder: string, name: string): Promise<FileHandle> {
   try {
     return await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
-    if (isCode(error, 'ELOOP', 'ENOTDIR', 'EMLINK')) throw new NotInside(`${name} is not a folder.`);
+    if (hasCode(error, 'ELOOP', 'ENOTDIR', 'EMLINK')) throw new NotInside(`${name} is not a folder.`);
     throw error;
   }
 }
 
 async function mkdirIfMissing(folder: string): Promise<void> {
   await mkdir(folder).catch((error: unknown) => {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   });
 }

@@ -112,6 +112,7 @@ const told: ReadonlySet<EventType> = new Set<EventType>([
   'landing.withdrawn',
   'queue.paused',
   'queue.resumed',
+  'queue.retried',
   'queue.stalled',
   'queue.moving',
 ]);

@@ -3,7 +3,7 @@ import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import type { TaskId } from '../../domain/ids.ts';
 import { formatPriority } from '../../domain/priority.ts';
 import type { TaskSummary } from '../../domain/task.ts';
-import { shown } from '../../domain/text.ts';
+import { counted, shown } from '../../domain/text.ts';
 import { workView } from '../../protocol/workspace-views.ts';
 import { canAsk, choose } from '../ask.ts';
 import { fail, orFail } from '../failure.ts';
@@ -108,10 +108,6 @@ function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existi
     crashes === 0 ? 'no crash' : counted(crashes, 'crash', 'es'),
   ];
   return `${id} has a worktree already, at ${shown(path)}: ${facts.join(', ')}.`;
-}
-
-function counted(count: number, noun: string, plural = 's'): string {
-  return `${count} ${noun}${count === 1 ? '' : plural}`;
 }
 
 function print({ output }: Cli, { task, workspace }: Done): void {

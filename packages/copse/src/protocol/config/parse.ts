@@ -26,7 +26,8 @@ export function parseConfig(text: string, { file }: { readonly file: string }): 
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
 
   const written = (reading.value ?? {}) as Readonly<Record<string, unknown>>;
-  const result = configSchema.safeParse(written, { error: explainIssue });
+  // To compile the schema takes longer than to read one file without that.
+  const result = configSchema.safeParse(written, { error: explainIssue, jitless: true });
   if (result.success) return { ok: true, config: result.data, written };
 
   const problems = problemsOf(result.error.issues, reading, file).toSorted(

@@ -120,7 +120,7 @@ export const notificationsSection = section(
     events: z
       .array(z.enum(notifications.events))
       .describe(
-        'What to notify about: an agent that asks for permission or is idle, a task that is stuck, needs attention, failed or landed (or is done in another way).',
+        'What to notify about: an agent that asks for permission or is idle, a task that is stuck, needs attention, waits for your review, failed or landed (or is done in another way), a queue that does not move.',
       ),
     repeat_interval: durationOrZero.describe(
       'Least time between two notifications of the same kind about the same task; the later one waits.',

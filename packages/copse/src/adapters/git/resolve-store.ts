@@ -1,0 +1,77 @@
+/**
+ * Folders of what is remembered: each entry is a folder named for what is in it, put there as a whole. Its time is when it was
+ * last of use. Several processes may read, write and forget at the same time.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+
+/** Those whose name begins so; the one that was of use last comes first. */
+export function findEntries(store: string, beginning: string): readonly string[] {
+  return list(store)
+    .filter(({ name }) => name.startsWith(beginning))
+    .map(({ place }) => place);
+}
+
+/** One character per byte. */
+export function putEntry(place: string, files: Readonly<Record<string, string>>, nowMs: number): void {
+  if (existsSync(place)) {
+    touchEntry(place, nowMs);
+    return;
+  }
+  const fresh = `${path.dirname(place)}/new-${randomBytes(9).toString('hex')}`;
+  mkdirSync(fresh, { recursive: true, mode: 0o700 });
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(path.join(fresh, name), content, 'latin1');
+  touchEntry(fresh, nowMs);
+  try {
+    renameSync(fresh, place);
+  } catch {
+    // Somebody learned the same at the same time.
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+export function touchEntry(place: string, nowMs: number): void {
+  try {
+    utimesSync(place, nowMs / 1000, nowMs / 1000);
+  } catch {
+    // Somebody forgot it at this moment.
+  }
+}
+
+export function forgetEntries(
+  store: string,
+  { most, ageMs }: { readonly most: number; readonly ageMs: number },
+  nowMs: number,
+): void {
+  for (const [at, { place, usedMs }] of list(store).entries())
+    if (at >= most || nowMs - usedMs > ageMs) rmSync(place, { recursive: true, force: true });
+}
+
+interface Known {
+  readonly name: string;
+  readonly place: string;
+  readonly usedMs: number;
+}
+
+function list(store: string): readonly Known[] {
+  if (!existsSync(store)) return [];
+  return readdirSync(store)
+    .flatMap((name): readonly Known[] => {
+      const place = path.join(store, name);
+      const found = statSync(place, { throwIfNoEntry: false });
+      return found === undefined ? [] : [{ name, place, usedMs: found.mtimeMs }];
+    })
+    .toSorted((one, other) => other.usedMs - one.usedMs);
+}

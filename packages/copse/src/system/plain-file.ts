@@ -1,0 +1,59 @@
+/**
+ * Opening a file that somebody else may replace at any moment, an agent for one.
+ *
+ * What is there is looked at after it was opened, so that nothing can be exchanged in between. A link is not followed, and
+ * opening a pipe waits for nobody. Links among the folders on the way are the caller's to rule out.
+ */
+
+import { type Stats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+import { hasCode } from './error-code.ts';
+
+export type Plain<T> = { readonly is: 'plain'; readonly value: T } | NotPlain;
+
+type NotPlain =
+  | { readonly is: 'missing' }
+  | { readonly is: 'link' }
+  /** A folder, a pipe and the like. */
+  | { readonly is: 'other' };
+
+/** Whatever else the system has against it is thrown. */
+export function withPlainFile<T>(file: string | Buffer, work: (opened: number, found: Stats) => T): Plain<T> {
+  const opened = open(file);
+  if (typeof opened !== 'number') return opened;
+  try {
+    const found = fstatSync(opened);
+    return found.isFile() ? { is: 'plain', value: work(opened, found) } : { is: 'other' };
+  } finally {
+    closeSync(opened);
+  }
+}
+
+export interface Beginning {
+  readonly text: string;
+  /** Whether there is more. */
+  readonly isCut: boolean;
+}
+
+/** Never more than `mostBytes` of it, even if it grows meanwhile. */
+export function readPlainFile(file: string, mostBytes: number): Plain<Beginning> {
+  return withPlainFile(file, (opened, { size }) => {
+    // One more, so that what grows right now is noticed.
+    const buffer = Buffer.alloc(Math.min(size, mostBytes) + 1);
+    const length = readSync(opened, buffer, 0, buffer.length, 0);
+    return { text: buffer.toString('utf8', 0, Math.min(length, mostBytes)), isCut: length > mostBytes };
+  });
+}
+
+function open(file: string | Buffer): number | NotPlain {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    return openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { is: 'missing' };
+    if (hasCode(error, 'ELOOP', 'EMLINK')) return { is: 'link' };
+    // A socket.
+    if (hasCode(error, 'ENXIO')) return { is: 'other' };
+    throw error;
+  }
+}

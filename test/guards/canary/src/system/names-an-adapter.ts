@@ -1,0 +1,1 @@
+export { board } from '../adapters/board/board.ts';
