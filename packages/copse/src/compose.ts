@@ -217,6 +217,7 @@ export async function configOf(repository: Repository): Promise<Config> {
       'copse.yml is there but cannot be read.',
       'Check that it is a file that you may read.',
     );
+  if (lastRead?.text === text) return lastRead.config;
   const parsed = parseConfig(text, { file: 'copse.yml' });
   if (!parsed.ok) {
     throw new BoardUnavailable(
@@ -224,8 +225,12 @@ export async function configOf(repository: Repository): Promise<Config> {
       'Correct it, then: copse config check',
     );
   }
+  lastRead = { text, config: parsed.config };
   return parsed.config;
 }
+
+/** Several parts of a command ask for it. */
+let lastRead: { readonly text: string; readonly config: Config } | undefined;
 
 /** Undefined when it is there and cannot be read. */
 export function readConfig(file: string): string | undefined {
