@@ -77,7 +77,8 @@ async function measureMethod(
   }
   await engine.close();
   const [ours, theirs] = [median(engineMs), median(plainMs)];
-  const left = run(['git', 'prune', '--dry-run', '--expire=now'], world.repository).split('\n').length - 1;
+  const said = run(['git', 'fsck', '--unreachable', '--connectivity-only'], world.repository);
+  const left = said.split('\n').filter((line) => line.startsWith('unreachable')).length;
   return {
     what: `landing by ${method}, ${COMMITS} commits, ${size}`,
     measured: `${inMs(ours)} (${Math.round(1_000 / ours)}/s)`,

@@ -260,11 +260,11 @@ async function measureStarts(bench: Bench, world: World): Promise<readonly Resul
 }
 
 function countLeft(world: World): Result {
-  const left = gitLine(world, 'prune', '--dry-run', '--expire=now')
+  const left = gitLine(world, 'fsck', '--unreachable', '--connectivity-only')
     .split('\n')
-    .filter((line) => line !== '').length;
+    .filter((line) => line.startsWith('unreachable')).length;
   return {
-    what: `${world.name}: loose objects left behind by landings that nothing leads to`,
+    what: `${world.name}: objects left behind by landings that nothing leads to`,
     measured: String(left),
     against: '',
     figure: left,
