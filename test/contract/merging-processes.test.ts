@@ -1,6 +1,6 @@
 /** What merging leaves behind and what it starts: nothing, as long as the gits that stay do. */
 
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { expect, it } from 'vitest';
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { Standing, layBench } from '../../packages/copse/src/adapters/git/merging-bench.ts';
+import { Quarantine } from '../../packages/copse/src/adapters/git/quarantine.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { brand } from '../../packages/copse/src/domain/ids.ts';
 import { type MergeMethod, mergeMethods } from '../../packages/copse/src/ports/merging.ts';
@@ -133,27 +134,34 @@ it('nothing is left of a candidate that was refused', async () => {
   expect(scene.objects()).toEqual(before);
 });
 
-const places = (scene: MergeScene) => {
-  const folder = path.join(scene.top, '.copse', 'tmp');
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith('merging-')) : [];
-};
+/** Where the throwaway stores of all repositories are. */
+const folderOf = (scene: MergeScene) => path.dirname(new Quarantine(scene.dir).folder);
+const places = (scene: MergeScene) =>
+  readdirSync(folderOf(scene)).filter((name) => name.startsWith('copse-merging-'));
 
 it('closing takes the throwaway store away, and the next one does so for whoever was killed', async () => {
   const scene = newScene(['one']);
-  const folder = path.join(scene.top, '.copse', 'tmp');
+  const folder = folderOf(scene);
+  mkdirSync(folder, { recursive: true });
+  const before = new Set(places(scene));
   const merging = openMerging(openTrustedDir(findRepository(scene.top)!));
   await merging.trial(scene.tip('main'), scene.tip('one'));
-  const [mine] = places(scene);
-  expect(mine).toContain(String(process.pid));
+  const mine = places(scene).find((name) => name.includes(`-${process.pid}-`) && !before.has(name));
+  expect(mine).toBeDefined();
+  expect(statSync(path.join(folder, mine!)).mode & 0o777).toBe(0o700);
   // One that was killed long ago, one that has just begun, and one whose process lives.
-  for (const name of ['merging-1-old', 'merging-1-new'])
-    mkdirSync(path.join(folder, name, 'objects'), { recursive: true });
-  for (const name of ['merging-1-old', mine!]) utimesSync(path.join(folder, name), 1, 1);
+  const [old, fresh] = ['old', 'new'].map((name) => `copse-merging-1-${name}-${process.pid}`) as [
+    string,
+    string,
+  ];
+  for (const name of [old, fresh]) mkdirSync(path.join(folder, name, 'objects'), { recursive: true });
+  for (const name of [old, mine!]) utimesSync(path.join(folder, name), 1, 1);
   await scene.build('one');
-  expect(places(scene)).toEqual(expect.arrayContaining([mine, 'merging-1-new']));
-  expect(places(scene)).not.toContain('merging-1-old');
+  expect(places(scene)).toEqual(expect.arrayContaining([mine, fresh]));
+  expect(places(scene)).not.toContain(old);
   await merging.close();
   expect(places(scene)).not.toContain(mine);
+  rmSync(path.join(folder, fresh), { recursive: true });
 });
 
 it('a store that became large is emptied, and merging goes on', async () => {

@@ -24,6 +24,7 @@ import { listConflicts } from './merging-conflicts.ts';
 import { pushBranch } from './merging-push.ts';
 import type { Resolve } from './merging-resolve.ts';
 import { type TargetOptions, moveTarget } from './merging-target.ts';
+import { knownObjectsOf } from './objects.ts';
 import { git } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -39,21 +40,25 @@ export function openMerging(
   options: MergingOptions = {},
 ): Merging & { readonly close: () => Promise<void> } {
   const standing = new Standing(dir);
+  const bring = async (commit: CommitId): Promise<void> => {
+    for (const { id, type, content } of await standing.quarantine.bring(commit))
+      if (type === 'commit') knownObjectsOf(dir).remember(brand(id), content);
+  };
   return {
+    bring,
     build: (request) => buildCandidate(standing, request, options.resolve),
     trial: async (onto, head, method = 'rebase') => ({
       conflicts: await tryCandidate(standing, onto, head, method),
     }),
-    bring: (commit) => standing.quarantine.bring(commit),
     treeOf: (commit) => standing.use(async () => (await standing.objects.commit(commit)).tree),
     conflicts: (onto, head, limits) => listConflicts(standing, onto, head, limits),
     commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
     async moveTarget(request) {
-      await standing.quarantine.bring(request.to);
+      await bring(request.to);
       return moveTarget(dir, request, options);
     },
     async push(branch, commit) {
-      await standing.quarantine.bring(commit);
+      await bring(commit);
       return pushBranch(dir, branch, commit, options.pushTimeoutMs);
     },
     commitAll: (worktree, message) => commitAll(dir, worktree, message),

@@ -12,20 +12,25 @@
  * as a whole or not at all. So whatever the repository has, it has everything that belongs to it, wherever somebody was
  * killed, and a walk may stop at the first thing that is not here.
  *
- * The folder is locked for as long as its process lives. What a killed one left is cleared away by the next.
+ * The folder is in memory where the system has a place for that, because most of the time that a merge takes is for creating
+ * files. It is locked for as long as its process lives. What a killed one left is cleared away by the next.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -39,7 +44,7 @@ import type { GitObject } from './object-reader.ts';
 import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } from './packs.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
-const PREFIX = 'merging-';
+const PREFIX = 'copse-merging-';
 /** Whoever has just made a folder has not locked it yet. */
 const NEW_MS = 60_000;
 /** In the repository a pack from here on, as git does it with what it is sent. */
@@ -66,7 +71,7 @@ export class Quarantine {
   readonly store: string;
   readonly #dir: TrustedDir;
   #release: (() => void) | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  #turn: Promise<unknown> = Promise.resolve();
   /** What was written, and is part of no candidate yet. */
   readonly #written = new Map<string, Held>();
   /** Of candidates that are not in the repository. */
@@ -82,7 +87,7 @@ export class Quarantine {
   constructor(dir: TrustedDir) {
     this.#dir = dir;
     const name = `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`;
-    this.folder = path.join(dir.home, '.copse', 'tmp', name);
+    this.folder = path.join(throwawayPlace(dir), name);
     this.objects = path.join(this.folder, 'objects');
     this.store = path.join(dir.commonDir, 'objects');
   }
@@ -112,13 +117,17 @@ export class Quarantine {
   /** Made when something is first written, locked at once. */
   async open(): Promise<void> {
     if (this.#release !== undefined) return;
-    mkdirSync(this.objects, { recursive: true, mode: 0o700 });
+    mkdirSync(path.dirname(this.folder), { recursive: true, mode: 0o700 });
+    // It must not be there: somebody else could have made it, where everybody may.
+    mkdirSync(this.folder, { mode: 0o700 });
+    mkdirSync(this.objects, { mode: 0o700 });
     const released = new Promise<void>((resolve) => (this.#release = resolve));
     removeAtExit.add(this.folder);
     let isLocked = false;
     const lock = tryFileLock(path.join(this.folder, 'lock'), () => ((isLocked = true), released));
     if (!isLocked) await lock;
-    await clearAbandoned(path.dirname(this.folder), this.folder);
+    for (const place of new Set([path.dirname(this.folder), placeOnDisk(this.#dir)]))
+      await clearAbandoned(place, this.folder);
   }
 
   /** Candidates that nobody brought into the repository go with it. */
@@ -215,8 +224,8 @@ export class Quarantine {
     this.#heldBytes += object.content.length;
   }
 
-  /** With all that it was built on. One that is in the repository already is left alone. */
-  bring(commit: CommitId): Promise<void> {
+  /** With all that it was built on. One that is in the repository already is left alone. Returns what is new there. */
+  bring(commit: CommitId): Promise<readonly GitObject[]> {
     const brought = this.#turn.then(() => this.#bring(commit));
     this.#turn = brought.catch(() => {});
     return brought;
@@ -226,7 +235,7 @@ export class Quarantine {
     for (const commit of [...this.#candidates.keys()].toReversed()) await this.bring(commit);
   }
 
-  async #bring(commit: CommitId): Promise<void> {
+  async #bring(commit: CommitId): Promise<readonly GitObject[]> {
     const chain: CommitId[] = [];
     for (let at: CommitId | undefined = commit; at !== undefined && this.#candidates.has(at);) {
       chain.unshift(at);
@@ -243,6 +252,7 @@ export class Quarantine {
       this.#heldBytes -= content.length;
     }
     for (const one of chain) this.#candidates.delete(one);
+    return objects;
   }
 }
 
@@ -320,12 +330,31 @@ function unusedBeside(file: string): string {
 
 const toDisk = promisify(fsync);
 
-/** Those of processes that are gone. */
+/** What Linux has for what is to be in memory, with room for what merges leave until they are cleared up. */
+const MEMORY = '/dev/shm';
+const ROOM_BYTES = 512 * 1024 ** 2;
+
+function throwawayPlace(dir: TrustedDir): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    accessSync(MEMORY, constants.W_OK);
+    return bavail * bsize >= ROOM_BYTES ? MEMORY : placeOnDisk(dir);
+  } catch {
+    return placeOnDisk(dir);
+  }
+}
+
+function placeOnDisk({ home }: TrustedDir): string {
+  return path.join(home, '.copse', 'tmp');
+}
+
+/** Those of processes that are gone, and that were this user's. */
 async function clearAbandoned(parent: string, own: string): Promise<void> {
-  for (const name of readdirSync(parent)) {
+  for (const name of existsSync(parent) ? readdirSync(parent) : []) {
     const folder = path.join(parent, name);
-    const found = statSync(folder, { throwIfNoEntry: false });
-    if (!name.startsWith(PREFIX) || folder === own || found?.isDirectory() !== true) continue;
+    if (!name.startsWith(PREFIX) || folder === own) continue;
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) continue;
     if (Date.now() - found.mtimeMs < NEW_MS) continue;
     const clear = () => Promise.resolve(remove(folder));
     await tryFileLock(path.join(folder, 'lock'), clear);
