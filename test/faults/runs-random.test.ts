@@ -16,7 +16,7 @@ import { Run, canSeeProcesses, kill } from '../support/runs.ts';
 import { drawing } from '../support/workspace-chance.ts';
 import { forEachAtOnce } from '../support/workspace-processes.ts';
 
-const RUNS = Number(process.env['COPSE_RUNS'] ?? 12);
+const RUNS = Number(process.env['COPSE_RUNS'] ?? 30);
 const AT_ONCE = 2;
 const MOST_KILLS = 6;
 /** Events of the board between two kills, at most; a run without kills has about 150. */
