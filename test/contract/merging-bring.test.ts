@@ -1,7 +1,7 @@
 /** When candidates come into the repository, how, and that nothing points at them before they are on the disk. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import fs, { existsSync, readdirSync } from 'node:fs';
+import fs, { existsSync, readdirSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 
@@ -58,6 +58,8 @@ function packsOf(top: string): number {
   return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.idx')).length : 0;
 }
 
+const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
+
 /** One on another, so many of them. */
 async function newStack(count: number): Promise<{
   readonly scene: InstanceType<typeof MergeScene>;
@@ -65,11 +67,10 @@ async function newStack(count: number): Promise<{
   readonly commits: readonly CommitId[];
 }> {
   const scene = new MergeScene(area);
-  const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
   scene.commit('main', { 'deep/er/shared.txt': `${lines.join('\n')}\n` });
   for (let at = 0; at < count; at += 1) {
     // Every third changes a file that others change, so that git has something to merge.
-    const shared = at % 3 === 0 ? { 'deep/er/shared.txt': changed(lines, at) } : {};
+    const shared = at % 3 === 0 ? { 'deep/er/shared.txt': changed(at) } : {};
     scene.commit(`task-${at}`, { [`deep/er/${at}.txt`]: `${at}\n`, ...shared });
     scene.commit(`task-${at}`, { [`top-${at}.txt`]: `${at}\n` });
   }
@@ -85,7 +86,7 @@ async function newStack(count: number): Promise<{
   return { scene, from, commits };
 }
 
-function changed(lines: readonly string[], at: number): string {
+function changed(at: number): string {
   return `${lines.with(at, `by task ${at}`).join('\n')}\n`;
 }
 
@@ -193,4 +194,22 @@ it('what candidates are made of is still known when the throwaway store was empt
   quarantine.close();
   git(scene.top, 'update-ref', 'refs/heads/kept', commit);
   expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');
+});
+
+it('merging goes on when somebody took the throwaway store away', async () => {
+  const { scene, from, commits } = await newStack(4);
+  const place = path.dirname(new Quarantine(scene.dir).folder);
+  const own = readdirSync(place).filter((name) => name.startsWith(`copse-merging-${process.pid}-`));
+  expect(own.length).toBeGreaterThan(0);
+  for (const name of own) rmSync(path.join(place, name), { recursive: true });
+  // It merges a file that was merged before, into something that only the store had.
+  scene.commit('late', { 'deep/er/shared.txt': changed(20), 'late.txt': 'late\n' });
+  const built = await scene.merging.build(scene.request('late', { onto: commits.at(-1)! }));
+  if (!built.built) throw new Error(JSON.stringify(built));
+  const target = brand<BranchName>('main');
+  expect(await scene.merging.moveTarget({ target, from, to: built.commit })).toEqual({ moved: true });
+  const shared = git(scene.top, 'show', 'main:deep/er/shared.txt');
+  for (const at of [0, 3, 20]) expect(shared).toContain(`by task ${at}\n`);
+  expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');
+  expect(readdirSync(place).filter((name) => own.includes(name))).not.toEqual([]);
 });

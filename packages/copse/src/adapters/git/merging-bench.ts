@@ -56,7 +56,7 @@ export class Standing {
     this.#users += 1;
     try {
       // Before anything is read: git would not believe in a folder that is not there yet.
-      await this.quarantine.open();
+      if (await this.quarantine.open()) await this.#startAnew();
       return await work();
     } finally {
       this.#users -= 1;
@@ -88,6 +88,12 @@ export class Standing {
   async close(): Promise<void> {
     await Promise.all([this.objects.reader.close(), this.#closeMergers()]);
     this.quarantine.close();
+  }
+
+  /** Nothing that gits made is there any more. */
+  async #startAnew(): Promise<void> {
+    this.mergedFiles.clear();
+    await this.#closeMergers();
   }
 
   async #closeMergers(): Promise<void> {

@@ -114,9 +114,15 @@ export class Quarantine {
     return this.#heldBytes;
   }
 
-  /** Made when something is first written, locked at once. */
-  async open(): Promise<void> {
-    if (this.#release !== undefined) return;
+  /**
+   * Made when something is first written, locked at once; and made again when somebody took it away, as systemd does with what
+   * is in memory when its owner logs out. True when gits find nothing in it.
+   */
+  async open(): Promise<boolean> {
+    if (this.#release !== undefined && existsSync(this.objects)) return false;
+    this.#release?.();
+    this.#startAnew();
+    remove(this.folder);
     mkdirSync(path.dirname(this.folder), { recursive: true, mode: 0o700 });
     // It must not be there: somebody else could have made it, where everybody may.
     mkdirSync(this.folder, { mode: 0o700 });
@@ -128,6 +134,7 @@ export class Quarantine {
     if (!isLocked) await lock;
     for (const place of new Set([path.dirname(this.folder), placeOnDisk(this.#dir)]))
       await clearAbandoned(place, this.folder);
+    return true;
   }
 
   /** Candidates that nobody brought into the repository go with it. */
@@ -143,9 +150,13 @@ export class Quarantine {
     this.forget();
     remove(this.objects);
     mkdirSync(this.objects, { recursive: true, mode: 0o700 });
+    this.#startAnew();
+  }
+
+  #startAnew(): void {
     this.#flushed.clear();
     this.#packs = 0;
-    for (const [id, held] of this.#held) this.#unflushed.set(id, held);
+    for (const [id, held] of [...this.#held, ...this.#written]) this.#unflushed.set(id, held);
   }
 
   bytes(): number {
