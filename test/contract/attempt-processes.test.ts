@@ -157,8 +157,11 @@ describe('the record of an attempt', () => {
 
   test('has what is added and below that, such as the pane of a terminal', async () => {
     // Not below this process: its parent is gone at once.
-    const started = await start(`(setsid sh -c 'echo $$ >> pids; sleep 628; true' &)`);
+    const started = await start(
+      `(setsid sh -c 'echo $$ >> pids; sleep 628; true' &); while ! test -f go; do sleep 0.05; done`,
+    );
     const [other = 0] = await started.pids(1);
+    writeFileSync(path.join(started.folder, 'go'), '');
     await until(async () => (await identify(started.root.pid)) === undefined);
     const { file, recorder } = await record(started);
     await recorder.look();

@@ -57,6 +57,19 @@ describe.each([
   });
 });
 
+it('killed while a checkout moves along, the next look finishes that, also when nothing is left to land', async () => {
+  for (const step of ['noted', 'files_written', 'branch_moved', 'index_written']) {
+    const repository = newRepository(area);
+    const task = await queueOne(repository);
+    git(repository, 'switch', '--quiet', 'main');
+    expect(land(repository, task, step), step).toEqual({ killed: true });
+    expect(land(repository, task, '-'), step).toMatchObject({ landing: 'landed' });
+    expect(existsSync(path.join(repository, '.git', 'index.lock')), step).toBe(false);
+    expect(git(repository, 'status', '--porcelain'), step).toBe('');
+    expect(readFileSync(path.join(repository, 'work.txt'), 'utf8'), step).toBe('done');
+  }
+});
+
 it('a target that somebody else moved between two tries is merged anew, and nothing of theirs is lost', async () => {
   const repository = newRepository(area);
   const task = await queueOne(repository);

@@ -2,6 +2,9 @@
 
 import { flushCompileCache } from 'node:module';
 
+import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { lead } from '../../packages/copse/src/app/lead.ts';
 import { leadQueue } from '../../packages/copse/src/app/queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
@@ -11,7 +14,10 @@ import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
 const [cwd = '', task = '', step = '-'] = process.argv.slice(2);
 flushCompileCache();
 const opened = await openRun({ cwd, env: process.env }, { asNode: true });
-const { context } = opened;
+const die = (reached: string) => void (reached === step && process.kill(process.pid, 'SIGKILL'));
+// The same engine, but for what it does between two steps.
+const merging = openMerging(openTrustedDir(findRepository(cwd)!), { onStep: die });
+const context = { ...opened.context, merging };
 const landing = (await context.board.openLandings()).find((one) => one.task === task);
 if (landing !== undefined) {
   const news: unknown[] = [];
@@ -23,9 +29,10 @@ if (landing !== undefined) {
       onLanded: (landed) => news.push(landed),
       onBlame: async (_, cause) => void news.push({ landing: 'conflicts', cause }),
       onNote: () => {},
-      onStep: (reached) => void (reached === step && process.kill(process.pid, 'SIGKILL')),
+      onStep: die,
     }),
   );
   process.stdout.write(JSON.stringify(news[0] ?? { landing: 'nothing' }));
 }
+await merging.close();
 await opened.close();

@@ -205,7 +205,10 @@ export async function finishJournalled(
       await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
     });
   }
-  return done.length === 0 ? [] : recordLanded(context, target, done, new Map());
+  if (done.length === 0) return [];
+  // Whoever was killed may have left a checkout halfway; to try to go where it is finishes that.
+  await context.merging.moveTarget({ target, from: tip, to: tip, isTrial: true });
+  return recordLanded(context, target, done, new Map());
 }
 
 async function recordLanded(
