@@ -164,6 +164,15 @@ it('closing takes the throwaway store away, and the next one does so for whoever
   rmSync(path.join(folder, fresh), { recursive: true });
 });
 
+it('what cannot be cleared away keeps nobody from merging', async () => {
+  const scene = newScene(['one']);
+  const folder = path.join(folderOf(scene), `copse-merging-1-odd-${process.pid}`);
+  mkdirSync(path.join(folder, 'lock', 'in the way'), { recursive: true });
+  utimesSync(folder, 1, 1);
+  expect(await scene.merging.trial(scene.tip('main'), scene.tip('one'))).toEqual({ conflicts: [] });
+  rmSync(folder, { recursive: true });
+});
+
 it('a store that became large is emptied, and merging goes on', async () => {
   const scene = newScene(BRANCHES);
   const standing = new Standing(scene.dir);

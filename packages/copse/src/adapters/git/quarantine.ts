@@ -368,7 +368,8 @@ async function clearAbandoned(parent: string, own: string): Promise<void> {
     if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) continue;
     if (Date.now() - found.mtimeMs < NEW_MS) continue;
     const clear = () => Promise.resolve(remove(folder));
-    await tryFileLock(path.join(folder, 'lock'), clear);
+    // Another one may clear it away at this moment, and what cannot be is in nobody's way.
+    await tryFileLock(path.join(folder, 'lock'), clear).catch(() => {});
   }
 }
 
