@@ -62,11 +62,23 @@ it('killed while a checkout moves along, the next look finishes that, also when 
     const repository = newRepository(area);
     const task = await queueOne(repository);
     git(repository, 'switch', '--quiet', 'main');
-    expect(land(repository, task, step), step).toEqual({ killed: true });
-    expect(land(repository, task, '-'), step).toMatchObject({ landing: 'landed' });
-    expect(existsSync(path.join(repository, '.git', 'index.lock')), step).toBe(false);
-    expect(git(repository, 'status', '--porcelain'), step).toBe('');
-    expect(readFileSync(path.join(repository, 'work.txt'), 'utf8'), step).toBe('done');
+    const killed = land(repository, task, step);
+    const after = land(repository, task, '-');
+    expect({
+      step,
+      killed,
+      after,
+      isLocked: existsSync(path.join(repository, '.git', 'index.lock')),
+      status: git(repository, 'status', '--porcelain'),
+      work: readFileSync(path.join(repository, 'work.txt'), 'utf8'),
+    }).toMatchObject({
+      step,
+      killed: { killed: true },
+      after: { landing: 'landed' },
+      isLocked: false,
+      status: '',
+      work: 'done',
+    });
   }
 });
 
