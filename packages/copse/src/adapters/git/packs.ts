@@ -17,6 +17,7 @@ import {
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 
+import { syncFolder } from '../../system/sync-folder.ts';
 import { deflated } from './deflated.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
@@ -74,7 +75,7 @@ export function writePack(
     for (const ending of ['pack', 'idx']) rmSync(`${fresh}.${ending}`, { force: true });
     throw error;
   }
-  if (isForGood) sync(folder);
+  if (isForGood) syncFolder(folder);
 }
 
 function write(file: string, content: Buffer, isForGood: boolean): void {
@@ -82,15 +83,6 @@ function write(file: string, content: Buffer, isForGood: boolean): void {
   try {
     writeFileSync(opened, content);
     if (isForGood) fsyncSync(opened);
-  } finally {
-    closeSync(opened);
-  }
-}
-
-function sync(folder: string): void {
-  const opened = openSync(folder, 'r');
-  try {
-    fsyncSync(opened);
   } finally {
     closeSync(opened);
   }

@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { TrashEntry, TrashRecord } from '../../ports/trash.ts';
 import { hasCode } from '../../system/error-code.ts';
 import { readIfThere } from '../../system/read-if-there.ts';
+import { syncFolder } from '../../system/sync-folder.ts';
 
 export const RECORD = 'record.json';
 const RETIRED = 'retired';
@@ -38,15 +39,6 @@ export function writeEntry({ folder, record, files, gitDir, gitDirWas }: TrashEn
   }
   renameSync(fresh, path.join(folder, RECORD));
   for (const one of [folder, path.dirname(folder)]) syncFolder(one);
-}
-
-function syncFolder(folder: string): void {
-  const open = openSync(folder, 'r');
-  try {
-    fsyncSync(open);
-  } finally {
-    closeSync(open);
-  }
 }
 
 export function readEntry(folder: string): TrashEntry | undefined {
