@@ -337,7 +337,7 @@ describe('a notice', () => {
     expect(others).toEqual([]);
     expect(notice).toEqual({
       headline: 'News of 9 tasks',
-      text: 'cp-7 failed\ncp-8, cp-9 ask for permission\ncp-2, cp-3, cp-4 and 2 more are stuck\ncp-1 is done',
+      text: 'cp-7 failed\ncp-8 and cp-9 ask for permission\ncp-2, cp-3, cp-4 and 2 more are stuck\ncp-1 is done',
       command: 'copse list',
       isUrgent: true,
       about: all,

@@ -16,12 +16,8 @@ import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
 import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
 import { recentOf, usualOf } from '../../packages/copse/src/domain/queue-history.ts';
 import type { Batch, QueueState, Stage } from '../../packages/copse/src/domain/queue-state.ts';
-import {
-  type QueueRecords,
-  named,
-  rangeText,
-  viewQueue,
-} from '../../packages/copse/src/domain/queue-view.ts';
+import { type QueueRecords, rangeText, viewQueue } from '../../packages/copse/src/domain/queue-view.ts';
+import { named } from '../../packages/copse/src/domain/text.ts';
 import { spanText } from '../../packages/copse/src/domain/spans.ts';
 
 const main = brand<BranchName>('main');

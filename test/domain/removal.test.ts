@@ -5,12 +5,12 @@ import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
 import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
 import {
-  type InsideProcess,
   type RemovalDecision,
   type RemovalFacts,
   type RemovalRequest,
   decideRemoval,
 } from '../../packages/copse/src/domain/removal.ts';
+import type { InsideProcess } from '../../packages/copse/src/domain/process.ts';
 import { taskStatuses } from '../../packages/copse/src/domain/task.ts';
 import { type Disposition, keepReasons } from '../../packages/copse/src/domain/workspace.ts';
 

@@ -8,7 +8,8 @@
 import fc from 'fast-check';
 
 import { type Claimant, decideClaim } from '../../packages/copse/src/domain/claim.ts';
-import { type Decision, refused, unreachable } from '../../packages/copse/src/domain/decision.ts';
+import { type Decision, refused } from '../../packages/copse/src/domain/decision.ts';
+import { unreachable } from '../../packages/copse/src/domain/unreachable.ts';
 import {
   type BoardEvent,
   type World,

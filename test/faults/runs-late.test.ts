@@ -15,7 +15,7 @@ import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
 import type { Attempt } from '../../packages/copse/src/domain/attempt.ts';
 import { cliFile, git, newArea } from '../support/cli.ts';
 import { expectGoodEnd, explained } from '../support/runs-checks.ts';

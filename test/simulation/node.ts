@@ -13,7 +13,7 @@ import {
   brand,
 } from '../../packages/copse/src/domain/ids.ts';
 import type { WorktreeFacts } from '../../packages/copse/src/domain/preparation.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
 import type {
   Rescue,
   SnapshotOutcome,

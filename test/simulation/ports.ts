@@ -4,7 +4,7 @@ import { mergeReport, parseReport } from '../../packages/copse/src/domain/report
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import type { Author, RecordedEvent } from '../../packages/copse/src/domain/event.ts';
 import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/src/domain/ids.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
 import type { Policy } from '../../packages/copse/src/domain/policy.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import type { ContextFiles } from '../../packages/copse/src/ports/context-files.ts';

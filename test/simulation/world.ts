@@ -10,7 +10,7 @@
  */
 
 import type { Timestamp } from '../../packages/copse/src/domain/ids.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
 import type { Timer } from '../../packages/copse/src/ports/clock.ts';
 
 type ProcessKind = 'orchestrator' | 'runner' | 'agent' | 'child' | 'person';

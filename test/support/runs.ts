@@ -16,7 +16,7 @@ import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-co
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
 import { type AttemptId, type EventNumber, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
 import type { Attempt } from '../../packages/copse/src/domain/attempt.ts';
 import { cliFile, git, nodeFlags, plainEnv } from './cli.ts';
 import { must } from './tasks.ts';

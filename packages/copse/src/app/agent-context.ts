@@ -18,7 +18,7 @@ import {
 } from '../domain/briefing.ts';
 import { sessionPromptText, systemPromptText } from '../domain/briefing-prompts.ts';
 import { agentContextText } from '../domain/briefing-texts.ts';
-import { unreachable } from '../domain/decision.ts';
+import { unreachable } from '../domain/unreachable.ts';
 import { agentEnvironment } from '../domain/environment.ts';
 import type { FinishRules } from '../domain/finish.ts';
 import type { LedgerEntry } from '../domain/ledger.ts';

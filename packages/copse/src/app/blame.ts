@@ -1,6 +1,6 @@
 /** Why a change is handed back, in words for whoever has to mend it. */
 
-import { unreachable } from '../domain/decision.ts';
+import { unreachable } from '../domain/unreachable.ts';
 import type { CommitId } from '../domain/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { Blame } from '../domain/queue.ts';

@@ -9,7 +9,8 @@ import type { Task } from '../domain/task.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import { loadConflict } from './conflict-brief.ts';
 import { findMissing } from './conflict-task.ts';
-import { type RunContext, targetOf } from './run-context.ts';
+import { type RunContext } from './run-context.ts';
+import { targetOf, tipOfTarget } from './landing-target.ts';
 
 export interface GateRequest {
   readonly task: Task;
@@ -107,16 +108,6 @@ async function landingTarget(
   const target = named ?? (await targetOf(context, baseBranch));
   if (target === undefined) throw new Error(`there is no branch that ${task.id} could land on`);
   return target;
-}
-
-/** Ours, or what is known of the remote's where there is none here. */
-export async function tipOfTarget({ git }: RunContext, target: BranchName): Promise<CommitId> {
-  const remote = await git.remoteName();
-  const tip =
-    (await git.tip(`refs/heads/${target}`)) ??
-    (remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${target}`));
-  if (tip === undefined) throw new Error(`there is no branch ${target} to land on`);
-  return tip;
 }
 
 async function tryAccept(

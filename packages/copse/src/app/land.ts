@@ -8,7 +8,9 @@
  * If not, it is merged again from the start, and since the same merge gives the same commits, nothing comes twice.
  */
 
-import { refused, unreachable } from '../domain/decision.ts';
+import { checkKey } from '../domain/check.ts';
+import { refused } from '../domain/decision.ts';
+import { unreachable } from '../domain/unreachable.ts';
 import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
 import { type Landing, type Proof, decideLanding } from '../domain/landing.ts';
 import type { Change as QueuedChange } from '../domain/queue-state.ts';
@@ -17,7 +19,7 @@ import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-out
 import type { TargetMove } from '../ports/merging.ts';
 import { type Change, type Outcome, change } from './context.ts';
 import { learnFromLanded, recordResolved } from './conflict-task.ts';
-import { tipOfTarget } from './finish.ts';
+import { tipOfTarget } from './landing-target.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { type Lead, requireLead } from './lead.ts';
 import { promoteDependants } from './promote.ts';
@@ -167,16 +169,6 @@ async function proofOf({ board }: Change, { tree, required, isChecked }: StackMo
   const checks = await board.checksOf(tree);
   const green = checks.filter(({ end }) => end?.verdict === 'green').map(checkKey);
   return { is: 'checked', green, required };
-}
-
-export function checkKey({
-  command,
-  environment,
-}: {
-  readonly command: string;
-  readonly environment: string;
-}): string {
-  return `${environment} ${command}`;
 }
 
 /** What an earlier look journalled and perhaps did. What did not come to be is merged again. */

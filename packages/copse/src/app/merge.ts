@@ -13,7 +13,8 @@ import { lead } from './lead.ts';
 import { leadQueue } from './queue.ts';
 import { newQueueMemory } from './queue-memory.ts';
 import { removeWorkspace } from './remove.ts';
-import { type RunContext, agentNamed, targetOf } from './run-context.ts';
+import { type RunContext, agentNamed } from './run-context.ts';
+import { targetOf } from './landing-target.ts';
 import { workspaceOf } from './workspace-context.ts';
 
 /** Puts it into the queue unless it is there already. */

@@ -10,7 +10,7 @@ import type { WorktreeFacts } from '../domain/preparation.ts';
 import { decideUnqueue } from '../domain/task-outcomes.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import { change } from './context.ts';
-import { tipOfTarget } from './finish.ts';
+import { tipOfTarget } from './landing-target.ts';
 import { giveUpLanding } from './land.ts';
 import { branchRef, keepTip } from './rescue-first.ts';
 import { type RunContext, agentNamed } from './run-context.ts';

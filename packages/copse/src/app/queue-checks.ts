@@ -7,7 +7,7 @@ import { brand, drawId } from '../domain/ids.ts';
 import type { EndedRun } from '../domain/queue.ts';
 import type { CheckCommand, CheckResult, CheckRunEnd } from '../ports/checks.ts';
 import { change } from './context.ts';
-import { checkKey } from './land.ts';
+import { checkKey } from '../domain/check.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A check of copse.yml, and what its verdicts are found by. */

@@ -18,7 +18,7 @@ import {
   decideQueue,
 } from '../domain/queue.ts';
 import { isInFlight } from '../domain/queue-state.ts';
-import type { ProcessIdentity } from '../domain/removal.ts';
+import type { ProcessIdentity } from '../domain/process.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
 import { change } from './context.ts';
 import { explainBlame } from './blame.ts';

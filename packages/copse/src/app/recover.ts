@@ -16,6 +16,7 @@ import {
   brand,
   drawId,
 } from '../domain/ids.ts';
+import { terminalName } from '../domain/naming.ts';
 import type { Recovery } from '../domain/reconcile.ts';
 import { decideSession } from '../domain/session.ts';
 import type { TaskStatus } from '../domain/task.ts';
@@ -93,10 +94,6 @@ export async function endLeftBehind(context: RunContext, attempt: AttemptId): Pr
       : await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
   if (remaining.length === 0) await runners.forget(attempt);
   return remaining.length;
-}
-
-export function terminalName(task: TaskId): string {
-  return `copse-${task}`;
 }
 
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {

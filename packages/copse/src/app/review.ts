@@ -12,15 +12,15 @@ import { addressOf } from '../domain/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../domain/task.ts';
 import type { Diff } from '../ports/diff.ts';
 import { type Outcome, refusal } from './context.ts';
-import { tipOfTarget } from './finish.ts';
+import { tipOfTarget, targetOf } from './landing-target.ts';
 import { type GoneOn, resumeTask } from './go-on.ts';
 import { whyItLeftTheQueue } from './last-landing.ts';
 import { addLedgerEntry } from './ledger.ts';
 import { queueTask } from './merge.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { requiredChecks } from './queue-checks.ts';
-import { checkKey } from './land.ts';
-import { type RunContext, agentNamed, targetOf } from './run-context.ts';
+import { checkKey } from '../domain/check.ts';
+import { type RunContext, agentNamed } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
 
 /** What would land. */

@@ -1,6 +1,6 @@
 /** What running agents and landing their work needs besides workspaces. */
 
-import type { AgentName, BranchName } from '../domain/ids.ts';
+import type { AgentName } from '../domain/ids.ts';
 import type { Artifacts } from '../ports/artifacts.ts';
 import type { Checks } from '../ports/checks.ts';
 import type { Commands } from '../ports/commands.ts';
@@ -13,7 +13,6 @@ import type { Resolving } from '../ports/resolving.ts';
 import type { Runners } from '../ports/runners.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import type { Config } from '../protocol/config/schema.ts';
-import { baseBranchOf } from './newest-base.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export interface RunContext extends WorkspaceContext {
@@ -37,13 +36,4 @@ export interface RunContext extends WorkspaceContext {
 
 export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {
   return agents.find((agent) => agent.name === name);
-}
-
-/** The branch that a task's work lands on. */
-export async function targetOf(
-  { git, target }: RunContext,
-  begunFrom: BranchName | undefined,
-  agent?: EffectiveAgent,
-): Promise<BranchName | undefined> {
-  return baseBranchOf(git, agent?.landing.target ?? target, begunFrom);
 }

@@ -30,7 +30,7 @@ import type { Diff } from '../ports/diff.ts';
 import type { CommitSummary } from '../ports/merging.ts';
 import type { Reverted, Reverting } from '../ports/reverting.ts';
 import { type Change, type Outcome, change, refusal } from './context.ts';
-import { tipOfTarget } from './finish.ts';
+import { tipOfTarget } from './landing-target.ts';
 import { branchRef } from './rescue-first.ts';
 import type { RunContext } from './run-context.ts';
 import { landingsOf, loadUndoing } from './undoing.ts';

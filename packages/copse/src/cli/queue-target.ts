@@ -1,6 +1,7 @@
 /** The queue that a command is about. */
 
-import { type RunContext, targetOf } from '../app/run-context.ts';
+import { type RunContext } from '../app/run-context.ts';
+import { targetOf } from '../app/landing-target.ts';
 import type { BranchName } from '../domain/ids.ts';
 import { fail } from './failure.ts';
 

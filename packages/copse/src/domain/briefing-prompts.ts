@@ -2,7 +2,7 @@
 
 import { finishingFor, rulesFor } from './agent-rules.ts';
 import { type Briefing, type ContextNames, excerpt } from './briefing.ts';
-import { unreachable } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import { fenced, fencedLines, quoted } from './fence.ts';
 import { defaultPolicy } from './policy.ts';
 import type { AttentionCause, HandbackReason } from './task.ts';

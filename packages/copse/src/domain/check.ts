@@ -48,3 +48,14 @@ export function evolveCheck(check: Check | undefined, event: CheckEvent): Check 
   const { at, verdict, exitCode, log } = event;
   return { ...existing(check, event), end: { at, verdict, exitCode, log } };
 }
+
+/** Two runs with the same key asked the same question. */
+export function checkKey({
+  command,
+  environment,
+}: {
+  readonly command: string;
+  readonly environment: string;
+}): string {
+  return `${environment} ${command}`;
+}

@@ -48,8 +48,3 @@ export function decided<E>(...events: readonly [E, ...E[]]): Decided<E> {
 export function refused(code: RefusalCode, reason: string, ...next: readonly [string, ...string[]]): Refused {
   return { decided: false, refusal: { code, reason, next } };
 }
-
-/** For the `default` of a switch over a union: the compiler proves it is never reached. */
-export function unreachable(value: never): never {
-  throw new Error(`This case does not exist: ${JSON.stringify(value)}`);
-}

@@ -12,6 +12,7 @@
  * still go on, and again when its process is gone.
  */
 
+import { type ConflictDetails, describeConflict } from './conflict.ts';
 import type { CommitId, TaskId } from './ids.ts';
 import type { HandbackReason } from './task.ts';
 import { listed, shown } from './text.ts';
@@ -33,22 +34,6 @@ interface AcceptFailure {
   /** What it ended with, or null when it took too long. */
   readonly exitCode: number | null;
   readonly tail: readonly string[];
-}
-
-/** The other side of a conflict: what landed meanwhile, and why. */
-export interface OtherSide {
-  readonly task: TaskId;
-  readonly title: string;
-  /** What it was about, in the words of whoever asked for it and of whoever did it. */
-  readonly intent: readonly string[];
-}
-
-/** What whoever resolves a conflict needs to know besides its files. */
-export interface ConflictDetails {
-  readonly with: readonly OtherSide[];
-  readonly hunks: readonly { readonly file: string; readonly kind: string; readonly hunks: string | null }[];
-  /** What was tried in vain before anybody was asked. */
-  readonly tried: readonly string[];
 }
 
 export interface MissingWork {
@@ -187,57 +172,6 @@ function refuseConflict(
     conflicts,
     details.with.map(({ task: other }) => other),
   );
-}
-
-/**
- * What whoever has to resolve it reads, from the gate as from the queue. What others wrote is marked line by line, so that it
- * cannot be taken for Copse's words; what matters most comes first, because the end may be cut off.
- */
-export function describeConflict(
-  conflict: ConflictDetails & {
-    readonly task: TaskId;
-    readonly target: string;
-    readonly files: readonly string[];
-    /** Its agent is still at work, and has not heard that the target moved. */
-    readonly isNews?: boolean;
-  },
-): string {
-  const { task, target, files, with: others, isNews } = conflict;
-  const both = others.length > 0 ? ' Keep what both sides meant.' : '';
-  return [
-    `The branch of ${task} conflicts with ${shown(target)}${isNews ? ', which moved meanwhile' : ''}:`,
-    listed(files),
-    `Bring it in with \`copse sync --conflict\`, resolve, commit, and finish again.${both}`,
-    ...describeSides(conflict),
-  ].join('\n');
-}
-
-/** Both sides, and what was tried. */
-function describeSides({
-  target,
-  with: others,
-  hunks,
-  tried,
-}: ConflictDetails & { readonly target: string }): readonly string[] {
-  const marked = (mark: string, text: string) =>
-    shown(text.replace(/\n$/, ''))
-      .split('\n')
-      .map((line) => `    ${mark} ${line}`);
-  const sides = others.flatMap(({ task, title, intent }) => [
-    `  ${task}: ${shown(title)}`,
-    ...intent.flatMap((text) => marked('>', text)),
-  ]);
-  const places = hunks.flatMap(({ file, kind, hunks: text }) => [
-    `  ${shown(file)} (${kind})`,
-    ...(text === null ? [] : marked('|', text)),
-  ]);
-  return [
-    ...(sides.length > 0 ? ['What landed there:', ...sides] : []),
-    ...(places.length > 0
-      ? [`What conflicts, first as it is in ${shown(target)}, then as the branch has it:`, ...places]
-      : []),
-    ...(tried.length > 0 ? ['Tried before:', ...tried.flatMap((text) => marked('|', text))] : []),
-  ];
 }
 
 function shut(

@@ -3,7 +3,8 @@
  * (a port, the lead of a queue), and schedules.
  */
 
-import { type Decision, decided, refused, unreachable } from './decision.ts';
+import { type Decision, decided, refused } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import { existing } from './evolution.ts';
 import type { AgentName, FencingToken, NodeId, ResourceName, ScheduleId, Timestamp } from './ids.ts';
 

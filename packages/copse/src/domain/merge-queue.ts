@@ -6,7 +6,7 @@
 import { type Decision, decided, refused } from './decision.ts';
 import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from './ids.ts';
 import type { Purpose } from './queue.ts';
-import type { ProcessIdentity } from './removal.ts';
+import type { ProcessIdentity } from './process.ts';
 import { type QueueState, emptyQueueState, withoutTrouble } from './queue-state.ts';
 
 /** `accept`: what comes now waits outside. `land`: the target stays where it is, and no more checks are begun. */

@@ -3,7 +3,7 @@
  * them always consists of ASCII letters, digits and `. _ - / + @`, so that it means the same to git, to every shell and
  * to every file system. Names that people give (a target branch) may hold more: see `isValidBranchName`.
  */
-import type { BranchName, Timestamp } from './ids.ts';
+import type { BranchName, TaskId, Timestamp } from './ids.ts';
 import { defaultPolicy } from './policy.ts';
 
 interface SlugRules {
@@ -212,4 +212,9 @@ export function queueWorktree(slot: number): string {
 export function parseQueueWorktree(name: string): number | undefined {
   const [, slot] = /^copse-queue-([1-9]\d*)$/.exec(name) ?? [];
   return slot === undefined ? undefined : Number(slot);
+}
+
+/** The tmux session in which the agent of a task runs. */
+export function terminalName(task: TaskId): string {
+  return `copse-${task}`;
 }

@@ -16,7 +16,7 @@ import type { BranchName, TaskId, Timestamp } from './ids.ts';
 import { type Policy, defaultPolicy } from './policy.ts';
 import { type PullRequest, summarise } from './pull-request.ts';
 import type { DoneHow } from './task.ts';
-import { shown } from './text.ts';
+import { named, shown } from './text.ts';
 
 export type NoticeKind = (typeof defaultPolicy.notifications.events)[number];
 
@@ -285,13 +285,6 @@ function noticeOfAll(all: readonly Occasion[]): Notice {
     isUrgent: all.some(isUrgent),
     about: all,
   };
-}
-
-const NAMED = 3;
-
-function named(tasks: readonly TaskId[]): string {
-  if (tasks.length > NAMED) return `${tasks.slice(0, NAMED).join(', ')} and ${tasks.length - NAMED} more`;
-  return tasks.join(', ');
 }
 
 /** Whatever is not only good to know. */

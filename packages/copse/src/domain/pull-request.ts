@@ -10,7 +10,7 @@
  * that the next look fulfils. Merged is not among these: it is how the task is done.
  */
 
-import { unreachable } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import type { BranchName } from './ids.ts';
 
 export type Review = 'none' | 'approved' | 'changes_requested';

@@ -7,7 +7,7 @@
  * once it is known how long these take. It goes from "everything is green" to "every batch has to be split to the end".
  */
 
-import { unreachable } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
 import { type Landing, isCommitted } from './landing.ts';
 import type { CheckRun, MergeQueue, Pause, QueueSwitch } from './merge-queue.ts';
@@ -16,6 +16,7 @@ import { type Recent, type RecentLanding, type Usual, quantile, usualOf } from '
 import { batchSize } from './queue.ts';
 import type { Batch, Change, Trouble } from './queue-state.ts';
 import { spanText } from './spans.ts';
+import { named } from './text.ts';
 
 export interface QueueRecords {
   readonly queue: MergeQueue;
@@ -470,16 +471,6 @@ function pauseText(what: QueueSwitch, { reason }: Pause): string {
 export function rangeText({ fromMs, toMs }: Range): string {
   const [from, to] = [spanText(fromMs), spanText(toMs)];
   return from === to ? `about ${to}` : `${from} to ${to}`;
-}
-
-/** As many as are worth reading. */
-const NAMED = 3;
-
-export function named(tasks: readonly TaskId[]): string {
-  const more = tasks.length - NAMED;
-  if (more > 0) return `${tasks.slice(0, NAMED).join(', ')} and ${more} more`;
-  const [last, ...others] = tasks.toReversed();
-  return others.length === 0 ? (last ?? 'nobody') : `${others.toReversed().join(', ')} and ${last}`;
 }
 
 function counted(count: number, what: string): string {

@@ -10,33 +10,13 @@
  * - Unknown means keep. Nobody falls back from a refusal to anything else.
  */
 
-import { unreachable } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import type { TaskId } from './ids.ts';
 import type { Policy } from './policy.ts';
+import type { InsideProcess, TmuxSession } from './process.ts';
 import { type TaskStatus, isFinished } from './task.ts';
 import { counted, shown } from './text.ts';
 import type { Disposition } from './workspace.ts';
-
-/** A pid alone proves nothing; with the kernel's start time it names one process. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  readonly startTime: number;
-}
-
-export interface InsideProcess extends ProcessIdentity {
-  readonly name: string;
-  /** Where in the folder it is; empty if that could not be read. */
-  readonly at: string;
-  /** It is a recorded attempt, descends from one, or was left behind by one. */
-  readonly isOurs: boolean;
-}
-
-export interface TmuxSession {
-  readonly name: string;
-  readonly panes: readonly number[];
-  /** How many people look at it now. */
-  readonly attached: number;
-}
 
 export interface RemovalFacts {
   readonly task: TaskId;

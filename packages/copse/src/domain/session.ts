@@ -10,7 +10,8 @@
  * later resumes the same conversation.
  */
 
-import { type Decision, decided, refused, unreachable } from './decision.ts';
+import { type Decision, decided, refused } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import { type Usage, addUsage, noUsage } from './usage.ts';
 import type { AgentName, SessionId, TaskId, Timestamp } from './ids.ts';

@@ -1,6 +1,6 @@
 /** Everything that can happen to a task, and what each makes of it. */
 
-import { unreachable } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from './ids.ts';
 import type { PullRequest } from './pull-request.ts';

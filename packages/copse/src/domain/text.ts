@@ -123,3 +123,13 @@ function countCodePoints(text: string): number {
 function hexadecimal(character: string): string {
   return character.charCodeAt(0).toString(16);
 }
+
+/** As many as are worth reading. */
+const NAMED = 3;
+
+export function named(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  if (more > 0) return `${names.slice(0, NAMED).join(', ')} and ${more} more`;
+  const [last, ...others] = names.toReversed();
+  return others.length === 0 ? (last ?? 'none') : `${others.toReversed().join(', ')} and ${last}`;
+}

@@ -7,7 +7,8 @@
  * `workspaceStatus`, so it cannot be stale.
  */
 
-import { type Decision, decided, refused, unreachable } from './decision.ts';
+import { type Decision, decided, refused } from './decision.ts';
+import { unreachable } from './unreachable.ts';
 import type { Escape } from './escape.ts';
 import { existing, mustBeNew } from './evolution.ts';
 import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from './ids.ts';

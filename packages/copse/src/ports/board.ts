@@ -22,6 +22,7 @@ import type {
 } from '../domain/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../domain/task.ts';
+import { Unavailable } from '../domain/unavailable.ts';
 
 export interface TaskQuery {
   readonly statuses?: readonly TaskStatus[];
@@ -120,19 +121,7 @@ export type ImportOutcome =
   | { readonly imported: true; readonly records: number; readonly events: number }
   | { readonly imported: false; readonly because: 'bad_export' | 'not_empty'; readonly reason: string };
 
-/** The board cannot be used at all: not found, too new, unreachable, not a board. The message is for a person. */
-export class BoardUnavailable extends Error {
+/** The board cannot be used at all: not found, too new, unreachable, not a board. */
+export class BoardUnavailable extends Unavailable {
   override readonly name = 'BoardUnavailable';
-  readonly remedy: string;
-  readonly isMissing: boolean;
-
-  constructor(
-    message: string,
-    remedy: string,
-    options: ErrorOptions & { readonly isMissing?: boolean } = {},
-  ) {
-    super(message, options);
-    this.remedy = remedy;
-    this.isMissing = options.isMissing ?? false;
-  }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { AttemptId } from '../domain/ids.ts';
-import type { ProcessIdentity } from '../domain/removal.ts';
+import type { ProcessIdentity } from '../domain/process.ts';
 import type { ProgramEnd } from './programs.ts';
 
 export interface ConnectedProgram {

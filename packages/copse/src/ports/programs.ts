@@ -4,7 +4,7 @@
  */
 
 import type { AttemptId } from '../domain/ids.ts';
-import type { ProcessIdentity } from '../domain/removal.ts';
+import type { ProcessIdentity } from '../domain/process.ts';
 
 export interface Program {
   readonly argv: readonly [string, ...string[]];

@@ -3,7 +3,7 @@
  * Nothing it says about success is believed: whether the work is finished is for the finish gate.
  */
 
-import type { ProcessIdentity } from '../domain/removal.ts';
+import type { ProcessIdentity } from '../domain/process.ts';
 import type { AttemptId, SessionId, TaskId, Timestamp } from '../domain/ids.ts';
 import type { Usage } from '../domain/usage.ts';
 

@@ -1,6 +1,6 @@
 /** What `--json` prints, and everything else that leaves Copse as data. Times are ISO 8601, priorities p1 to p5. */
 
-import { unreachable } from '../domain/decision.ts';
+import { unreachable } from '../domain/unreachable.ts';
 import type { Author, RecordedEvent } from '../domain/event.ts';
 import type { Timestamp } from '../domain/ids.ts';
 import type { Artifact, LedgerEntry } from '../domain/ledger.ts';

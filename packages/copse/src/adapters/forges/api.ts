@@ -6,7 +6,7 @@
 import { type Timestamp, timestamp } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
 import type { ForgeProblem } from '../../ports/forge.ts';
-import { whyUnreachable } from '../../system/unreachable.ts';
+import { whyUnreachable } from '../../system/fetch-failure.ts';
 
 export interface Question {
   readonly method: 'GET' | 'POST';

@@ -6,7 +6,7 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-import { BoardUnavailable } from '../../ports/board.ts';
+import { RepositoryUnavailable } from './unavailable.ts';
 
 /** For every command line that writes refs which it names. */
 export function refuseLinkedRefs(commonDir: string, argv: readonly string[]): void {
@@ -31,7 +31,7 @@ export function refuseLinkedRef(
     linkOn(path.join(commonDir, 'refs'), parents.split('/').slice(1)) ??
     linkOn(commonDir, ['logs', ...(isDeletion ? parents : ref).split('/')]);
   if (link === undefined) return;
-  throw new BoardUnavailable(
+  throw new RepositoryUnavailable(
     `${link} is a link, so git would write ${ref} somewhere else. Copse does not.`,
     `If you did not make it, an agent did; take it away: rm '${link}'`,
   );

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import { BoardUnavailable } from '../../ports/board.ts';
+import { RepositoryUnavailable } from './unavailable.ts';
 
 export interface Repository {
   /** The checkout or worktree around the folder, or the bare repository itself. */
@@ -82,7 +82,7 @@ function gitDirOf(entry: string): string | undefined {
   const gitDir = named === undefined ? undefined : path.resolve(path.dirname(entry), named);
   if (gitDir !== undefined && (isGitDir(gitDir) || isWorktreeGitDir(gitDir))) return realpathSync(gitDir);
   // Going further up, as for a folder that is no repository, would use the board of another one.
-  throw new BoardUnavailable(
+  throw new RepositoryUnavailable(
     `${entry} does not lead to a git directory${gitDir === undefined ? '' : `: ${gitDir} is none`}.`,
     'If the repository was moved, in its main checkout: git worktree repair',
     { isMissing: true },

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 
-import { BoardUnavailable } from '../../ports/board.ts';
+import { RepositoryUnavailable } from './unavailable.ts';
 import { hasCode } from '../../system/error-code.ts';
 
 const PAUSE_MS = 8;
@@ -24,7 +24,7 @@ export async function withFileLock<T>(file: string, patienceMs: number, work: ()
     const done = await tryFileLock(file, work);
     if (done !== undefined) return done.value;
     if (performance.now() > giveUpAt) {
-      throw new BoardUnavailable(
+      throw new RepositoryUnavailable(
         `Another process has held ${file} for more than ${patienceMs / 1_000} s.`,
         'Try again; if it stays so, look for a copse process that hangs: copse doctor',
       );

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism, homedir } from 'node:os';
 import path from 'node:path';
 
-import { BoardUnavailable } from '../../ports/board.ts';
+import { RepositoryUnavailable } from './unavailable.ts';
 
 export type Settings = ReadonlyMap<string, readonly string[]>;
 
@@ -201,8 +201,12 @@ function configHome(): string {
   return process.env['XDG_CONFIG_HOME'] ?? path.join(homedir(), '.config');
 }
 
-function unreadable(file: string, cause: unknown): BoardUnavailable {
-  return new BoardUnavailable(`git cannot read ${file}.`, `Correct it: git config --file ${file} --list`, {
-    cause,
-  });
+function unreadable(file: string, cause: unknown): RepositoryUnavailable {
+  return new RepositoryUnavailable(
+    `git cannot read ${file}.`,
+    `Correct it: git config --file ${file} --list`,
+    {
+      cause,
+    },
+  );
 }

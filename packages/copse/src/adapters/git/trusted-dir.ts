@@ -31,7 +31,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { BoardUnavailable } from '../../ports/board.ts';
+import { RepositoryUnavailable } from './unavailable.ts';
 import { readIfThere } from '../../system/read-if-there.ts';
 import type { Repository } from './locate.ts';
 import {
@@ -159,7 +159,7 @@ function refuseLinks(home: string): void {
   for (const inside of ['.copse', '.copse/git', '.copse/git/plain', '.copse/git/raw']) {
     const folder = path.join(home, inside);
     if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
-    throw new BoardUnavailable(
+    throw new RepositoryUnavailable(
       `${folder} is a link, and Copse keeps what git must trust only in a folder of its own.`,
       `Put the folder itself there, or remove the link: rm ${folder}`,
     );
@@ -285,7 +285,7 @@ function unused(file: string): string {
 function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
   const storage = settings.get('extensions.refstorage')?.at(-1) ?? 'files';
   if (storage === 'files') return;
-  throw new BoardUnavailable(
+  throw new RepositoryUnavailable(
     `The repository at ${commonDir} keeps its refs as ${storage}, which Copse cannot use yet.`,
     'Convert it: git refs migrate --ref-format=files',
   );

@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../../domain/removal.ts';
+import type { ProcessIdentity } from '../../domain/process.ts';
 import type { RunningProcess } from './identity.ts';
 
 /**

@@ -9,7 +9,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ProcessIdentity } from '../../domain/removal.ts';
+import type { ProcessIdentity } from '../../domain/process.ts';
 import type { Ended } from '../../ports/occupancy.ts';
 import { hasCode } from '../../system/error-code.ts';
 import { descent } from './descent.ts';

@@ -8,7 +8,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
-import type { ProcessIdentity } from '../../domain/removal.ts';
+import type { ProcessIdentity } from '../../domain/process.ts';
 import { hasCode } from '../../system/error-code.ts';
 
 export interface RunningProcess extends ProcessIdentity {

@@ -15,7 +15,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import type { InsideProcess } from '../../domain/removal.ts';
+import type { InsideProcess } from '../../domain/process.ts';
 import type { Inside, Owners } from '../../ports/occupancy.ts';
 import { hasCode } from '../../system/error-code.ts';
 import { descent } from './descent.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, w
 import path from 'node:path';
 
 import { type AttemptId, brand } from '../../domain/ids.ts';
-import type { ProcessIdentity } from '../../domain/removal.ts';
+import type { ProcessIdentity } from '../../domain/process.ts';
 import type { Orders } from '../../ports/runners.ts';
 import { hasCode } from '../../system/error-code.ts';
 

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { findRepository, gitVersion, openContext } from '../../compose.ts';
 import { defaultPolicy } from '../../domain/policy.ts';
 import { shown } from '../../domain/text.ts';
-import { BoardUnavailable } from '../../ports/board.ts';
+import { Unavailable } from '../../domain/unavailable.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 
@@ -50,7 +50,7 @@ function repository(cli: Cli): Finding {
   try {
     found = findRepository(cli.cwd);
   } catch (error) {
-    if (error instanceof BoardUnavailable) return problem('repository', error.message, error.remedy);
+    if (error instanceof Unavailable) return problem('repository', error.message, error.remedy);
     throw error;
   }
   return found
@@ -70,7 +70,7 @@ async function board(cli: Cli): Promise<Finding> {
       await context.board.close();
     }
   } catch (error) {
-    if (error instanceof BoardUnavailable) return problem('board', error.message, error.remedy);
+    if (error instanceof Unavailable) return problem('board', error.message, error.remedy);
     throw error;
   }
 }

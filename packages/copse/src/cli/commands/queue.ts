@@ -1,5 +1,6 @@
 import { type QueueSettings, loadQueue, loadQueues } from '../../app/queue-view.ts';
-import { type RunContext, targetOf } from '../../app/run-context.ts';
+import { type RunContext } from '../../app/run-context.ts';
+import { targetOf } from '../../app/landing-target.ts';
 import type { BoardEvent, EventType } from '../../domain/event.ts';
 import type { BranchName } from '../../domain/ids.ts';
 import type { QueueView } from '../../domain/queue-view.ts';

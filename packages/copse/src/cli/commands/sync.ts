@@ -1,6 +1,6 @@
 import { type TaskSynced, syncTask } from '../../app/sync.ts';
 import type { TaskId } from '../../domain/ids.ts';
-import { unreachable } from '../../domain/decision.ts';
+import { unreachable } from '../../domain/unreachable.ts';
 import { shown } from '../../domain/text.ts';
 import { requireTaskHere } from '../here.ts';
 import type { Invocation } from '../invocation.ts';

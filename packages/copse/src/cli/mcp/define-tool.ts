@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { sessionFrom } from '../../domain/author.ts';
 import type { TaskId } from '../../domain/ids.ts';
 import { shown } from '../../domain/text.ts';
-import { BoardUnavailable } from '../../ports/board.ts';
+import { Unavailable } from '../../domain/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
 import { taskInside } from '../report-inside.ts';
 import type { Cli } from '../invocation.ts';
@@ -138,7 +138,7 @@ function outputTo(lines: string[]): Output {
 
 function explain(error: unknown): Pick<Failure, 'reason' | 'next'> {
   if (error instanceof CommandFailed) return error.failure;
-  if (error instanceof BoardUnavailable) return { reason: error.message, next: [error.remedy] };
+  if (error instanceof Unavailable) return { reason: error.message, next: [error.remedy] };
   const surprise = error instanceof Error ? error.message : String(error);
   return { reason: `This should not have happened: ${surprise}`, next: ['copse doctor'] };
 }
