@@ -1,7 +1,7 @@
 /** Copse's own queue in the simulated world: the very function that runs in the product. */
 
-import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type EndedRun,
   type Entry,

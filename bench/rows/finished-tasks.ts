@@ -1,7 +1,7 @@
 /** What a long history costs: the same live tasks on a board with few and on one with many finished ones. */
 
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import {
   type EngineName,

@@ -16,7 +16,7 @@ import { leadQueue } from '../../packages/copse/src/app/queue.ts';
 import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { type BranchName, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
 import { gitsStartedBy } from '../../test/support/git-starts.ts';
 import { queueCommit } from '../../test/support/queued.ts';

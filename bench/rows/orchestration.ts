@@ -12,14 +12,14 @@ import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
 import { claimTask } from '../../packages/copse/src/app/claims.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,
   type AttemptId,
   type SessionId,
   type TaskId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { change } from '../../packages/copse/src/app/context.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { fill } from '../boards.ts';

@@ -15,7 +15,7 @@ import { lead } from '../../packages/copse/src/app/lead.ts';
 import { leadQueue } from '../../packages/copse/src/app/queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { type BranchName, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { queueCommit } from '../../test/support/queued.ts';
 import { makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';

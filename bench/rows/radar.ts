@@ -15,14 +15,14 @@ import { type Look, type RadarContext, refreshRadar } from '../../packages/copse
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
   type CommitId,
   type TaskId,
   type WorkspaceId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { run } from '../commands.ts';
 import { nameOf, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Row, inMs, median } from '../row.ts';

@@ -14,7 +14,7 @@ import { work } from '../../packages/copse/src/app/work.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { bundle, run } from '../commands.ts';
 import { type Size, nameOf, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Result, type Row, inMs, interleave, median } from '../row.ts';

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { isAlive } from '../../packages/copse/src/adapters/processes/identity.ts';
 import { ownPrograms } from '../../packages/copse/src/compose/parts.ts';
-import { addUsage, noUsage, type Usage } from '../../packages/copse/src/domain/usage.ts';
+import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
 import {
   type PermissionRequest,
   type RunningTurn,

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
-import { type AttemptId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type AttemptId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newRepository, printed } from '../support/cli.ts';
 import type { Step } from '../support/model-server/protocol.ts';
 import type { ModelServer } from '../support/model-server/server.ts';

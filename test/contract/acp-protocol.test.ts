@@ -14,7 +14,7 @@ import { answerFor, isAllowed, modeFor } from '../../packages/copse/src/adapters
 import { RpcError } from '../../packages/copse/src/adapters/runtimes/acp-rpc.ts';
 import { readUpdates } from '../../packages/copse/src/adapters/runtimes/acp-updates.ts';
 import { writeInside } from '../../packages/copse/src/adapters/workspace/write-inside.ts';
-import { addUsage, noUsage } from '../../packages/copse/src/domain/usage.ts';
+import { addUsage, noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import {
   type PermissionRequest,
   type RuntimeEvent,

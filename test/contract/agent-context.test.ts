@@ -20,7 +20,7 @@ import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { addPlan } from '../../packages/copse/src/app/plans.ts';
 import { rescueFirst } from '../../packages/copse/src/app/rescue-first.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
-import { type AgentName, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type AgentName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { decidePromote } from '../../packages/copse/src/domain/task-decisions.ts';
 import { decideCrash, decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
 import type { Begin } from '../../packages/copse/src/ports/runners.ts';

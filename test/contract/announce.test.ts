@@ -16,7 +16,7 @@ import {
   type NodeId,
   type TaskId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import type { Notice, NoticeKind } from '../../packages/copse/src/domain/notice.ts';
 import type { NoticeChannel } from '../../packages/copse/src/ports/notices.ts';
 import { newArea } from '../support/cli.ts';

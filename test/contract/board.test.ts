@@ -12,7 +12,7 @@ import { change } from '../../packages/copse/src/app/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
 import type { CheckEvent, Verdict } from '../../packages/copse/src/domain/check.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
   type CheckId,
@@ -23,9 +23,9 @@ import {
   type TaskId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';

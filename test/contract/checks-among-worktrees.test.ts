@@ -10,7 +10,7 @@ import { tend } from '../../packages/copse/src/app/tend.ts';
 import { undo } from '../../packages/copse/src/app/undo.ts';
 import { listSpareWorktrees, listWorktrees } from '../../packages/copse/src/app/worktree-list.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
-import { type CommitId, brand, parseTaskId } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand, parseTaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { CheckRunEnd } from '../../packages/copse/src/ports/checks.ts';
 import { only } from '../support/checks.ts';
 import { git, newArea, newRepository, plainEnv } from '../support/cli.ts';

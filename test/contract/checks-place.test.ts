@@ -19,8 +19,8 @@ import { describe, expect, it } from 'vitest';
 import { openGit } from '../../packages/copse/src/adapters/git/repository.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
-import type { CommitId } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import type { CommitId } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type CheckSite,
   checkSiteAt,

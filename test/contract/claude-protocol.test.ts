@@ -38,7 +38,7 @@ import {
 import { trustFolder } from '../../packages/copse/src/adapters/runtimes/claude-trust.ts';
 import { openTranscript } from '../../packages/copse/src/adapters/runtimes/transcript.ts';
 import { openAsks } from '../../packages/copse/src/adapters/workspace/asks.ts';
-import { addUsage, noUsage } from '../../packages/copse/src/domain/usage.ts';
+import { addUsage, noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import type { Ask } from '../../packages/copse/src/ports/asks.ts';
 import type {
   PermissionRequest,

@@ -8,7 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 
 import { openConnections } from '../../packages/copse/src/adapters/processes/connections.ts';
 import { isAlive } from '../../packages/copse/src/adapters/processes/identity.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { ConnectedProgram } from '../../packages/copse/src/ports/connections.ts';
 import { ProgramMissing } from '../../packages/copse/src/ports/programs.ts';
 import { newArea } from '../support/cli.ts';

@@ -20,7 +20,7 @@ import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { openContextFiles } from '../../packages/copse/src/adapters/workspace/context-files.ts';
 import { writeInside } from '../../packages/copse/src/adapters/workspace/write-inside.ts';
-import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { ContextPlace } from '../../packages/copse/src/ports/context-files.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Fixture, newFixture } from '../support/furnishing.ts';

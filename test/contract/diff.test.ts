@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openDiffs } from '../../packages/copse/src/adapters/git/diff.ts';
 import { type DiffOptions, diffTask } from '../../packages/copse/src/app/diff.ts';
-import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { BRANCH, commitAll, newTaskWorktree, write } from '../support/task-worktree.ts';
 

@@ -23,7 +23,7 @@ import {
   checkGuard,
   moveEscape,
 } from '../../packages/copse/src/app/escape-guard.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
   type CommitId,
@@ -32,8 +32,8 @@ import {
   type TaskId,
   type WorkspaceId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { contextOf, newPlace } from '../support/boards.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Site, manifest, newSite, write } from '../support/rescues.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { findProgram, isProgram } from '../../packages/copse/src/system/find-program.ts';
+import { findProgram, isProgram } from '../../packages/copse/src/kernel/system/find-program.ts';
 import { newArea } from '../support/cli.ts';
 
 const area = newArea();

@@ -14,7 +14,7 @@ import { openForge } from '../../packages/copse/src/adapters/forges/open.ts';
 import { forgeRemote } from '../../packages/copse/src/adapters/git/forge-remote.ts';
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type BranchName, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Forge, Looked, PullRequestOrder } from '../../packages/copse/src/ports/forge.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { serveOverHttp } from '../support/forge-server/git-http.ts';

@@ -10,8 +10,8 @@ import {
   leasePorts,
   releasePorts,
 } from '../../packages/copse/src/app/ports-of-sessions.ts';
-import { type NodeId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type NodeId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import { contextOf, engines, newPlace } from '../support/boards.ts';
 import { finished } from '../support/cli.ts';

@@ -10,7 +10,7 @@ import { commandOf, geminiRuntime } from '../../packages/copse/src/adapters/runt
 import { type GeminiReader, readGemini } from '../../packages/copse/src/adapters/runtimes/gemini-events.ts';
 import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/gemini-failure.ts';
 import { isConversationKept } from '../../packages/copse/src/adapters/runtimes/gemini-record.ts';
-import { addUsage, noUsage, type Usage } from '../../packages/copse/src/domain/usage.ts';
+import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
 import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { newTurn } from '../support/turns.ts';

@@ -9,7 +9,7 @@ import {
   type RecordKind,
   replay,
 } from '../../packages/copse/src/domain/event.ts';
-import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { LandingEvent } from '../../packages/copse/src/domain/landing.ts';
 import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';
 import { Model, type Step, anyStep } from '../domain/world.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Merger, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
 import { ObjectReader } from '../../packages/copse/src/adapters/git/object-reader.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 
 const area = newArea();

@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { afterEach, expect, it } from 'vitest';
 
-import { type BranchName, type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 
 const area = newArea();

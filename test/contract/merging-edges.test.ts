@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { mergeMethods } from '../../packages/copse/src/ports/merging.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { type History, compareWithGit } from '../support/merging-comparison.ts';

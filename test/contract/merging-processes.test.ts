@@ -10,7 +10,7 @@ import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { Standing, layBench } from '../../packages/copse/src/adapters/git/merging-bench.ts';
 import { Quarantine } from '../../packages/copse/src/adapters/git/quarantine.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { brand } from '../../packages/copse/src/domain/ids.ts';
+import { brand } from '../../packages/copse/src/kernel/ids.ts';
 import { type MergeMethod, mergeMethods } from '../../packages/copse/src/ports/merging.ts';
 import { git, newArea } from '../support/cli.ts';
 import { gitsStartedBy } from '../support/git-starts.ts';

@@ -16,7 +16,7 @@ import { isAncestor } from '../../packages/copse/src/adapters/git/refs.ts';
 import { Recent } from '../../packages/copse/src/adapters/git/recent.ts';
 import { TreeView, diffTrees } from '../../packages/copse/src/adapters/git/tree-diff.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 
 const area = newArea();

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { type MergingOptions, openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type BranchName, type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
 import { syncSteps } from '../../packages/copse/src/ports/sync.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';

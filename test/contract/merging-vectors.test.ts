@@ -13,7 +13,7 @@ import {
   type TaskId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Scene, newScenes } from '../support/git-scene.ts';
 import { vectors } from '../support/git-vectors.ts';

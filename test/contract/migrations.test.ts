@@ -10,8 +10,8 @@ import { migrations } from '../../packages/copse/src/adapters/board/migrations/i
 import { openEngine } from '../../packages/copse/src/adapters/board/open.ts';
 import type { BoardTables } from '../../packages/copse/src/adapters/board/schema.ts';
 import { replay } from '../../packages/copse/src/domain/event.ts';
-import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { type BoardPlace, engines, newPlace } from '../support/boards.ts';
 import { newTask } from '../support/tasks.ts';
 import { version1 } from './samples/version-1.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 
 import { openChannels } from '../../packages/copse/src/adapters/notify/open.ts';
-import { type TaskId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Notice } from '../../packages/copse/src/domain/notice.ts';
 import { newArea } from '../support/cli.ts';
 import { newDesktop, newWebhook } from '../support/notices.ts';

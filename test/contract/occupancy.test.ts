@@ -8,7 +8,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { askPs, parseStat } from '../../packages/copse/src/adapters/processes/identity.ts';
 import { askLsof } from '../../packages/copse/src/adapters/processes/inside.ts';
 import { openOccupancy } from '../../packages/copse/src/adapters/processes/occupancy.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import { newArea } from '../support/cli.ts';
 
 const isLinux = process.platform === 'linux';

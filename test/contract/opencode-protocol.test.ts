@@ -11,7 +11,7 @@ import {
   readOpencode,
 } from '../../packages/copse/src/adapters/runtimes/opencode-events.ts';
 import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/opencode-failure.ts';
-import { addUsage, noUsage, type Usage } from '../../packages/copse/src/domain/usage.ts';
+import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
 import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { newTurn } from '../support/turns.ts';

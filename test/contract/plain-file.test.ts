@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { inFolder } from '../../packages/copse/src/adapters/workspace/in-folder.ts';
 import { readInside } from '../../packages/copse/src/adapters/workspace/read-inside.ts';
-import { readPlainFile, withPlainFile } from '../../packages/copse/src/system/plain-file.ts';
+import { readPlainFile, withPlainFile } from '../../packages/copse/src/kernel/system/plain-file.ts';
 import { newArea } from '../support/cli.ts';
 
 const area = newArea();

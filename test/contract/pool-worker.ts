@@ -8,7 +8,7 @@ import { tryFileLock, withFileLock } from '../../packages/copse/src/adapters/git
 import { openPool } from '../../packages/copse/src/adapters/git/pool.ts';
 import { filesOf } from '../../packages/copse/src/adapters/git/refs.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Leftover, Pool } from '../../packages/copse/src/ports/pool.ts';
 
 export interface PoolJob {

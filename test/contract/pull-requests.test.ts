@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { PullRequests } from '../../packages/copse/src/app/pull-request-follow.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
-import { type TaskId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { describePullRequest } from '../../packages/copse/src/domain/pull-request-text.ts';
 import { answer, copse, git, newArea, plainEnv } from '../support/cli.ts';
 import { ForgeServer } from '../support/forge-server/server.ts';

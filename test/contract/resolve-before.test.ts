@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { git, newArea } from '../support/cli.ts';
 import { BASE, text } from '../support/merging.ts';
 import { ResolveScene } from '../support/resolving.ts';

@@ -15,7 +15,7 @@ import {
   type TaskId,
   brand,
   fencingToken,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import type { Orders } from '../../packages/copse/src/ports/runners.ts';
 import { newArea } from '../support/cli.ts';
 import { AWKWARD, until } from '../support/turns.ts';

@@ -7,7 +7,7 @@ import {
   dockerArguments,
   dockerProblem,
 } from '../../packages/copse/src/adapters/sandbox/docker.ts';
-import { type AttemptId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type AttemptId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const program = {
   argv: ['sh', '-c', 'echo "$1"', 'sh', '--privileged'] as const,

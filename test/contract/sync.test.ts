@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
 import { syncTask } from '../../packages/copse/src/app/sync.ts';
-import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { type SyncOutcome, type SyncRequest, syncSteps } from '../../packages/copse/src/ports/sync.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { BRANCH, commitAll, newTaskWorktree, trustedDirOf, write } from '../support/task-worktree.ts';

@@ -26,8 +26,8 @@ import { thin } from '../../packages/copse/src/adapters/trash/thin.ts';
 import { listTrash } from '../../packages/copse/src/adapters/trash/entry.ts';
 import { deleteTrash, stateOf, toTrash } from '../../packages/copse/src/adapters/trash/trash.ts';
 import type { Removal, TrashStep } from '../../packages/copse/src/adapters/trash/trash.ts';
-import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
-import type { BranchName, CommitId, TaskId } from '../../packages/copse/src/domain/ids.ts';
+import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import type { BranchName, CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { HeldFile, TrashRecord } from '../../packages/copse/src/ports/trash.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 

@@ -25,7 +25,7 @@ import {
   remoteName,
 } from '../../packages/copse/src/adapters/git/remote.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type BranchName, type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { finished, git, newArea, newRepository } from '../support/cli.ts';
 
 const area = newArea();

@@ -9,7 +9,7 @@ import {
 } from '../../packages/copse/src/domain/briefing-prompts.ts';
 import { agentContextText } from '../../packages/copse/src/domain/briefing-texts.ts';
 import { fenced, oneLine, quoted } from '../../packages/copse/src/domain/fence.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { HOSTILE, commit, git, hostileBriefing, names, plain, whole } from './briefing-world.ts';
 
 const context = (facts: Partial<Briefing> = {}) => agentContextText({ ...plain, ...facts }, names);

@@ -12,7 +12,7 @@ import {
   type TaskId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 
 export const whole = (text: string) => ({ text, omitted: 0 });
 const none = { listed: [], omitted: 0 } as const;

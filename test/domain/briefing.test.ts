@@ -13,7 +13,7 @@ import {
   type LedgerEntryId,
   type SessionId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { handbackReasons } from '../../packages/copse/src/domain/task.ts';
 import { commit, git, hostileBriefing, id, names, plain, whole } from './briefing-world.ts';
 

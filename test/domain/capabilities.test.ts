@@ -5,8 +5,8 @@ import {
   missingCapabilities,
   parseCapability,
 } from '../../packages/copse/src/domain/capabilities.ts';
-import { brand, type AgentName } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { brand, type AgentName } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 const agentName = (name: string): AgentName => brand<AgentName>(name);
 

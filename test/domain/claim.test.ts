@@ -10,8 +10,8 @@ import {
   isExpired,
   refuseUnlessHeld,
 } from '../../packages/copse/src/domain/claim.ts';
-import type { Decision } from '../../packages/copse/src/domain/decision.ts';
-import { brand, fencingToken, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import type { Decision } from '../../packages/copse/src/kernel/decision.ts';
+import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AgentName,
   AttemptId,
@@ -20,8 +20,8 @@ import type {
   SessionId,
   TaskId,
   Timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/domain/task.ts';
 import { decidePause, decideRestart, decideResume } from '../../packages/copse/src/domain/task-decisions.ts';
 import { type TaskEvent, evolveTask } from '../../packages/copse/src/domain/task-events.ts';

@@ -7,7 +7,7 @@ import {
   type SessionId,
   type TaskId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 
 const facts = {
   task: brand<TaskId>('cp-1'),

@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { type Workspace, evolveWorkspace } from '../../packages/copse/src/domain/workspace.ts';
 
 const first = brand<CommitId>('1'.repeat(40));

@@ -11,7 +11,7 @@ import {
   recordKinds,
   replay,
 } from '../../packages/copse/src/domain/event.ts';
-import { brand, fencingToken, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AgentName,
   AttemptId,
@@ -20,7 +20,7 @@ import type {
   NodeId,
   SessionId,
   TaskId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
 import { commit, definition, target } from './world.ts';
 

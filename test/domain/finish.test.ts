@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { type FinishFacts, type FinishRules, decideGate } from '../../packages/copse/src/domain/finish.ts';
-import { type CommitId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const commit = (subject: string, isMerge = false) => ({
   id: brand<CommitId>('0123456789abcdef0123456789abcdef01234567'),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Decision } from '../../packages/copse/src/domain/decision.ts';
+import type { Decision } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type NodeEvent,
   type Resource,
@@ -13,14 +13,14 @@ import {
   evolveResource,
   evolveSchedule,
 } from '../../packages/copse/src/domain/fleet.ts';
-import { brand, fencingToken, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AgentName,
   FencingToken,
   NodeId,
   ResourceName,
   ScheduleId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 
 const at = timestamp(1_000);
 const later = timestamp(2_000);

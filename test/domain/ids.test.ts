@@ -11,8 +11,8 @@ import {
   taskIdDraws,
   timestamp,
   type TaskId,
-} from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 const id = (text: string): TaskId => brand<TaskId>(text);
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

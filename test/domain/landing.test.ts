@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Decision } from '../../packages/copse/src/domain/decision.ts';
-import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import type { Decision } from '../../packages/copse/src/kernel/decision.ts';
+import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AttemptId,
   BranchName,
   CommitId,
   LandingId,
   TaskId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import {
   type Landing,
   type LandingAction,

@@ -6,7 +6,7 @@ import {
   type NodeId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import {
   type MergeQueue,
   type MergeQueueEvent,

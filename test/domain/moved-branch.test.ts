@@ -9,7 +9,7 @@ import {
   type TaskId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { type Landing, decideLanding } from '../../packages/copse/src/domain/landing.ts';
 import { type BranchFacts, decideMovedBranch } from '../../packages/copse/src/domain/moved-branch.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';

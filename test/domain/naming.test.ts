@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import {
   branchName,
   checkBranchPattern,
@@ -12,7 +12,7 @@ import {
   placeholders,
   slug,
 } from '../../packages/copse/src/domain/naming.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),

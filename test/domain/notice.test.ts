@@ -15,7 +15,7 @@ import {
   brand,
   fencingToken,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import {
   type Announcing,
   type NoticeKind,
@@ -30,7 +30,7 @@ import {
   withSettled,
   withStall,
 } from '../../packages/copse/src/domain/notice.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { DoneHow } from '../../packages/copse/src/domain/task.ts';
 
 const id = brand<TaskId>('cp-a1b2');

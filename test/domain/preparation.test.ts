@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { brand } from '../../packages/copse/src/domain/ids.ts';
+import { brand } from '../../packages/copse/src/kernel/ids.ts';
 import {
   type Preparation,
   type PreparationFacts,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { brand, timestamp, type TaskId } from '../../packages/copse/src/domain/ids.ts';
+import { brand, timestamp, type TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import {
   compareUrgency,
   formatPriority,

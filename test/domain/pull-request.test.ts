@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { type BranchName, type CommitId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import {
   type PullRequest,
   explain,

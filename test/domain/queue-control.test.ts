@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Author } from '../../packages/copse/src/domain/event.ts';
-import { brand, fencingToken, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   BranchName,
   CommitId,
@@ -9,10 +9,10 @@ import type {
   NodeId,
   SessionId,
   TaskId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { type Landing, evolveLanding } from '../../packages/copse/src/domain/landing.ts';
 import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   decideHurry,
   decideSkipChecks,

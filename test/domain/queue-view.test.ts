@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   BranchName,
   CheckId,
@@ -9,16 +9,16 @@ import type {
   NodeId,
   TaskId,
   Timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
 import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
 import { recentOf, usualOf } from '../../packages/copse/src/domain/queue-history.ts';
 import type { Batch, QueueState, Stage } from '../../packages/copse/src/domain/queue-state.ts';
 import { type QueueRecords, rangeText, viewQueue } from '../../packages/copse/src/domain/queue-view.ts';
-import { named } from '../../packages/copse/src/domain/text.ts';
-import { spanText } from '../../packages/copse/src/domain/spans.ts';
+import { named } from '../../packages/copse/src/kernel/text.ts';
+import { spanText } from '../../packages/copse/src/kernel/durations.ts';
 
 const main = brand<BranchName>('main');
 const node = brand<NodeId>('no-1');

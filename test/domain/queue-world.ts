@@ -6,8 +6,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { type Policy, defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { type Policy, defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type Blame,
   type EndedRun,

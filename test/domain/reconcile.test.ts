@@ -7,8 +7,8 @@ import {
   brand,
   fencingToken,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { type HeldTask, decideRecoveries } from '../../packages/copse/src/domain/reconcile.ts';
 
 const { durationMs } = defaultPolicy.lease;

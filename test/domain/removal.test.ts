@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type RemovalDecision,
   type RemovalFacts,
   type RemovalRequest,
   decideRemoval,
 } from '../../packages/copse/src/domain/removal.ts';
-import type { InsideProcess } from '../../packages/copse/src/domain/process.ts';
+import type { InsideProcess } from '../../packages/copse/src/kernel/process.ts';
 import { taskStatuses } from '../../packages/copse/src/domain/task.ts';
 import { type Disposition, keepReasons } from '../../packages/copse/src/domain/workspace.ts';
 

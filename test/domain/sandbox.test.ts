@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type BranchName, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import {
   hasOwnNamespace,
   hostsFor,

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { areasOverlap, parseArea } from '../../packages/copse/src/domain/areas.ts';
-import { type AgentName, type TaskId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type AgentName, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../../packages/copse/src/domain/schedule.ts';
 import type { Delay } from '../../packages/copse/src/domain/task.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { replay } from '../../packages/copse/src/domain/event.ts';
 import { landingTransitions } from '../../packages/copse/src/domain/landing.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type TaskAction,
   type TaskStatus,

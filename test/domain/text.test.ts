@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
-import { checkBody, checkName, checkTitle, shown } from '../../packages/copse/src/domain/text.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
+import { checkBody, checkName, checkTitle, shown } from '../../packages/copse/src/kernel/text.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),

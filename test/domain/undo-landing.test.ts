@@ -11,9 +11,9 @@ import {
   type TaskId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { DoneHow, Task, TaskState } from '../../packages/copse/src/domain/task.ts';
 import {
   type Undoing,

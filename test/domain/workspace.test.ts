@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   BranchName,
   CommitId,
   NodeId,
   TaskId,
   WorkspaceId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import {
   type Disposition,
   type Workspace,

@@ -8,8 +8,8 @@
 import fc from 'fast-check';
 
 import { type Claimant, decideClaim } from '../../packages/copse/src/domain/claim.ts';
-import { type Decision, refused } from '../../packages/copse/src/domain/decision.ts';
-import { unreachable } from '../../packages/copse/src/domain/unreachable.ts';
+import { type Decision, refused } from '../../packages/copse/src/kernel/decision.ts';
+import { unreachable } from '../../packages/copse/src/kernel/unreachable.ts';
 import {
   type BoardEvent,
   type World,
@@ -17,7 +17,7 @@ import {
   kindOf,
   replay,
 } from '../../packages/copse/src/domain/event.ts';
-import { brand, fencingToken, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AgentName,
   AttemptId,
@@ -28,9 +28,9 @@ import type {
   SessionId,
   TaskId,
   Timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { type LandingRequest, decideLanding } from '../../packages/copse/src/domain/landing.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { PullRequest } from '../../packages/copse/src/domain/pull-request.ts';
 import {
   type HandbackReason,

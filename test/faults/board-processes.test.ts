@@ -11,7 +11,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { type BoardEvent, type RecordedEvent, replay } from '../../packages/copse/src/domain/event.ts';
-import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import { engines, newPlace, person } from '../support/boards.ts';

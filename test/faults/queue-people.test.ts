@@ -9,7 +9,7 @@ import { announce } from '../../packages/copse/src/app/announce.ts';
 import { tryAgain, unqueueTasks } from '../../packages/copse/src/app/queue-control.ts';
 import { loadQueue } from '../../packages/copse/src/app/queue-view.ts';
 import { whyTask } from '../../packages/copse/src/app/why.ts';
-import { type BranchName, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';
 import { must } from '../support/tasks.ts';

@@ -12,7 +12,7 @@ import {
   skipChecks,
   unqueueTasks,
 } from '../../packages/copse/src/app/queue-control.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
   type CommitId,
@@ -21,7 +21,7 @@ import {
   type WorkspaceId,
   brand,
   fencingToken,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { decideLanding } from '../../packages/copse/src/domain/landing.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';

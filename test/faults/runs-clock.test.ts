@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';
 import { expectGoodEnd, explained } from '../support/runs-checks.ts';
 import { Run, canSeeProcesses, kill } from '../support/runs.ts';

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { landNow, queueTask } from '../../packages/copse/src/app/merge.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
-import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { answer, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
 
 const area = newArea();

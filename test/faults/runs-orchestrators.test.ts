@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { type EventNumber, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type EventNumber, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';
 import { expectGoodEnd, explained } from '../support/runs-checks.ts';
 import { type Orchestrating, Run, canSeeProcesses } from '../support/runs.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
-import { type AttemptId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type AttemptId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newRepository, printed, startCopse } from '../support/cli.ts';
 import {
   Around,

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { Worker } from '../support/workspace-processes.ts';
 import { Project, expectSound, newProject } from '../support/workspaces.ts';

@@ -13,7 +13,7 @@ import { fetchBranches } from '../../packages/copse/src/adapters/git/remote.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
 import { tend } from '../../packages/copse/src/app/tend.ts';
-import { type BranchName, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant } from '../support/tasks.ts';
 import { type Project, dirty, newDirty, newProject, openForTest, stateOf } from '../support/workspaces.ts';

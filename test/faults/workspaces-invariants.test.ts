@@ -22,7 +22,7 @@ import { expect, it, onTestFinished } from 'vitest';
 
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
 import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant } from '../support/tasks.ts';
 import {

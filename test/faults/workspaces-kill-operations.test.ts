@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import type { WorkspaceAct } from '../support/workspace-worker.ts';
 import { runWorker } from '../support/workspace-processes.ts';

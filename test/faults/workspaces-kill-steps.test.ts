@@ -9,7 +9,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 
 import { removalSteps } from '../../packages/copse/src/app/remove.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { preparationSteps } from '../../packages/copse/src/domain/preparation.ts';
 import { newArea } from '../support/cli.ts';
 import type { WorkspaceAct } from '../support/workspace-worker.ts';

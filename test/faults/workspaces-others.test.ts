@@ -12,7 +12,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { claimTask } from '../../packages/copse/src/app/claims.ts';
 import { prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant, must } from '../support/tasks.ts';
 import { dirty, newDirty, newProject, openForTest, placesIn, stateOf } from '../support/workspaces.ts';

@@ -15,7 +15,7 @@ import {
   type TaskId,
   brand,
   fencingToken,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newArea, plainEnv, printed } from '../support/cli.ts';
 import { type Scene, endAgents, newScene, refusedBy } from '../support/scripted-agents.ts';
 import { CONTROL_C, DOWN, ENTER, hasScript, onTerminal } from '../support/terminal.ts';

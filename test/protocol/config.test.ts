@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { configJsonSchema, describeConfig } from '../../packages/copse/src/protocol/config/describe.ts';
 import { effectiveAgent, policyFrom } from '../../packages/copse/src/protocol/config/effective.ts';
 import { flattenConfig } from '../../packages/copse/src/protocol/config/flatten.ts';

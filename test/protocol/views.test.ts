@@ -16,7 +16,7 @@ import {
   brand,
   fencingToken,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/domain/task.ts';
 import { eventView, ledgerView, planView, taskView } from '../../packages/copse/src/protocol/views.ts';
 import { oneOfEverything } from '../support/everything.ts';

@@ -1,6 +1,6 @@
 /** Scripted agents, good and bad. What they write and commit is remembered, so that nothing of it can get lost unnoticed. */
 
-import type { CommitId, TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import {
   type RunningTurn,
   type RuntimeOutcome,

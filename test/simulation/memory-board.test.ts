@@ -17,8 +17,8 @@ import {
   brand,
   fencingToken,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { decideCrash, decideFinish, decideStuck } from '../../packages/copse/src/domain/task-outcomes.ts';
 import type { Board, BoardReader } from '../../packages/copse/src/ports/board.ts';
 import { newPlace, person } from '../support/boards.ts';

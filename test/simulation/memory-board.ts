@@ -1,7 +1,7 @@
 /** The board port on a store in memory. Who asks, and when, is for the door to say. */
 
 import type { RecordedEvent } from '../../packages/copse/src/domain/event.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import type { MemoryStore } from './memory-store.ts';
 

@@ -20,9 +20,9 @@ import type {
   NodeId,
   TaskId,
   Timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { type Landing, openLandingStatuses } from '../../packages/copse/src/domain/landing.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type Task,
   type TaskStatus,

@@ -11,9 +11,9 @@ import {
   type NodeId,
   type TaskId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import type { WorktreeFacts } from '../../packages/copse/src/domain/preparation.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/process.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type {
   Rescue,
   SnapshotOutcome,

@@ -9,7 +9,7 @@ import {
   recordKinds,
   replay,
 } from '../../packages/copse/src/domain/event.ts';
-import type { CommitId, TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { Uncommitted } from '../../packages/copse/src/ports/git.ts';
 import { SHARED_FILE } from './agents.ts';

@@ -9,8 +9,8 @@ import { inject } from 'vitest';
 import { type BoardAddress, openBoard } from '../../packages/copse/src/adapters/board/open.ts';
 import type { Context } from '../../packages/copse/src/app/context.ts';
 import type { Author } from '../../packages/copse/src/domain/event.ts';
-import { timestamp } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import { scratchFolder } from './scratch.ts';
 

@@ -16,7 +16,7 @@ import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
 import { disk } from '../../packages/copse/src/adapters/workspace/disk.ts';
 import { workspaceFurnishing } from '../../packages/copse/src/adapters/workspace/furnish.ts';
 import { setupOf } from '../../packages/copse/src/compose/checks.ts';
-import { type CommitId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   CheckCommand,
   CheckRequest,

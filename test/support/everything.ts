@@ -20,7 +20,7 @@ import {
   brand,
   fencingToken,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 
 const at = timestamp(1_700_000_000_000);
 const task = brand<TaskId>('cp-every');

@@ -13,7 +13,7 @@ import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { undo } from '../../packages/copse/src/app/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import { timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import { plainEnv } from './cli.ts';
 import { filesIn } from './git-operations.ts';

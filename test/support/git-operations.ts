@@ -26,7 +26,7 @@ import {
   type TaskId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { git as plainGit } from './cli.ts';
 import type { Scene } from './git-scene.ts';
 

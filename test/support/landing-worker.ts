@@ -9,7 +9,7 @@ import { lead } from '../../packages/copse/src/app/lead.ts';
 import { leadQueue } from '../../packages/copse/src/app/queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const [cwd = '', task = '', step = '-'] = process.argv.slice(2);
 flushCompileCache();

@@ -9,7 +9,7 @@ import { afterAll } from 'vitest';
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { type MergingOptions, openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type CommitId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Candidate, CandidateRequest, Merging } from '../../packages/copse/src/ports/merging.ts';
 import { git, plainEnv } from './cli.ts';
 

@@ -6,8 +6,8 @@ import { writeSync } from 'node:fs';
 import { type BoardAddress, openBoard } from '../../packages/copse/src/adapters/board/open.ts';
 import { portProbe } from '../../packages/copse/src/adapters/workspace/port-probe.ts';
 import { leasePorts } from '../../packages/copse/src/app/ports-of-sessions.ts';
-import { type NodeId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type NodeId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 const [address = '', holder = ''] = process.argv.slice(2);
 

@@ -18,10 +18,10 @@ import { type QueueCause, leadQueue } from '../../packages/copse/src/app/queue.t
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { BoardEvent, EventType } from '../../packages/copse/src/domain/event.ts';
-import { type BranchName, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
 import { type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
-import type { Policy } from '../../packages/copse/src/domain/policy.ts';
+import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import { git, plainEnv } from './cli.ts';
 import { type BranchCommit, commitOn } from './plain-commits.ts';

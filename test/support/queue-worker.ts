@@ -12,7 +12,7 @@ import { lead } from '../../packages/copse/src/app/lead.ts';
 import { leadQueue } from '../../packages/copse/src/app/queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { type BranchName, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 process.stdout.write('ready\n');
 for await (const cwd of createInterface({ input: process.stdin })) {

@@ -4,7 +4,7 @@ import { claimTask } from '../../packages/copse/src/app/claims.ts';
 import { change } from '../../packages/copse/src/app/context.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,
   type AttemptId,
@@ -16,7 +16,7 @@ import {
   type TaskId,
   brand,
   drawId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { decideResume } from '../../packages/copse/src/domain/task-decisions.ts';
 import { decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
 import { must } from './tasks.ts';

@@ -15,7 +15,7 @@ import {
   refreshRadar,
 } from '../../packages/copse/src/app/radar.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, plainEnv } from './cli.ts';
 import { type Files, putFiles } from './merging.ts';
 import { type Project, openForTest } from './workspaces.ts';

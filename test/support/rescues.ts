@@ -10,7 +10,7 @@ import { excludeFromGit } from '../../packages/copse/src/adapters/git/exclude.ts
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type TaskId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Rescue, Rescues, SnapshotOutcome } from '../../packages/copse/src/ports/git.ts';
 import { git, newRepository } from './cli.ts';
 

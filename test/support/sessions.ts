@@ -2,7 +2,7 @@
 
 import { change } from '../../packages/copse/src/app/context.ts';
 import { decideClaim } from '../../packages/copse/src/domain/claim.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,
   type AttemptId,
@@ -11,7 +11,7 @@ import {
   type TaskId,
   brand,
   drawId,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { must } from './tasks.ts';
 import type { Project } from './workspaces.ts';
 

@@ -5,7 +5,7 @@ import { flushCompileCache } from 'node:module';
 import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type BranchName, type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const [repository = '', from = '', to = '', killAt = ''] = process.argv.slice(2);
 

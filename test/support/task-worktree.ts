@@ -7,9 +7,9 @@ import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts'
 import { openGit } from '../../packages/copse/src/adapters/git/repository.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
 import { change } from '../../packages/copse/src/app/context.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
-import { type CommitId, type NodeId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
+import { type CommitId, type NodeId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { contextOf, newPlace } from './boards.ts';
 import { git } from './cli.ts';
 import { must, newTask } from './tasks.ts';

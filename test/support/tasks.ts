@@ -11,7 +11,7 @@ import {
   type SessionId,
   brand,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import { contextOf } from './boards.ts';

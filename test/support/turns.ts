@@ -5,8 +5,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { endAttempt, processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
-import { type AttemptId, type SessionId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { noUsage } from '../../packages/copse/src/domain/usage.ts';
+import { type AttemptId, type SessionId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import type { Turn } from '../../packages/copse/src/ports/runtime.ts';
 
 export const AWKWARD = `wörk 'tree' "x" $(touch pwned) \`touch pwned\` #(touch pwned) #{pid} %H\n林;`;

@@ -18,7 +18,7 @@ import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
 import { undo } from '../../packages/copse/src/app/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { agentEnv, drawing } from './workspace-chance.ts';
 
 export type WorkspaceAct = 'prepare' | 'remove' | 'reset' | 'undo';

@@ -23,7 +23,7 @@ import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { type Undone, undo } from '../../packages/copse/src/app/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { RemovalRequest } from '../../packages/copse/src/domain/removal.ts';
 import { git, plainEnv } from './cli.ts';
 import { must } from './tasks.ts';

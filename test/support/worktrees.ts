@@ -15,7 +15,7 @@ import path from 'node:path';
 
 import { openBoard } from '../../packages/copse/src/adapters/board/open.ts';
 import { change } from '../../packages/copse/src/app/context.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { decideCancel } from '../../packages/copse/src/domain/task-decisions.ts';
 import { contextOf } from './boards.ts';
 import { type RunOptions, type TaskDocument, answer, git, newRepository } from './cli.ts';

@@ -8,7 +8,7 @@ export { type LedgerInput, addLedgerEntry } from './app/ledger.ts';
 export { type PlanInput, addPlan } from './app/plans.ts';
 export { type TaskEditInput, addTask, deleteTasks, editTask } from './app/tasks.ts';
 export { type Surroundings, openContext } from './compose.ts';
-export type { Refusal } from './domain/decision.ts';
+export type { Refusal } from './kernel/decision.ts';
 export type { BoardEvent, RecordedEvent } from './domain/event.ts';
 export type { Task, TaskStatus, TaskSummary } from './domain/task.ts';
 export { type Board, BoardUnavailable } from './ports/board.ts';

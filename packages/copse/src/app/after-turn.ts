@@ -1,7 +1,7 @@
 /** What is to become of a turn that is over, before the gate is asked: from how it ended, and from what the agent said. */
 
-import { refusedExitCode } from '../domain/decision.ts';
-import type { Timestamp } from '../domain/ids.ts';
+import { refusedExitCode } from '../kernel/decision.ts';
+import type { Timestamp } from '../kernel/ids.ts';
 import type { ReportSeen } from '../domain/report.ts';
 import type { RuntimeOutcome } from '../ports/runtime.ts';
 import type { AttemptContext } from './attempt-context.ts';

@@ -18,11 +18,11 @@ import {
 } from '../domain/briefing.ts';
 import { sessionPromptText, systemPromptText } from '../domain/briefing-prompts.ts';
 import { agentContextText } from '../domain/briefing-texts.ts';
-import { unreachable } from '../domain/unreachable.ts';
+import { unreachable } from '../kernel/unreachable.ts';
 import { agentEnvironment } from '../domain/environment.ts';
 import type { FinishRules } from '../domain/finish.ts';
 import type { LedgerEntry } from '../domain/ledger.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { findingsOf } from '../domain/radar.ts';
 import type { HandbackReason, Task, TaskSummary } from '../domain/task.ts';
 import type { ContextFiles } from '../ports/context-files.ts';

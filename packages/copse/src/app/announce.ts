@@ -10,7 +10,7 @@
  */
 
 import type { RecordedEvent } from '../domain/event.ts';
-import type { BranchName, EventNumber, TaskId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, EventNumber, TaskId, Timestamp } from '../kernel/ids.ts';
 import {
   type Announcing,
   type Notice,

@@ -5,11 +5,11 @@
  * since (after a crash, a handback) has nobody who waits for the answer. Since when it is open only its event says.
  */
 
-import { refused } from '../domain/decision.ts';
-import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../kernel/ids.ts';
 import { type Question, decideSession } from '../domain/session.ts';
 import { type TaskSummary, suggestCommands } from '../domain/task.ts';
-import { checkBody } from '../domain/text.ts';
+import { checkBody } from '../kernel/text.ts';
 import type { BoardReader } from '../ports/board.ts';
 import { type Context, type Outcome, change, refusal } from './context.ts';
 import { invalid } from './definition.ts';

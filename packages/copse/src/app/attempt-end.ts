@@ -1,6 +1,6 @@
 /** How an attempt ends that did not crash: its task, its session and the attempt itself, in one transaction. */
 
-import { type Decision, decided } from '../domain/decision.ts';
+import { type Decision, decided } from '../kernel/decision.ts';
 import type { BoardEvent } from '../domain/event.ts';
 import {
   type ArtifactId,
@@ -9,7 +9,7 @@ import {
   type Timestamp,
   brand,
   drawId,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import { type EndReason, type SessionRequest, decideSession } from '../domain/session.ts';
 import type { AttentionCause, Task } from '../domain/task.ts';
 import type { ParkCause } from '../domain/task-events.ts';

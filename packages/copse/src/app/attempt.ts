@@ -8,8 +8,8 @@
  * everything at once: the agent is stopped, and nothing is written any more. Whatever throws is a crash of the attempt.
  */
 
-import { decided } from '../domain/decision.ts';
-import type { Timestamp } from '../domain/ids.ts';
+import { decided } from '../kernel/decision.ts';
+import type { Timestamp } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { decideHandback } from '../domain/task-outcomes.ts';
 import type { Orders } from '../ports/runners.ts';

@@ -6,7 +6,7 @@
  */
 
 import { type Claimant, decideClaim } from '../domain/claim.ts';
-import { type Decision, decided, refused } from '../domain/decision.ts';
+import { type Decision, decided, refused } from '../kernel/decision.ts';
 import {
   type AgentName,
   type AttemptId,
@@ -16,7 +16,7 @@ import {
   type Timestamp,
   brand,
   drawId,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type Session, type SessionEvent, decideFollowUp, decideSession } from '../domain/session.ts';
 import type { Task } from '../domain/task.ts';

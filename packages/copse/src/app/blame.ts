@@ -1,11 +1,11 @@
 /** Why a change is handed back, in words for whoever has to mend it. */
 
-import { unreachable } from '../domain/unreachable.ts';
-import type { CommitId } from '../domain/ids.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { Blame } from '../domain/queue.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
-import { listed, shown } from '../domain/text.ts';
+import { listed, shown } from '../kernel/text.ts';
 import type { Candidate } from '../ports/merging.ts';
 import { causeOfConflict } from './conflict-brief.ts';
 import type { QueueMemory } from './queue-memory.ts';

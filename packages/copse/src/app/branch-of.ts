@@ -1,6 +1,6 @@
 /** What the branch of a task is called. */
 
-import { type AgentName, type BranchName, brand } from '../domain/ids.ts';
+import { type AgentName, type BranchName, brand } from '../kernel/ids.ts';
 import { branchName, chooseBranchPattern, slug } from '../domain/naming.ts';
 import type { Task } from '../domain/task.ts';
 import type { WorkspaceContext } from './workspace-context.ts';

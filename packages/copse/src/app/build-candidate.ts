@@ -1,6 +1,6 @@
 /** Merges one queued change onto a commit, in the way its agent or the repository asks for. */
 
-import type { BranchName, CommitId } from '../domain/ids.ts';
+import type { BranchName, CommitId } from '../kernel/ids.ts';
 import type { Change } from '../domain/queue-state.ts';
 import type { Task } from '../domain/task.ts';
 import type { Candidate, MergeMethod } from '../ports/merging.ts';

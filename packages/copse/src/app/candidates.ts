@@ -3,7 +3,7 @@
  * never change, so what was found out stays true, whoever moves the target.
  */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { Stack, Stacked } from '../domain/queue-stack.ts';
 import type { Change } from '../domain/queue-state.ts';
 import type { Candidate } from '../ports/merging.ts';

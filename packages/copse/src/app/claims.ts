@@ -1,7 +1,7 @@
 /** Taking a ready task, so that of any number of processes exactly one gets it. */
 
 import { type Claimant, decideClaim } from '../domain/claim.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { type Context, type Outcome, change } from './context.ts';
 

@@ -1,6 +1,6 @@
 /** Removes every worktree whose task is finished and in which nothing lives, one after another, each through the gate. */
 
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { type TaskStatus, isFinished } from '../domain/task.ts';
 import type { Ignored } from '../ports/git.ts';
 import { type Removed, removeWorkspace } from './remove.ts';

@@ -1,7 +1,7 @@
 /** What is known about a conflict: both sides of it, who is on the other one and why, and what was tried already. */
 
 import { type ConflictDetails, type OtherSide, describeConflict } from '../domain/conflict.ts';
-import { type BranchName, type TaskId, parseTaskId } from '../domain/ids.ts';
+import { type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
 import type { Ends } from '../ports/resolving.ts';

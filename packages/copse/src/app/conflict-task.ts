@@ -11,9 +11,9 @@
 
 import { excerpt } from '../domain/briefing.ts';
 import type { MissingWork } from '../domain/finish.ts';
-import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../domain/ids.ts';
+import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Task, TaskDefinition, WorkItem } from '../domain/task.ts';
 import { decideCreate } from '../domain/task-decisions.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-outcomes.ts';

@@ -1,12 +1,12 @@
 /** What every use of the board needs: the board itself, the time, chance, the rules, and on whose behalf. */
 
 import { refuseUnlessHeld } from '../domain/claim.ts';
-import { type Decision, type Refusal, type Refused, refused } from '../domain/decision.ts';
+import { type Decision, type Refusal, type Refused, refused } from '../kernel/decision.ts';
 import type { Author, BoardEvent, RecordKind, Records } from '../domain/event.ts';
-import type { TaskId, Timestamp } from '../domain/ids.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Board, BoardTransaction } from '../ports/board.ts';
-import type { Clock, Random } from '../ports/clock.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
 
 export interface Context {
   readonly board: Board;

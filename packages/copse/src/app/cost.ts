@@ -3,8 +3,8 @@
  * says; a sum with such a session in it is the least that it can have been.
  */
 
-import { type EventNumber, type PlanId, type Timestamp, brand } from '../domain/ids.ts';
-import { type Usage, addUsage, noUsage, tokensOf } from '../domain/usage.ts';
+import { type EventNumber, type PlanId, type Timestamp, brand } from '../kernel/ids.ts';
+import { type Usage, addUsage, noUsage, tokensOf } from '../kernel/usage.ts';
 import type { Context } from './context.ts';
 import { eventsSoFar } from './events-so-far.ts';
 

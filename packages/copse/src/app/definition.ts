@@ -2,12 +2,12 @@
 
 import { parseArea } from '../domain/areas.ts';
 import { parseCapability } from '../domain/capabilities.ts';
-import { type Refusal, type Refused, refused } from '../domain/decision.ts';
-import type { AgentName, PlanId, TaskId } from '../domain/ids.ts';
-import type { Policy } from '../domain/policy.ts';
+import { type Refusal, type Refused, refused } from '../kernel/decision.ts';
+import type { AgentName, PlanId, TaskId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { type Priority, parsePriority } from '../domain/priority.ts';
 import { type TaskDefinition, type TaskKind, type WorkItem, taskKinds } from '../domain/task.ts';
-import { checkBody, checkName, checkTitle } from '../domain/text.ts';
+import { checkBody, checkName, checkTitle } from '../kernel/text.ts';
 
 /** Only what was said; what was not is null or absent. */
 export interface DefinitionInput {

@@ -1,6 +1,6 @@
 /** What a task's branch changes: everything since it left the base, or will when what is not committed yet is. */
 
-import type { BranchName, CommitId, NodeId, TaskId } from '../domain/ids.ts';
+import type { BranchName, CommitId, NodeId, TaskId } from '../kernel/ids.ts';
 import type { Diff, Diffs } from '../ports/diff.ts';
 import type { Git } from '../ports/git.ts';
 import type { Context } from './context.ts';

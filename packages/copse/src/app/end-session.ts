@@ -1,7 +1,7 @@
 /** When a person takes a task from its session: the session and its attempt end in the transaction that does so. */
 
 import type { Attempt } from '../domain/attempt.ts';
-import { decided } from '../domain/decision.ts';
+import { decided } from '../kernel/decision.ts';
 import { type SessionRequest, decideSession } from '../domain/session.ts';
 import type { Task } from '../domain/task.ts';
 import type { Change } from './context.ts';

@@ -3,9 +3,9 @@
  * meanwhile. It only tells. Moving the change into the worktree is for a person to ask.
  */
 
-import { decided } from '../domain/decision.ts';
+import { decided } from '../kernel/decision.ts';
 import { type CheckoutState, type Escape, type RunningSession, decideEscape } from '../domain/escape.ts';
-import type { CommitId, NodeId, SessionId, TaskId } from '../domain/ids.ts';
+import type { CommitId, NodeId, SessionId, TaskId } from '../kernel/ids.ts';
 import type { Checkout, PathMove } from '../ports/checkout.ts';
 import type { Git, Rescues } from '../ports/git.ts';
 import { type Context, type Outcome, change } from './context.ts';

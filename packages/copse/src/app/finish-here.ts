@@ -1,7 +1,7 @@
 /** Finishing from inside a worktree: a look ahead for an agent that is about to stop, and the whole way for a person. */
 
-import type { TaskId } from '../domain/ids.ts';
-import { type Refused, refused } from '../domain/decision.ts';
+import type { TaskId } from '../kernel/ids.ts';
+import { type Refused, refused } from '../kernel/decision.ts';
 import type { Task } from '../domain/task.ts';
 import { endAttemptWith } from './attempt-end.ts';
 import { type Outcome, refusal } from './context.ts';

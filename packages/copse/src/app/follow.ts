@@ -1,8 +1,8 @@
 /** Following the board's events as they happen, whichever process makes them happen. */
 
 import type { RecordedEvent } from '../domain/event.ts';
-import type { EventNumber, TaskId } from '../domain/ids.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { EventNumber, TaskId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Board } from '../ports/board.ts';
 
 const PAGE = 500;

@@ -1,7 +1,7 @@
 /** A person lets a task go on: from a fresh conversation (restart), or in the one it had (resume). */
 
-import { refused } from '../domain/decision.ts';
-import { type AgentName, type TaskId, brand } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import { type AgentName, type TaskId, brand } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { decideRestart } from '../domain/task-decisions.ts';
 import { canTake } from '../domain/capabilities.ts';

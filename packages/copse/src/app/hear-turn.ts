@@ -5,8 +5,8 @@
 
 import type { Answer, SessionRequest } from '../domain/session.ts';
 import { decideSession } from '../domain/session.ts';
-import { drawId } from '../domain/ids.ts';
-import { type Usage, addUsage, isNothing, noUsage, tokensOf } from '../domain/usage.ts';
+import { drawId } from '../kernel/ids.ts';
+import { type Usage, addUsage, isNothing, noUsage, tokensOf } from '../kernel/usage.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { PermissionRequest, RuntimeEvent } from '../ports/runtime.ts';
 import type { AttemptContext } from './attempt-context.ts';

@@ -1,6 +1,6 @@
 /** Which of several changes keeps the target from moving, because somebody has uncommitted changes in the same files. */
 
-import type { BranchName, CommitId, LandingId } from '../domain/ids.ts';
+import type { BranchName, CommitId, LandingId } from '../kernel/ids.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The first one by whose files a checkout is in the way. */

@@ -6,10 +6,10 @@
  * next answer says so.
  */
 
-import type { FencingToken, TaskId } from '../domain/ids.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { FencingToken, TaskId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Board } from '../ports/board.ts';
-import type { Timer } from '../ports/clock.ts';
+import type { Timer } from '../kernel/clock.ts';
 
 export interface LeaseKeeper {
   /** Aborts when the lease is lost. */

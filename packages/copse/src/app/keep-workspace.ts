@@ -1,6 +1,6 @@
 /** A person will look at the workspace of a task: nothing may clean it up meanwhile. */
 
-import type { NodeId, TaskId } from '../domain/ids.ts';
+import type { NodeId, TaskId } from '../kernel/ids.ts';
 import type { AttentionCause } from '../domain/task.ts';
 import { decideWorkspace } from '../domain/workspace.ts';
 import type { Change } from './context.ts';

@@ -9,9 +9,9 @@
  */
 
 import { checkKey } from '../domain/check.ts';
-import { refused } from '../domain/decision.ts';
-import { unreachable } from '../domain/unreachable.ts';
-import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import type { BranchName, CommitId, TaskId } from '../kernel/ids.ts';
 import { type Landing, type Proof, decideLanding } from '../domain/landing.ts';
 import type { Change as QueuedChange } from '../domain/queue-state.ts';
 import type { AttentionCause } from '../domain/task.ts';

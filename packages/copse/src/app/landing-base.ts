@@ -3,7 +3,7 @@
  * contains the other is the newer one. Where neither does, nobody here can decide which of them is right.
  */
 
-import type { BranchName, CommitId } from '../domain/ids.ts';
+import type { BranchName, CommitId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -1,6 +1,6 @@
 /** The branch that a task lands on, and the commit it points to. */
 
-import type { BranchName, CommitId } from '../domain/ids.ts';
+import type { BranchName, CommitId } from '../kernel/ids.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import { baseBranchOf } from './newest-base.ts';
 import type { RunContext } from './run-context.ts';

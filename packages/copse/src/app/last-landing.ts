@@ -1,7 +1,7 @@
 /** What became of a task in the queue, where that matters to whoever looks at it now. */
 
 import type { RecordedEvent } from '../domain/event.ts';
-import type { EventNumber, TaskId, Timestamp } from '../domain/ids.ts';
+import type { EventNumber, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { BoardReader } from '../ports/board.ts';
 import { describeResolver } from './conflict-task.ts';
 

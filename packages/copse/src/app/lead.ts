@@ -11,8 +11,8 @@ import {
   type ResourceName,
   type Timestamp,
   brand,
-} from '../domain/ids.ts';
-import { refused } from '../domain/decision.ts';
+} from '../kernel/ids.ts';
+import { refused } from '../kernel/decision.ts';
 import { type Change, change } from './context.ts';
 import type { RunContext } from './run-context.ts';
 

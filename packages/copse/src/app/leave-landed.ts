@@ -4,7 +4,7 @@
  * unless somebody wants it as it is: it is kept, somebody is in it, or something in it has not landed.
  */
 
-import { type BranchName, type FencingToken, brand } from '../domain/ids.ts';
+import { type BranchName, type FencingToken, brand } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { hasLanded } from './removal-gate.ts';

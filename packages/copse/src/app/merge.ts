@@ -1,11 +1,11 @@
 /** A person lets a finished task land: it enters the queue, and whoever leads the queue lands it; here, if nobody does. */
 
-import { type Refused, refused } from '../domain/decision.ts';
-import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../domain/ids.ts';
+import { type Refused, refused } from '../kernel/decision.ts';
+import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { refuseUnlessAllowed } from '../domain/task.ts';
 import { type HandbackCause, decideMerge } from '../domain/task-outcomes.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import { type Outcome, change } from './context.ts';
 import { type LandedTask, giveUpLanding } from './land.ts';

@@ -3,7 +3,7 @@
  * workspace on this node can be looked at; as long as a branch is where it was, that costs reading one ref.
  */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../domain/landing.ts';
 import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../domain/moved-branch.ts';
 import type { WorktreeFacts } from '../domain/preparation.ts';

@@ -1,6 +1,6 @@
 /** The newest commit that is known of the branch that work begins from. */
 
-import { type BranchName, type CommitId, brand } from '../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../kernel/ids.ts';
 import type { Git } from '../ports/git.ts';
 
 export interface Base {

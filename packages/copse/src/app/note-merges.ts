@@ -1,6 +1,6 @@
 /** Puts on the board what is special about how changes were merged, before they land: afterwards nobody could tell. */
 
-import type { LandingId } from '../domain/ids.ts';
+import type { LandingId } from '../kernel/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../domain/landing.ts';
 import { change } from './context.ts';
 import { type Lead, requireLead } from './lead.ts';

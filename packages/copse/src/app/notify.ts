@@ -3,11 +3,11 @@
  * the session's attention, and so an event that is announced like every other.
  */
 
-import { refused } from '../domain/decision.ts';
-import type { TaskId } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { type Attention, decideSession } from '../domain/session.ts';
 import { suggestCommands } from '../domain/task.ts';
-import { checkBody } from '../domain/text.ts';
+import { checkBody } from '../kernel/text.ts';
 import { openQuestionOf } from './answer.ts';
 import { type Context, type Outcome, change, refusal } from './context.ts';
 import { invalid } from './definition.ts';

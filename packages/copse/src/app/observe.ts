@@ -4,7 +4,7 @@
  */
 
 import type { Attempt } from '../domain/attempt.ts';
-import type { AttemptId, FencingToken, TaskId, Timestamp } from '../domain/ids.ts';
+import type { AttemptId, FencingToken, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { HeldTask, RunnerLife } from '../domain/reconcile.ts';
 import type { TaskSummary } from '../domain/task.ts';
 import type { RunContext } from './run-context.ts';

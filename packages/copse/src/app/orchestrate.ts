@@ -6,7 +6,7 @@
  * What takes long (ending processes, removing a worktree) goes on beside the passes, once per task.
  */
 
-import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../domain/ids.ts';
+import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { decideRecoveries } from '../domain/reconcile.ts';
 import { type Placement, Schedule } from '../domain/schedule.ts';

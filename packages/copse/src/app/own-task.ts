@@ -1,8 +1,8 @@
 /** A session speaks for its own task and for no other. Which one that is never changes, so asking once is enough. */
 
-import { type Refused, refused } from '../domain/decision.ts';
+import { type Refused, refused } from '../kernel/decision.ts';
 import type { Author } from '../domain/event.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { Change, Context } from './context.ts';
 
 export async function refuseForeignTask(

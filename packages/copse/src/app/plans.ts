@@ -1,9 +1,9 @@
 /** Plans: documents that group tasks and explain why. */
 
-import { decided } from '../domain/decision.ts';
-import { type PlanId, planIdDraws } from '../domain/ids.ts';
+import { decided } from '../kernel/decision.ts';
+import { type PlanId, planIdDraws } from '../kernel/ids.ts';
 import type { Plan, PlanEvent } from '../domain/plan.ts';
-import { checkBody, checkTitle } from '../domain/text.ts';
+import { checkBody, checkTitle } from '../kernel/text.ts';
 import { type Context, type Outcome, change, refusal } from './context.ts';
 import { invalid } from './definition.ts';
 import { unusedId } from './unused-id.ts';

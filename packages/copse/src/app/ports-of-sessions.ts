@@ -7,9 +7,9 @@
  * most likely that is the session's own server.
  */
 
-import { refused } from '../domain/decision.ts';
+import { refused } from '../kernel/decision.ts';
 import { type Resource, decideGiveBack, decideTake } from '../domain/fleet.ts';
-import { type NodeId, type ResourceName, brand } from '../domain/ids.ts';
+import { type NodeId, type ResourceName, brand } from '../kernel/ids.ts';
 import type { PortProbe } from '../ports/furnishing.ts';
 import { type Context, type Outcome, change, refusal } from './context.ts';
 

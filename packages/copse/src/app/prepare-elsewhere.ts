@@ -3,8 +3,8 @@
  * without code).
  */
 
-import { decided } from '../domain/decision.ts';
-import { type TaskId, type WorkspaceId, brand, drawId } from '../domain/ids.ts';
+import { decided } from '../kernel/decision.ts';
+import { type TaskId, type WorkspaceId, brand, drawId } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import { change } from './context.ts';

@@ -15,14 +15,14 @@ import {
   type WorkspaceId,
   brand,
   drawId,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import {
   type Preparation,
   type PreparationFacts,
   type PreparationStep,
   decidePreparation,
 } from '../domain/preparation.ts';
-import { decided } from '../domain/decision.ts';
+import { decided } from '../kernel/decision.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../ports/git.ts';

@@ -1,6 +1,6 @@
 /** A task that is done lets those go on that waited for nothing else: in the transaction that makes it done. */
 
-import type { NodeId, TaskId } from '../domain/ids.ts';
+import type { NodeId, TaskId } from '../kernel/ids.ts';
 import { decidePromote } from '../domain/task-decisions.ts';
 import type { Change } from './context.ts';
 

@@ -6,7 +6,7 @@
  * look at once. Where nobody can be asked, what the remote's target contains tells.
  */
 
-import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId } from '../kernel/ids.ts';
 import type { PullRequestFacts } from '../ports/forge.ts';
 import { recordChange, recordMerged, type Submitted, submittedOf } from './pull-request-record.ts';
 import {

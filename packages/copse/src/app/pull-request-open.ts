@@ -7,7 +7,7 @@
  * branch. What fails is as `workspace.on_push_failure` says; nothing is taken back for it.
  */
 
-import type { BranchName, CommitId } from '../domain/ids.ts';
+import type { BranchName, CommitId } from '../kernel/ids.ts';
 import type { PullRequest } from '../domain/pull-request.ts';
 import { describePullRequest } from '../domain/pull-request-text.ts';
 import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../ports/forge.ts';

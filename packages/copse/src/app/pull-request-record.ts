@@ -1,7 +1,7 @@
 /** What was seen of a pull request, put on the board: changed, merged, or given up. */
 
-import { decided } from '../domain/decision.ts';
-import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../domain/ids.ts';
+import { decided } from '../kernel/decision.ts';
+import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../kernel/ids.ts';
 import type { PullRequest } from '../domain/pull-request.ts';
 import type { Task } from '../domain/task.ts';
 import { decideGiveUp, decideLand, decidePullRequest } from '../domain/task-outcomes.ts';

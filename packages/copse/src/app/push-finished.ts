@@ -7,7 +7,7 @@
 import type { GateLook } from './finish.ts';
 import type { RunContext } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 
 export type PushedFinished =
   | { readonly goesOn: true; readonly push: boolean; readonly note: string | null }

@@ -1,9 +1,9 @@
 /** The checks that this process runs for a queue: each in a slot of its own, its verdicts recorded when it ends. */
 
 import type { Verdict } from '../domain/check.ts';
-import { decided } from '../domain/decision.ts';
-import type { BranchName, CheckId, CommitId } from '../domain/ids.ts';
-import { brand, drawId } from '../domain/ids.ts';
+import { decided } from '../kernel/decision.ts';
+import type { BranchName, CheckId, CommitId } from '../kernel/ids.ts';
+import { brand, drawId } from '../kernel/ids.ts';
 import type { EndedRun } from '../domain/queue.ts';
 import type { CheckCommand, CheckResult, CheckRunEnd } from '../ports/checks.ts';
 import { change } from './context.ts';

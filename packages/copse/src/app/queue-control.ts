@@ -1,7 +1,7 @@
 /** What people do to a queue and to what is in it. Whoever leads the queue sees it at the next look, which it wakes. */
 
-import { refused } from '../domain/decision.ts';
-import type { BranchName, TaskId } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import type { BranchName, TaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import {
   type MergeQueue,

@@ -1,6 +1,6 @@
 /** What is in a queue and may land: in order, with what holds it and what it conflicts with. */
 
-import type { CommitId, EventNumber } from '../domain/ids.ts';
+import type { CommitId, EventNumber } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { MergeQueue } from '../domain/merge-queue.ts';
 import type { Entry } from '../domain/queue.ts';

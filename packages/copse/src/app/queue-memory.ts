@@ -1,6 +1,6 @@
 /** What whoever leads a queue remembers of it. */
 
-import type { LandingId } from '../domain/ids.ts';
+import type { LandingId } from '../kernel/ids.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
 import { type Failure, isGreen, requiredChecks } from './queue-checks.ts';

@@ -1,6 +1,6 @@
 /** Reads from the board what the queues of its targets look like right now. */
 
-import type { BranchName, TaskId } from '../domain/ids.ts';
+import type { BranchName, TaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type MergeQueue, newQueue } from '../domain/merge-queue.ts';
 import { historyTypes, recentOf } from '../domain/queue-history.ts';

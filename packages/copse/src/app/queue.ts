@@ -4,10 +4,10 @@
  * and from git.
  */
 
-import type { CommitId, LandingId, TaskId } from '../domain/ids.ts';
+import type { CommitId, LandingId, TaskId } from '../kernel/ids.ts';
 import { type Landing, decideLanding } from '../domain/landing.ts';
 import { type CheckRun, type MergeQueue, keepRetry, newQueue } from '../domain/merge-queue.ts';
-import { decided } from '../domain/decision.ts';
+import { decided } from '../kernel/decision.ts';
 import {
   type Blame,
   type EndedRun,
@@ -18,7 +18,7 @@ import {
   decideQueue,
 } from '../domain/queue.ts';
 import { isInFlight } from '../domain/queue-state.ts';
-import type { ProcessIdentity } from '../domain/process.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
 import { change } from './context.ts';
 import { explainBlame } from './blame.ts';

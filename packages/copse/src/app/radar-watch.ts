@@ -1,6 +1,6 @@
 /** Looks again and again beside the orchestrator's passes, so that whoever lists tasks sees collisions without waiting. */
 
-import type { Timer } from '../ports/clock.ts';
+import type { Timer } from '../kernel/clock.ts';
 import { type RadarContext, refreshRadar } from './radar.ts';
 
 interface WatchOptions {

@@ -6,7 +6,7 @@
  * Only commits count: what is uncommitted in a worktree is not looked at.
  */
 
-import { type BranchName, type CommitId, type TaskId, parseTaskId } from '../domain/ids.ts';
+import { type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import {
   type LiveBranch,
   type Pair,

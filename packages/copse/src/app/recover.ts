@@ -7,7 +7,7 @@
  */
 
 import type { Attempt } from '../domain/attempt.ts';
-import { decided, refused } from '../domain/decision.ts';
+import { decided, refused } from '../kernel/decision.ts';
 import {
   type AttemptId,
   type FencingToken,
@@ -15,13 +15,13 @@ import {
   type TaskId,
   brand,
   drawId,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import { terminalName } from '../domain/naming.ts';
 import type { Recovery } from '../domain/reconcile.ts';
 import { decideSession } from '../domain/session.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { decideCrash } from '../domain/task-outcomes.ts';
-import { listed } from '../domain/text.ts';
+import { listed } from '../kernel/text.ts';
 import { type Outcome, change, refusal } from './context.ts';
 import { rescueFirst } from './rescue-first.ts';
 import type { RunContext } from './run-context.ts';

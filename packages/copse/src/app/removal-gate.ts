@@ -3,8 +3,8 @@
  * with it. Whatever takes a worktree away, a removal, a reset or an undo, asks the same gate.
  */
 
-import { refused } from '../domain/decision.ts';
-import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../kernel/ids.ts';
 import type { WorktreeFacts } from '../domain/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../domain/removal.ts';
 import type { Workspace } from '../domain/workspace.ts';

@@ -8,8 +8,8 @@
  * trash already is absent, a branch that is gone is gone.
  */
 
-import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { BranchName, CommitId, TaskId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import {
   type EndFirst,
   type RemovalDecision,

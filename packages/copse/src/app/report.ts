@@ -7,12 +7,12 @@
  */
 
 import { refuseUnlessHeld } from '../domain/claim.ts';
-import { type Refused, refused } from '../domain/decision.ts';
-import type { FencingToken, TaskId } from '../domain/ids.ts';
+import { type Refused, refused } from '../kernel/decision.ts';
+import type { FencingToken, TaskId } from '../kernel/ids.ts';
 import { type OpenPhase, type Session, decideSession, openPhases } from '../domain/session.ts';
 import { type Task, suggestCommands } from '../domain/task.ts';
 import { decideStuck } from '../domain/task-outcomes.ts';
-import { checkBody } from '../domain/text.ts';
+import { checkBody } from '../kernel/text.ts';
 import type { Report, Reports } from '../ports/reports.ts';
 import { type Change, type Outcome, change, refusal } from './context.ts';
 import { invalid } from './definition.ts';

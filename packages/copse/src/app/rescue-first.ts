@@ -3,7 +3,7 @@
  * was to come after it does not happen.
  */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { Git, Rescues, SnapshotRequest } from '../ports/git.ts';
 
 interface Ports {

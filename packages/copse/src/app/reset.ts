@@ -4,8 +4,8 @@
  * asks again: the entry in the trash says how far it got.
  */
 
-import { refused } from '../domain/decision.ts';
-import type { FencingToken } from '../domain/ids.ts';
+import { refused } from '../kernel/decision.ts';
+import type { FencingToken } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';

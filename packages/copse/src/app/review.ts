@@ -4,8 +4,8 @@
  * (moved-branches.ts). A no goes to the agent, with the comment, and stays in the ledger for whoever works on it later.
  */
 
-import { type Refused, refused } from '../domain/decision.ts';
-import type { AgentName, BranchName, CommitId, TaskId } from '../domain/ids.ts';
+import { type Refused, refused } from '../kernel/decision.ts';
+import type { AgentName, BranchName, CommitId, TaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { LedgerEntry } from '../domain/ledger.ts';
 import { addressOf } from '../domain/pull-request.ts';

@@ -1,10 +1,10 @@
 /** What running agents and landing their work needs besides workspaces. */
 
-import type { AgentName } from '../domain/ids.ts';
+import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts } from '../ports/artifacts.ts';
 import type { Checks } from '../ports/checks.ts';
 import type { Commands } from '../ports/commands.ts';
-import type { Timer } from '../ports/clock.ts';
+import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Machine } from '../ports/machine.ts';
 import type { Merging } from '../ports/merging.ts';

@@ -1,6 +1,6 @@
 /** What the schedule has to know about this node and about everybody's work. */
 
-import { type AgentName, brand } from '../domain/ids.ts';
+import { type AgentName, brand } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../domain/schedule.ts';
 import type { BoardReader } from '../ports/board.ts';

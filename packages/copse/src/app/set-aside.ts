@@ -1,7 +1,7 @@
 /** What is in the way of a new worktree. */
 
-import type { Refusal } from '../domain/decision.ts';
-import type { FencingToken, TaskId } from '../domain/ids.ts';
+import type { Refusal } from '../kernel/decision.ts';
+import type { FencingToken, TaskId } from '../kernel/ids.ts';
 import type { PreparationFacts } from '../domain/preparation.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import { refuseIfAlive } from './removal-gate.ts';

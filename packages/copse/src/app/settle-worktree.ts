@@ -3,7 +3,7 @@
  * comes next could do nothing there. Both are put right as soon as everybody who was at work in it is gone.
  */
 
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export async function settleWorktree(

@@ -3,7 +3,7 @@
  * changes nothing any more. Its runner hears of it, ends the agent and goes; what does not go by itself is ended here.
  */
 
-import type { AttemptId, TaskId } from '../domain/ids.ts';
+import type { AttemptId, TaskId } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { decideCancel, decidePause } from '../domain/task-decisions.ts';
 import { type Change, type Outcome, change } from './context.ts';

@@ -1,7 +1,7 @@
 /** `copse sync`: brings the newest base into a task's branch. */
 
-import type { BranchName, NodeId, TaskId } from '../domain/ids.ts';
-import { unreachable } from '../domain/unreachable.ts';
+import type { BranchName, NodeId, TaskId } from '../kernel/ids.ts';
+import { unreachable } from '../kernel/unreachable.ts';
 import type { Git } from '../ports/git.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/sync.ts';
 import type { Context } from './context.ts';

@@ -1,8 +1,8 @@
 /** Adding, editing and deleting tasks. */
 
-import { refused } from '../domain/decision.ts';
-import { type TaskId, taskIdDraws } from '../domain/ids.ts';
-import type { Policy } from '../domain/policy.ts';
+import { refused } from '../kernel/decision.ts';
+import { type TaskId, taskIdDraws } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../domain/task.ts';
 import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../domain/task-decisions.ts';
 import { type Change, type Context, type Outcome, change, refusal } from './context.ts';

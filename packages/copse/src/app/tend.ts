@@ -3,7 +3,7 @@
  * One process does it at a time; it may be killed anywhere and does the rest the next time.
  */
 
-import { type CommitId, type Timestamp, brand } from '../domain/ids.ts';
+import { type CommitId, type Timestamp, brand } from '../kernel/ids.ts';
 import { decidePoolSize } from '../domain/pool.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';

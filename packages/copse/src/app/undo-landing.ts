@@ -7,7 +7,7 @@
  * Where later work builds on it, nothing is written: that is work for somebody who understands both.
  */
 
-import { type Refused, decided, refused } from '../domain/decision.ts';
+import { type Refused, decided, refused } from '../kernel/decision.ts';
 import {
   type BranchName,
   type CommitId,
@@ -19,7 +19,7 @@ import {
   drawId,
   parseTaskId,
   taskIdDraws,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { branchName, chooseBranchPattern, isoDate, slug } from '../domain/naming.ts';
 import type { Task } from '../domain/task.ts';

@@ -9,7 +9,7 @@
  * back at the commit it was at, on no branch.
  */
 
-import { decided, refused } from '../domain/decision.ts';
+import { decided, refused } from '../kernel/decision.ts';
 import {
   type BranchName,
   type CommitId,
@@ -17,7 +17,7 @@ import {
   type WorkspaceId,
   brand,
   drawId,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import type { Ignored } from '../ports/git.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from './context.ts';

@@ -1,6 +1,6 @@
 /** Whether what a task landed was taken back since, and by which task: an undo that was undone counts as none. */
 
-import type { LandingId, TaskId } from '../domain/ids.ts';
+import type { LandingId, TaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type Undoing, undoneBy } from '../domain/undo-landing.ts';
 import type { BoardReader } from '../ports/board.ts';

@@ -6,9 +6,9 @@
  */
 
 import type { CheckoutState } from '../domain/escape.ts';
-import type { CommitId, EventNumber, SessionId, TaskId } from '../domain/ids.ts';
+import type { CommitId, EventNumber, SessionId, TaskId } from '../kernel/ids.ts';
 import type { BoardReader } from '../ports/board.ts';
-import type { Timer } from '../ports/clock.ts';
+import type { Timer } from '../kernel/clock.ts';
 import { type GuardContext, beginGuard, checkGuard } from './escape-guard.ts';
 
 /** What was last seen, how far the board was then, who had begun by then, and which files were told about already. */

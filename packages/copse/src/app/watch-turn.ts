@@ -4,7 +4,7 @@
  * is stopped first.
  */
 
-import { decided } from '../domain/decision.ts';
+import { decided } from '../kernel/decision.ts';
 import { decideSession } from '../domain/session.ts';
 import type { ReportSeen } from '../domain/report.ts';
 import type { Orders } from '../ports/runners.ts';

@@ -6,8 +6,8 @@
  */
 
 import { type Claimant, decideClaim } from '../domain/claim.ts';
-import { type Decision, decided, refused } from '../domain/decision.ts';
-import { type AttemptId, type SessionId, type TaskId, type Timestamp, brand, drawId } from '../domain/ids.ts';
+import { type Decision, decided, refused } from '../kernel/decision.ts';
+import { type AttemptId, type SessionId, type TaskId, type Timestamp, brand, drawId } from '../kernel/ids.ts';
 import type { SessionEvent } from '../domain/session.ts';
 import { type Task, type TaskStatus, suggestCommands } from '../domain/task.ts';
 import type { TaskEvent } from '../domain/task-events.ts';

@@ -1,6 +1,6 @@
 /** What preparing and removing workspaces needs besides the board. */
 
-import { type AgentName, type NodeId, type TaskId, brand } from '../domain/ids.ts';
+import { type AgentName, type NodeId, type TaskId, brand } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import type { BoardReader } from '../ports/board.ts';

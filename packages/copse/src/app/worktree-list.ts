@@ -1,6 +1,6 @@
 /** Every worktree that this node has for a task, with what git and the board say about it right now. */
 
-import type { BranchName } from '../domain/ids.ts';
+import type { BranchName } from '../kernel/ids.ts';
 import { parseQueueWorktree } from '../domain/naming.ts';
 import type { WorktreeFacts } from '../domain/preparation.ts';
 import type { TaskStatus } from '../domain/task.ts';

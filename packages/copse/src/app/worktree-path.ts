@@ -1,4 +1,4 @@
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 

@@ -6,8 +6,8 @@
 import path from 'node:path';
 
 import { sessionFrom, taskFrom } from '../domain/author.ts';
-import { resolvePrefix } from '../domain/ids.ts';
-import { shown } from '../domain/text.ts';
+import { resolvePrefix } from '../kernel/ids.ts';
+import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 

@@ -3,7 +3,7 @@
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import { openContext } from '../compose.ts';
 import type { Cli } from './invocation.ts';
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { agentNames, tasks } from '../demo/scenario.ts';
 import { type Leftovers, type Summary, summaryRows } from '../demo/summary.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { Cli } from './invocation.ts';
 import { shellWord } from './quote.ts';
 import { wrapped } from './screen.ts';

@@ -1,6 +1,6 @@
 /** How a difference looks: on a terminal nothing that it would obey. */
 
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { ChangedFile, Diff } from '../ports/diff.ts';
 import { isTerminal } from './ask.ts';
 

@@ -2,9 +2,9 @@
 
 import { describeEscape } from '../domain/escape.ts';
 import type { BoardEvent } from '../domain/event.ts';
-import type { TaskId, Timestamp } from '../domain/ids.ts';
+import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../domain/pull-request.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { BoardReader } from '../ports/board.ts';
 import type { Output } from './output.ts';
 

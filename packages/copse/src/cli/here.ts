@@ -4,8 +4,8 @@ import path from 'node:path';
 
 import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';
 import { requireRepository } from '../compose.ts';
-import { type TaskId, parseTaskId } from '../domain/ids.ts';
-import { shown } from '../domain/text.ts';
+import { type TaskId, parseTaskId } from '../kernel/ids.ts';
+import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskIdAmong } from './with-workspaces.ts';

@@ -1,6 +1,6 @@
 /** What git ignores, in words. */
 
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { Ignored } from '../ports/git.ts';
 
 /** Undefined when there is nothing to say. */

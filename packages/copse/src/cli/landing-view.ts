@@ -3,7 +3,7 @@
 import { loadPlace } from '../app/queue-view.ts';
 import type { RunContext } from '../app/run-context.ts';
 import type { Landing } from '../domain/landing.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import { isTerminal } from './ask.ts';
 import type { Cli } from './invocation.ts';
 import { entryText } from './queue-text.ts';

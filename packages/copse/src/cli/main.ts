@@ -2,7 +2,7 @@
 
 import { type Command, CommanderError } from 'commander';
 
-import { Unavailable } from '../domain/unavailable.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { processOutput, reportFailure } from './output.ts';
 import { createProgram } from './program.ts';

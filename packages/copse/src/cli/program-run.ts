@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 
-import { defaultPolicy } from '../domain/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { type On, examples } from './program-parts.ts';
 
 export const runCommands = [

@@ -6,7 +6,7 @@
 import { Command } from 'commander';
 
 import { ledgerKinds } from '../domain/ledger.ts';
-import { defaultPolicy } from '../domain/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { openPhases } from '../domain/session.ts';
 import { taskKinds, taskStatuses } from '../domain/task.ts';
 import { refuseSessions } from './by-session.ts';

@@ -1,8 +1,8 @@
 /** What an agent asks and how to answer it, wherever its task is shown. */
 
 import type { OpenQuestion } from '../app/answer.ts';
-import type { Timestamp } from '../domain/ids.ts';
-import { shown } from '../domain/text.ts';
+import type { Timestamp } from '../kernel/ids.ts';
+import { shown } from '../kernel/text.ts';
 import { age } from './render.ts';
 
 /** In one line: enough to know that somebody waits. */

@@ -3,7 +3,7 @@
 import type { Context } from '../app/context.ts';
 import { loadQueues } from '../app/queue-view.ts';
 import { configOf, requireRepository } from '../compose.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { EntryState } from '../domain/queue-view.ts';
 import type { Cli } from './invocation.ts';
 

@@ -2,7 +2,7 @@
 
 import { type RunContext } from '../app/run-context.ts';
 import { targetOf } from '../app/landing-target.ts';
-import type { BranchName } from '../domain/ids.ts';
+import type { BranchName } from '../kernel/ids.ts';
 import { fail } from './failure.ts';
 
 export async function requireTarget(context: RunContext, named: string | undefined): Promise<BranchName> {

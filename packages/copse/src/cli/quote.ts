@@ -1,4 +1,4 @@
-import { shellQuoted } from '../domain/shell.ts';
+import { shellQuoted } from '../kernel/shell.ts';
 
 /** A word that can be pasted into a shell, whatever is in it. */
 export function shellWord(text: string): string {

@@ -3,7 +3,7 @@
 import { lastSighting } from '../app/radar.ts';
 import { requireRepository } from '../compose.ts';
 import { openSight } from '../compose/radar-sight.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { type Finding, findingsOf } from '../domain/radar.ts';
 import type { Cli } from './invocation.ts';
 

@@ -3,7 +3,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 import type { Finding, Verdict } from '../domain/radar.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { Output } from './output.ts';
 
 /** The line of a task with its collisions at the end: in words, or only by their ids, or as a mark, as there is room. */

@@ -1,11 +1,11 @@
 /** How tasks and times look on a terminal. Whatever people or agents wrote goes through `shown`. */
 
-import type { Timestamp } from '../domain/ids.ts';
-import { defaultPolicy } from '../domain/policy.ts';
+import type { Timestamp } from '../kernel/ids.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { formatPriority } from '../domain/priority.ts';
 import { summarise } from '../domain/pull-request.ts';
 import type { TaskStatus, TaskSummary } from '../domain/task.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { Output } from './output.ts';
 
 type Look = readonly [mark: string, style: Parameters<Output['style']>[0]];

@@ -5,8 +5,8 @@
 
 import { reportFolderInside, writeReportInside } from '../compose/report-inside.ts';
 import { taskFrom } from '../domain/author.ts';
-import { type TaskId, resolvePrefix } from '../domain/ids.ts';
-import { shown } from '../domain/text.ts';
+import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
+import { shown } from '../kernel/text.ts';
 import type { Report } from '../ports/reports.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';

@@ -1,9 +1,9 @@
 /** How what waits for a person's yes looks. */
 
 import type { Review } from '../app/review.ts';
-import type { Timestamp } from '../domain/ids.ts';
+import type { Timestamp } from '../kernel/ids.ts';
 import { summarise } from '../domain/pull-request.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import { fileLines, sizeText } from './diff-text.ts';
 import type { Output } from './output.ts';
 import { age, fields, indented, taskLine } from './render.ts';

@@ -2,7 +2,7 @@
 
 import type { Stopped } from '../app/stop-task.ts';
 import { suggestCommands } from '../domain/task.ts';
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import { taskView } from '../protocol/views.ts';
 import type { Cli } from './invocation.ts';
 

@@ -1,6 +1,6 @@
 /** The task a command is about when it is not an argument: the option, or the one whose agent is asking. */
 
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { Board } from '../ports/board.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';

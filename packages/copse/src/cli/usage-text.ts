@@ -1,6 +1,6 @@
 /** What was used, in few characters. Dollars that nobody knows are never shown as none. */
 
-import { type Usage, tokensOf } from '../domain/usage.ts';
+import { type Usage, tokensOf } from '../kernel/usage.ts';
 
 export function usageText(usage: Usage): string {
   const price = usage.dollars === null ? 'dollars unknown' : dollarsText(usage.dollars);

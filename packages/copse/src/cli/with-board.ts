@@ -2,7 +2,7 @@
 
 import type { Context } from '../app/context.ts';
 import { openContext } from '../compose.ts';
-import { type PlanId, type TaskId, resolvePrefix } from '../domain/ids.ts';
+import { type PlanId, type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { Board } from '../ports/board.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';

@@ -2,7 +2,7 @@
 
 import type { RunContext } from '../app/run-context.ts';
 import type { OpenRun, RunOptions } from '../compose/run.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';
 

@@ -14,7 +14,7 @@ import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
 import { runCommands } from '../adapters/workspace/commands.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
-import { openMemory } from '../adapters/workspace/memory.ts';
+import { openMemory } from '../kernel/system/json-file.ts';
 import { openReports } from '../adapters/workspace/report-file.ts';
 import type { AttemptContext } from '../app/attempt-context.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from '../compose.ts';

@@ -8,7 +8,7 @@ import { openContextFiles } from '../adapters/workspace/context-files.ts';
 import { readInside } from '../adapters/workspace/read-inside.ts';
 import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';
 import { type Surroundings, requireRepository } from '../compose.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 
 export interface ContextRead {
   readonly file: string;

@@ -3,7 +3,7 @@
 import { openForge } from '../adapters/forges/open.ts';
 import { forgeRemote } from '../adapters/git/forge-remote.ts';
 import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Config } from '../protocol/config/schema.ts';
 import { systemTimer } from './parts.ts';

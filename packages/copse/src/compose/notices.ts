@@ -3,7 +3,7 @@
 import { openChannels } from '../adapters/notify/open.ts';
 import { type Surroundings, configOf, requireRepository } from '../compose.ts';
 import type { NoticeKind } from '../domain/notice.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { NoticeChannel } from '../ports/notices.ts';
 
 export interface Notifying {

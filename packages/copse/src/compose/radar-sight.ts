@@ -1,7 +1,7 @@
 /** What the conflict radar last found, for commands that only show it. */
 
 import { openBranchTips } from '../adapters/git/branch-tip.ts';
-import { openMemory } from '../adapters/workspace/memory.ts';
+import { openMemory } from '../kernel/system/json-file.ts';
 import type { Repository } from '../adapters/git/locate.ts';
 import type { RadarSight } from '../ports/radar.ts';
 import { parseSighting, sightingFile } from '../protocol/radar-files.ts';

@@ -2,7 +2,7 @@
 
 import { openTouched } from '../adapters/git/radar.ts';
 import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
-import { openMemory } from '../adapters/workspace/memory.ts';
+import { openMemory } from '../kernel/system/json-file.ts';
 import type { Repository } from '../compose.ts';
 import type { Radar } from '../ports/radar.ts';
 import { memoryFile, parseMemory } from '../protocol/radar-files.ts';

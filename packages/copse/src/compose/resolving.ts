@@ -3,7 +3,7 @@
 import { openResolving } from '../adapters/git/resolve.ts';
 import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
 import { runCommands } from '../adapters/workspace/commands.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Resolving } from '../ports/resolving.ts';
 import type { Config } from '../protocol/config/schema.ts';
 import { systemTimer } from './parts.ts';

@@ -11,7 +11,7 @@ import { openArtifacts } from '../adapters/workspace/artifacts.ts';
 import { runCommands } from '../adapters/workspace/commands.ts';
 import type { RunContext } from '../app/run-context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../compose.ts';
-import type { Policy } from '../domain/policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Machine } from '../ports/machine.ts';
 import { agentsOf } from './agents.ts';
 import { checksOf } from './checks.ts';

@@ -3,9 +3,9 @@
 import { openConnections } from '../adapters/processes/connections.ts';
 import { openPrograms } from '../adapters/processes/programs.ts';
 import { confinedConnections, confinedPrograms } from '../adapters/sandbox/confined.ts';
-import { openMemory } from '../adapters/workspace/memory.ts';
-import type { AttemptId } from '../domain/ids.ts';
-import type { ProcessIdentity } from '../domain/process.ts';
+import { openMemory } from '../kernel/system/json-file.ts';
+import type { AttemptId } from '../kernel/ids.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
 import { type Runtime, RuntimeUnavailable } from '../ports/runtime.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';

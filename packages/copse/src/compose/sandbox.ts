@@ -8,7 +8,7 @@ import { dockerProblem, dockerSandbox } from '../adapters/sandbox/docker.ts';
 import { PACKAGE, runtimeProblem, runtimeSandbox } from '../adapters/sandbox/runtime.ts';
 import { tryOnce } from '../adapters/sandbox/try-once.ts';
 import type { Repository, Surroundings } from '../compose.ts';
-import type { AttemptId } from '../domain/ids.ts';
+import type { AttemptId } from '../kernel/ids.ts';
 import { hasOwnNamespace } from '../domain/sandbox.ts';
 import { NotConfined, type Sandbox } from '../ports/sandbox.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';

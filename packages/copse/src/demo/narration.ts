@@ -3,7 +3,7 @@
 import type { Pass } from '../app/orchestrate.ts';
 import type { RunContext } from '../app/run-context.ts';
 import type { BoardEvent } from '../domain/event.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { answer } from './scenario.ts';
 
 export class Narrator {

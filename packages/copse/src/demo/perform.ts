@@ -8,7 +8,7 @@ import { restartTask } from '../app/go-on.ts';
 import { Orchestrator, type Pass, type Problem } from '../app/orchestrate.ts';
 import type { RunContext } from '../app/run-context.ts';
 import { pauseTask } from '../app/stop-task.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { TaskSummary } from '../domain/task.ts';
 import { runLoop } from '../app/loop.ts';
 import { answer } from './scenario.ts';

@@ -3,7 +3,7 @@
 import { type Context, type Outcome } from '../app/context.ts';
 import { addPlan } from '../app/plans.ts';
 import { addTask } from '../app/tasks.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { plan, tasks } from './scenario.ts';
 
 /** In the order of the scenario. */

@@ -3,7 +3,7 @@
 import type { Briefing, ContextNames } from './briefing.ts';
 import { fencedLines, quoted } from './fence.ts';
 import { ledgerKinds } from './ledger.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { openPhases } from './session.ts';
 
 const { lineLength } = defaultPolicy.briefing;

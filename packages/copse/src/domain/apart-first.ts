@@ -5,8 +5,8 @@
  */
 
 import { type Area, areaMatches, parseArea } from './areas.ts';
-import type { TaskId, Timestamp } from './ids.ts';
-import type { Policy } from './policy.ts';
+import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { type LiveBranch, type Pair, findingsOf } from './radar.ts';
 import type { TaskSummary } from './task.ts';
 

@@ -1,7 +1,7 @@
 /** An attempt: one process life inside a session. */
 
-import { existing, mustBeNew } from './evolution.ts';
-import type { AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from './ids.ts';
+import { existing, mustBeNew } from '../kernel/evolution.ts';
+import type { AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { EndReason } from './session.ts';
 
 export interface Attempt {

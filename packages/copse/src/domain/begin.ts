@@ -1,4 +1,4 @@
-import type { CommitId } from './ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { AttentionCause, HandbackReason } from './task.ts';
 
 /** Why an attempt begins, with what was said about it: as it is on the board, or as much of it as an agent is told. */

@@ -2,9 +2,9 @@
 
 import { finishingFor, rulesFor } from './agent-rules.ts';
 import { type Briefing, type ContextNames, excerpt } from './briefing.ts';
-import { unreachable } from './unreachable.ts';
+import { unreachable } from '../kernel/unreachable.ts';
 import { fenced, fencedLines, quoted } from './fence.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import type { AttentionCause, HandbackReason } from './task.ts';
 
 const { lineLength, entryLength } = defaultPolicy.briefing;

@@ -13,8 +13,8 @@ import type {
 import { whatHappened } from './briefing-prompts.ts';
 import { fenced, fencedLines, oneLine, quoted } from './fence.ts';
 import type { LedgerEntry } from './ledger.ts';
-import { defaultPolicy } from './policy.ts';
-import { counted } from './text.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { counted } from '../kernel/text.ts';
 import { formatPriority } from './priority.ts';
 
 const { lineLength } = defaultPolicy.briefing;

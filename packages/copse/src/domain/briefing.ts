@@ -7,7 +7,7 @@
  */
 
 import type { BeginOf } from './begin.ts';
-import type { AgentName, AttemptId, CommitId, PlanId, SessionId, TaskId, Timestamp } from './ids.ts';
+import type { AgentName, AttemptId, CommitId, PlanId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { LedgerEntry } from './ledger.ts';
 import type { Priority } from './priority.ts';
 import type { TaskDefinition, TaskStatus } from './task.ts';

@@ -3,8 +3,8 @@
  * environment), so it can be used again whenever the same tree turns up.
  */
 
-import { existing, mustBeNew } from './evolution.ts';
-import type { BranchName, CheckId, NodeId, Timestamp } from './ids.ts';
+import { existing, mustBeNew } from '../kernel/evolution.ts';
+import type { BranchName, CheckId, NodeId, Timestamp } from '../kernel/ids.ts';
 
 export type Verdict = 'green' | 'red' | 'timeout' | 'infrastructure' | 'abandoned';
 

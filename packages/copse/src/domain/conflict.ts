@@ -1,7 +1,7 @@
 /** What an agent or a person reads about a conflict, from the finish gate and from the queue. */
 
-import type { TaskId } from './ids.ts';
-import { listed, shown } from './text.ts';
+import type { TaskId } from '../kernel/ids.ts';
+import { listed, shown } from '../kernel/text.ts';
 
 /** The other side of a conflict: what landed meanwhile, and why. */
 export interface OtherSide {

@@ -6,7 +6,7 @@
  * process of it was seen in the main checkout and none of another.
  */
 
-import type { BranchName, CommitId, SessionId, TaskId, WorkspaceId } from './ids.ts';
+import type { BranchName, CommitId, SessionId, TaskId, WorkspaceId } from '../kernel/ids.ts';
 
 export interface CheckoutChange {
   readonly path: string;

@@ -18,7 +18,7 @@ import {
   evolveResource,
   evolveSchedule,
 } from './fleet.ts';
-import type { EventNumber, FencingToken, NodeId, SessionId } from './ids.ts';
+import type { EventNumber, FencingToken, NodeId, SessionId } from '../kernel/ids.ts';
 import { type Landing, type LandingEvent, evolveLanding } from './landing.ts';
 import {
   type Artifact,

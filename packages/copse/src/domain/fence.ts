@@ -3,7 +3,7 @@
  * around them is longer than any run of backticks inside, so nothing inside can end it, and control characters are shown.
  */
 
-import { shown } from './text.ts';
+import { shown } from '../kernel/text.ts';
 import type { Excerpt } from './briefing.ts';
 
 const SHORTEST = 3;

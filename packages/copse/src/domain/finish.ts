@@ -13,9 +13,9 @@
  */
 
 import { type ConflictDetails, describeConflict } from './conflict.ts';
-import type { CommitId, TaskId } from './ids.ts';
+import type { CommitId, TaskId } from '../kernel/ids.ts';
 import type { HandbackReason } from './task.ts';
-import { listed, shown } from './text.ts';
+import { listed, shown } from '../kernel/text.ts';
 
 export interface FinishRules {
   readonly onDirty: 'handback' | 'commit' | 'fail';

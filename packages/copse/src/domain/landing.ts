@@ -11,10 +11,10 @@
  * withdrawn: whoever looks next finishes it, or, having read that the target did not move to `newTip`, requeues it.
  */
 
-import { type Decision, type Refused, decided, refused } from './decision.ts';
-import { unreachable } from './unreachable.ts';
-import { existing, mustBeNew } from './evolution.ts';
-import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
+import { type Decision, type Refused, decided, refused } from '../kernel/decision.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../kernel/evolution.ts';
+import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { PullRequest } from './pull-request.ts';
 
 interface Intent {

@@ -3,10 +3,10 @@
  * which checks are going on, for everybody who looks.
  */
 
-import { type Decision, decided, refused } from './decision.ts';
-import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from './ids.ts';
+import { type Decision, decided, refused } from '../kernel/decision.ts';
+import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from '../kernel/ids.ts';
 import type { Purpose } from './queue.ts';
-import type { ProcessIdentity } from './process.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
 import { type QueueState, emptyQueueState, withoutTrouble } from './queue-state.ts';
 
 /** `accept`: what comes now waits outside. `land`: the target stays where it is, and no more checks are begun. */

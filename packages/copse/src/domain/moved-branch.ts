@@ -5,7 +5,7 @@
  * place in the queue where nobody has to look, and with whoever reviews where somebody has to.
  */
 
-import type { CommitId } from './ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 
 export interface BranchFacts {
   /** What was queued. */

@@ -3,8 +3,8 @@
  * them always consists of ASCII letters, digits and `. _ - / + @`, so that it means the same to git, to every shell and
  * to every file system. Names that people give (a target branch) may hold more: see `isValidBranchName`.
  */
-import type { BranchName, TaskId, Timestamp } from './ids.ts';
-import { defaultPolicy } from './policy.ts';
+import type { BranchName, TaskId, Timestamp } from '../kernel/ids.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 
 interface SlugRules {
   readonly slugLength: number;

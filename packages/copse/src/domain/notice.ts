@@ -12,11 +12,11 @@
  */
 
 import type { BoardEvent, EventType } from './event.ts';
-import type { BranchName, TaskId, Timestamp } from './ids.ts';
-import { type Policy, defaultPolicy } from './policy.ts';
+import type { BranchName, TaskId, Timestamp } from '../kernel/ids.ts';
+import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { type PullRequest, summarise } from './pull-request.ts';
 import type { DoneHow } from './task.ts';
-import { named, shown } from './text.ts';
+import { named, shown } from '../kernel/text.ts';
 
 export type NoticeKind = (typeof defaultPolicy.notifications.events)[number];
 

@@ -1,6 +1,6 @@
 /** How many worktrees to keep ready. Each costs the disk a whole checkout, and saves one task the time of one. */
 
-import type { Policy } from './policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 
 export interface PoolFacts {
   /** Of the base. */

@@ -10,7 +10,7 @@
  *   nothing                                 begin at the base
  */
 
-import type { BranchName, CommitId } from './ids.ts';
+import type { BranchName, CommitId } from '../kernel/ids.ts';
 
 /** In the order in which they happen; each may be the last thing a killed process did. */
 export const preparationSteps = [

@@ -1,9 +1,9 @@
 /** What a pull request says: what was to be done, what was done and decided, and which task it is. */
 
 import type { LedgerEntry } from './ledger.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import type { Task } from './task.ts';
-import { shown } from './text.ts';
+import { shown } from '../kernel/text.ts';
 
 export interface PullRequestWords {
   readonly task: Pick<Task, 'id' | 'title' | 'body' | 'accept' | 'plan'>;

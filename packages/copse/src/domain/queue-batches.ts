@@ -1,7 +1,7 @@
 /** The batches of a queue while it is decided what becomes of them. */
 
-import type { LandingId } from './ids.ts';
-import type { Policy } from './policy.ts';
+import type { LandingId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Batch, Change, QueueState, Stage } from './queue-state.ts';
 import { plain } from './queue-stack.ts';
 

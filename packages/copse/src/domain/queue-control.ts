@@ -1,9 +1,9 @@
 /** What people ask of something that is in the queue. */
 
-import { type Decision, type Refused, refused } from './decision.ts';
+import { type Decision, type Refused, refused } from '../kernel/decision.ts';
 import type { Author } from './event.ts';
 import { type Landing, type LandingEvent, decideLanding, isCommitted } from './landing.ts';
-import type { Timestamp } from './ids.ts';
+import type { Timestamp } from '../kernel/ids.ts';
 
 /** To the front, and checked alone. */
 export function decideHurry(landing: Landing, at: Timestamp): Decision<LandingEvent> {

@@ -1,7 +1,7 @@
 /** A queue while it is decided what becomes of it: what it remembers, what is the case, and what can be seen from both. */
 
-import type { LandingId } from './ids.ts';
-import type { Policy } from './policy.ts';
+import type { LandingId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { Batches } from './queue-batches.ts';
 import type { Entry, QueueFacts } from './queue-facts.ts';
 import { type Look, Stacks } from './queue-stack.ts';

@@ -4,10 +4,10 @@
  * changes merge is not looked at for that: they are taken to.
  */
 
-import { type CommitId, type LandingId, brand } from './ids.ts';
+import { type CommitId, type LandingId, brand } from '../kernel/ids.ts';
 import type { Landing } from './landing.ts';
 import type { MergeQueue } from './merge-queue.ts';
-import type { Policy } from './policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { type Entry, type Look, type QueueFacts, decideQueue } from './queue.ts';
 import type { QueueState } from './queue-state.ts';
 

@@ -1,6 +1,6 @@
 /** What the decision of a queue is made from (queue.ts). */
 
-import type { CommitId, LandingId } from './ids.ts';
+import type { CommitId, LandingId } from '../kernel/ids.ts';
 import type { Change, RedVerdict } from './queue-state.ts';
 
 export interface Entry extends Change {

@@ -1,7 +1,7 @@
 /** How the queue of a target did lately, from the events that tell it: how long checks and landings took, and how many. */
 
 import type { BoardEvent, EventType } from './event.ts';
-import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
+import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 
 /** The events that `recentOf` reads. */
 export const historyTypes = [

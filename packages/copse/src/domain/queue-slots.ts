@@ -1,6 +1,6 @@
 /** The slots of a queue: which check is begun next (queue.ts, 3 to 5 and 10). */
 
-import type { CommitId } from './ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import { batchSize } from './queue-batches.ts';
 import type { Desk } from './queue-desk.ts';
 import type { Entry } from './queue-facts.ts';

@@ -1,6 +1,6 @@
 /** What becomes of a target when changes are merged into it, as far as somebody looked. */
 
-import type { CommitId, LandingId } from './ids.ts';
+import type { CommitId, LandingId } from '../kernel/ids.ts';
 import type { Batch, Change } from './queue-state.ts';
 
 /** Changes that are merged onto a commit one after another. */

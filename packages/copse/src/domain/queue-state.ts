@@ -3,7 +3,7 @@
  * at anew each time (queue.ts).
  */
 
-import type { CommitId, LandingId, TaskId } from './ids.ts';
+import type { CommitId, LandingId, TaskId } from '../kernel/ids.ts';
 
 /** What is to land. Nothing that was found out about one head says anything about another. */
 export interface Change {

@@ -7,16 +7,16 @@
  * once it is known how long these take. It goes from "everything is green" to "every batch has to be split to the end".
  */
 
-import { unreachable } from './unreachable.ts';
-import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from './ids.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type Landing, isCommitted } from './landing.ts';
 import type { CheckRun, MergeQueue, Pause, QueueSwitch } from './merge-queue.ts';
-import type { Policy } from './policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { type Recent, type RecentLanding, type Usual, quantile, usualOf } from './queue-history.ts';
 import { batchSize } from './queue.ts';
 import type { Batch, Change, Trouble } from './queue-state.ts';
-import { spanText } from './spans.ts';
-import { named } from './text.ts';
+import { spanText } from '../kernel/durations.ts';
+import { named } from '../kernel/text.ts';
 
 export interface QueueRecords {
   readonly queue: MergeQueue;

@@ -40,8 +40,8 @@
  * the whole function is what to find out, and it is called again with that.
  */
 
-import type { CommitId } from './ids.ts';
-import type { Policy } from './policy.ts';
+import type { CommitId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { Desk } from './queue-desk.ts';
 import type { EndedRun, QueueFacts } from './queue-facts.ts';
 import { type Start, Slots } from './queue-slots.ts';

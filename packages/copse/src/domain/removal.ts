@@ -10,12 +10,12 @@
  * - Unknown means keep. Nobody falls back from a refusal to anything else.
  */
 
-import { unreachable } from './unreachable.ts';
-import type { TaskId } from './ids.ts';
-import type { Policy } from './policy.ts';
-import type { InsideProcess, TmuxSession } from './process.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import type { TaskId } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
+import type { InsideProcess, TmuxSession } from '../kernel/process.ts';
 import { type TaskStatus, isFinished } from './task.ts';
-import { counted, shown } from './text.ts';
+import { counted, shown } from '../kernel/text.ts';
 import type { Disposition } from './workspace.ts';
 
 export interface RemovalFacts {

@@ -5,7 +5,7 @@
 
 import { ledgerKinds } from './ledger.ts';
 import { type OpenPhase, openPhases } from './session.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 
 const reportStatuses = ['finished', 'stuck'] as const;
 type ReportStatus = (typeof reportStatuses)[number];

@@ -9,7 +9,7 @@
  * belongs to, its configuration, and what is packed.
  */
 
-import type { BranchName, TaskId } from './ids.ts';
+import type { BranchName, TaskId } from '../kernel/ids.ts';
 
 export type SandboxKind = 'runtime' | 'docker';
 

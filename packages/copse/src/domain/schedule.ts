@@ -8,8 +8,8 @@
 
 import { type Area, areasOverlap, parseArea } from './areas.ts';
 import { canTake } from './capabilities.ts';
-import type { AgentName, TaskId, Timestamp } from './ids.ts';
-import type { Policy } from './policy.ts';
+import type { AgentName, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
 import type { Delay, TaskSummary } from './task.ts';
 
 /** An agent of this node. */

@@ -10,11 +10,11 @@
  * later resumes the same conversation.
  */
 
-import { type Decision, decided, refused } from './decision.ts';
-import { unreachable } from './unreachable.ts';
-import { existing, mustBeNew } from './evolution.ts';
-import { type Usage, addUsage, noUsage } from './usage.ts';
-import type { AgentName, SessionId, TaskId, Timestamp } from './ids.ts';
+import { type Decision, decided, refused } from '../kernel/decision.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../kernel/evolution.ts';
+import { type Usage, addUsage, noUsage } from '../kernel/usage.ts';
+import type { AgentName, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
 
 export const openPhases = [
   'registered',

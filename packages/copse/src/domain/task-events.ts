@@ -1,8 +1,8 @@
 /** Everything that can happen to a task, and what each makes of it. */
 
-import { unreachable } from './unreachable.ts';
-import { existing, mustBeNew } from './evolution.ts';
-import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from './ids.ts';
+import { unreachable } from '../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../kernel/evolution.ts';
+import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { PullRequest } from './pull-request.ts';
 import type {
   AttentionCause,

@@ -6,10 +6,10 @@
  */
 
 import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
-import { type Decision, type Refused, decided, refused } from './decision.ts';
-import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from './ids.ts';
+import { type Decision, type Refused, decided, refused } from '../kernel/decision.ts';
+import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type Landing, type LandingEvent, decideLanding } from './landing.ts';
-import type { Policy } from './policy.ts';
+import type { Policy } from '../kernel/policy.ts';
 import { type PullRequest, isSame } from './pull-request.ts';
 import {
   type AttentionCause,

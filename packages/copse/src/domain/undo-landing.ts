@@ -3,8 +3,8 @@
  * the history, and so does the task; the undo is a landing like any other and can be undone in turn.
  */
 
-import { type Decision, type Refused, refused } from './decision.ts';
-import type { LandingId, TaskId, Timestamp } from './ids.ts';
+import { type Decision, type Refused, refused } from '../kernel/decision.ts';
+import type { LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { Landing, LandingEvent } from './landing.ts';
 import type { LedgerEntry } from './ledger.ts';
 import type { Task, TaskDefinition, TaskStatus } from './task.ts';

@@ -7,11 +7,11 @@
  * `workspaceStatus`, so it cannot be stale.
  */
 
-import { type Decision, decided, refused } from './decision.ts';
-import { unreachable } from './unreachable.ts';
+import { type Decision, decided, refused } from '../kernel/decision.ts';
+import { unreachable } from '../kernel/unreachable.ts';
 import type { Escape } from './escape.ts';
-import { existing, mustBeNew } from './evolution.ts';
-import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from './ids.ts';
+import { existing, mustBeNew } from '../kernel/evolution.ts';
+import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from '../kernel/ids.ts';
 
 type WorkspaceStrategy = 'git_worktree' | 'static' | 'none';
 

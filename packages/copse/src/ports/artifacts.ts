@@ -1,6 +1,6 @@
 /** Where results of a task are kept as files, so that they outlive its worktree. */
 
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 
 export interface Artifacts {
   /** The address of the file. Writing the same name again replaces it. */

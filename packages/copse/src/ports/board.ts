@@ -19,10 +19,10 @@ import type {
   PlanId,
   TaskId,
   Timestamp,
-} from '../domain/ids.ts';
+} from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../domain/task.ts';
-import { Unavailable } from '../domain/unavailable.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
 
 export interface TaskQuery {
   readonly statuses?: readonly TaskStatus[];

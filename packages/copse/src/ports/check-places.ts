@@ -1,6 +1,6 @@
 /** The worktrees in which the queue checks candidates: one for each slot, used again for the next candidate. */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { Place } from './git.ts';
 
 export interface Candidate {

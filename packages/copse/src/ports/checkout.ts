@@ -1,7 +1,7 @@
 /** The main checkout: a person's. It is looked at, and written only for the paths that a person asks to be moved. */
 
 import type { CheckoutState } from '../domain/escape.ts';
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 
 export interface Look {
   /** An earlier look, so that what did not change since is not read again. */

@@ -1,6 +1,6 @@
 /** Running the checks of `landing.checks` for one commit, in a worktree of the queue's own. */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 
 export interface CheckCommand {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** The files that tell an agent what to do, written into a folder that agents can prepare as they like. */
 
 import type { ContextNames } from '../domain/briefing.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { TaskId } from '../kernel/ids.ts';
 
 export type ContextFile = 'context' | 'facts' | 'prompt' | 'instructions';
 

@@ -1,6 +1,6 @@
 /** What a branch changes. */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 
 export interface ChangedFile {
   readonly path: string;

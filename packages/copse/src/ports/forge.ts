@@ -6,7 +6,7 @@
  * the place refuses is an outcome, with a sentence for a person that has no credential in it.
  */
 
-import type { BranchName, CommitId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, CommitId, Timestamp } from '../kernel/ids.ts';
 import type { Review } from '../domain/pull-request.ts';
 
 export interface PullRequestOrder {

@@ -1,6 +1,6 @@
 /** Making a fresh worktree ready to use: what is asked, what comes back, and what git is asked for it. */
 
-import type { CommitId, TaskId } from '../domain/ids.ts';
+import type { CommitId, TaskId } from '../kernel/ids.ts';
 
 export interface FurnishRequest {
   readonly task: TaskId;

@@ -3,7 +3,7 @@
  * command and what git said.
  */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { WorktreeFacts } from '../domain/preparation.ts';
 
 export interface Uncommitted {

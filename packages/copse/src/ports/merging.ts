@@ -3,7 +3,7 @@
  * is repeated, so whoever was killed may simply ask again.
  */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 
 export const mergeMethods = ['rebase', 'merge', 'squash'] as const;
 export type MergeMethod = (typeof mergeMethods)[number];

@@ -1,6 +1,6 @@
 /** Worktrees that are checked out before anybody asks for them, so that a task gets one by renaming it. */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { NewWorktree, Place, TrackedFile } from './git.ts';
 
 export interface PoolEntry {

@@ -1,6 +1,6 @@
 /** What the conflict radar asks of git besides trial merges, and where it keeps what it found. */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { RadarMemory, Sighting, TipOf, Touched } from '../domain/radar.ts';
 
 /** Derived from git and the board: whatever is lost or damaged is found out again. */

@@ -1,6 +1,6 @@
 /** Conflicts that need nobody: by commands that copse.yml names, or as the same conflict was resolved before. */
 
-import type { CommitId } from '../domain/ids.ts';
+import type { CommitId } from '../kernel/ids.ts';
 import type { CommitSummary, ConflictedMerge, Resolution } from './merging.ts';
 
 /** What is merged: `head` into `onto`. */

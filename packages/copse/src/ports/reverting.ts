@@ -1,6 +1,6 @@
 /** Taking back what landed, in the object store. The same request gives the same commit, however often it is repeated. */
 
-import type { CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { CommitSummary } from './merging.ts';
 
 export interface RevertRequest {

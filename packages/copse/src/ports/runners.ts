@@ -4,8 +4,8 @@
  */
 
 import type { BeginOf } from '../domain/begin.ts';
-import type { AgentName, AttemptId, FencingToken, SessionId, TaskId } from '../domain/ids.ts';
-import type { ProcessIdentity } from '../domain/process.ts';
+import type { AgentName, AttemptId, FencingToken, SessionId, TaskId } from '../kernel/ids.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
 
 /** Everything about one attempt that was decided when its task was claimed. */
 export interface Orders {

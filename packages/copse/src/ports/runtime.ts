@@ -3,9 +3,9 @@
  * Nothing it says about success is believed: whether the work is finished is for the finish gate.
  */
 
-import type { ProcessIdentity } from '../domain/process.ts';
-import type { AttemptId, SessionId, TaskId, Timestamp } from '../domain/ids.ts';
-import type { Usage } from '../domain/usage.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
+import type { AttemptId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { Usage } from '../kernel/usage.ts';
 
 interface RuntimeCapabilities {
   /** Whether the program asks before it stops, or has to be prompted again after it did. */

@@ -1,6 +1,6 @@
 /** Bringing the base into a task's branch, in its worktree. */
 
-import type { BranchName, CommitId, TaskId } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId } from '../kernel/ids.ts';
 
 export const syncSteps = ['locked', 'noted', 'files_written', 'branch_moved', 'index_written'] as const;
 export type SyncStep = (typeof syncSteps)[number];

@@ -1,6 +1,6 @@
 /** Where removed worktrees wait before they are gone for good. */
 
-import { type BranchName, type CommitId, type TaskId, type Timestamp, brand } from '../domain/ids.ts';
+import { type BranchName, type CommitId, type TaskId, type Timestamp, brand } from '../kernel/ids.ts';
 
 /** Stands for the task of a worktree in which the queue ran its checks: nobody works there. */
 export const queueAsTask = brand<TaskId>('queue');

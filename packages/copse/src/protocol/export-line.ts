@@ -10,7 +10,7 @@ import { parseArea } from '../domain/areas.ts';
 import { parseCapability } from '../domain/capabilities.ts';
 import { isRecordKind, recordKinds } from '../domain/event.ts';
 import { taskKinds } from '../domain/task.ts';
-import { checkName, checkTitle } from '../domain/text.ts';
+import { checkName, checkTitle } from '../kernel/text.ts';
 
 /** Ids become names of branches, folders and arguments of programs: nothing but what Copse itself would draw. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9:._-]*$/i, 'is not an id');

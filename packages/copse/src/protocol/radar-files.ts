@@ -3,7 +3,7 @@
  * another version is as good as none.
  */
 
-import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../domain/ids.ts';
+import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
 import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, Verdict } from '../domain/radar.ts';
 
 const VERSION = 1;

@@ -1,7 +1,7 @@
 /** What `--json` prints about live branches that get in each other's way. */
 
 import type { Finding, Pair, Sighting, Verdict } from '../domain/radar.ts';
-import { time } from './time.ts';
+import { time } from '../kernel/time.ts';
 
 export function radarView({ at, branches, pairs, omitted }: Sighting) {
   return { at: time(at), branches, pairs: pairs.map(pairView), omitted };

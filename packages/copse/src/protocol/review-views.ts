@@ -1,6 +1,6 @@
 /** What `--json` prints about reviews, and about a landing that is taken back. */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { LedgerEntry } from '../domain/ledger.ts';
 import type { Task } from '../domain/task.ts';
 import { ledgerView, taskView } from './views.ts';

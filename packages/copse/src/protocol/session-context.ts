@@ -2,7 +2,7 @@
 
 import type { Briefing, ContextNames, Excerpt, Some } from '../domain/briefing.ts';
 import { formatPriority } from '../domain/priority.ts';
-import { time } from './time.ts';
+import { time } from '../kernel/time.ts';
 
 const VERSION = 1;
 

@@ -1,14 +1,14 @@
 /** What `--json` prints, and everything else that leaves Copse as data. Times are ISO 8601, priorities p1 to p5. */
 
-import { unreachable } from '../domain/unreachable.ts';
+import { unreachable } from '../kernel/unreachable.ts';
 import type { Author, RecordedEvent } from '../domain/event.ts';
-import type { Timestamp } from '../domain/ids.ts';
+import type { Timestamp } from '../kernel/ids.ts';
 import type { Artifact, LedgerEntry } from '../domain/ledger.ts';
 import type { Plan } from '../domain/plan.ts';
 import { type Priority, formatPriority } from '../domain/priority.ts';
 import { type PullRequest, addressOf } from '../domain/pull-request.ts';
 import type { Task, TaskStatus, TaskSummary } from '../domain/task.ts';
-import { time } from './time.ts';
+import { time } from '../kernel/time.ts';
 
 /** `waiting`: what keeps it from landing, where that was looked up. */
 export function taskView(task: TaskSummary | Task, waiting: string | null = null) {

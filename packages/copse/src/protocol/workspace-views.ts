@@ -1,8 +1,8 @@
 /** What `--json` prints about worktrees, rescues and diffs. */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../domain/ids.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { TaskStatus } from '../domain/task.ts';
-import { time } from './time.ts';
+import { time } from '../kernel/time.ts';
 
 interface Prepared {
   readonly workspace: { readonly strategy: string };

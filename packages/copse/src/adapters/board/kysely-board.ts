@@ -2,8 +2,8 @@
 
 import type { BoardLine } from '../../domain/board-line.ts';
 import { type Renewal, decideRenewal } from '../../domain/claim.ts';
-import type { FencingToken, NodeId, TaskId, Timestamp } from '../../domain/ids.ts';
-import type { Policy } from '../../domain/policy.ts';
+import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import {
   type Board,
   type BoardTransaction,

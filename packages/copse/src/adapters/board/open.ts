@@ -1,6 +1,6 @@
 /** Opens a board of either engine, brought up to date. */
 
-import type { Policy } from '../../domain/policy.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import type { Board } from '../../ports/board.ts';
 import type { Engine } from './engine.ts';
 import { KyselyBoard } from './kysely-board.ts';

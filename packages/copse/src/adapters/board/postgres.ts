@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Kysely, PostgresDialect, WithSchemaPlugin, sql } from 'kysely';
 import pg from 'pg';
 
-import type { Policy } from '../../domain/policy.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import { BoardUnavailable, type Subscription } from '../../ports/board.ts';
 import type { Engine } from './engine.ts';
 import { explained, explainedLoss, sqlState } from './postgres-errors.ts';

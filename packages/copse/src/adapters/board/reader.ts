@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Check } from '../../domain/check.ts';
 import type { Lease } from '../../domain/claim.ts';
 import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../../domain/event.ts';
-import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../domain/ids.ts';
+import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { type TaskStatus, type TaskSummary, isFinished } from '../../domain/task.ts';
 import { type Landing, openLandingStatuses } from '../../domain/landing.ts';
 import type { BoardReader, EventQuery, Held, TaskQuery } from '../../ports/board.ts';

@@ -13,7 +13,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
 
-import type { Policy } from '../../domain/policy.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import { listen, ring } from './bell.ts';
 import type { Engine } from './engine.ts';
 import type { BoardTables, Queries, WriteTransaction } from './schema.ts';

@@ -17,7 +17,7 @@ import {
   evolve,
   kindOf,
 } from '../../domain/event.ts';
-import type { Timestamp } from '../../domain/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { Session } from '../../domain/session.ts';
 import type { Task } from '../../domain/task.ts';
 import type { BoardTransaction, ReadyQuery } from '../../ports/board.ts';

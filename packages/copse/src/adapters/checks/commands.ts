@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../../ports/checks.ts';
 import type { EndedLeftovers, Leftovers, StepEnd } from '../../ports/steps.ts';
-import { isWithin } from '../../system/within.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type Output, keepOutput } from './output.ts';
 import type { CheckRunner } from './runner.ts';

@@ -16,7 +16,7 @@
 
 import path from 'node:path';
 
-import { brand } from '../../domain/ids.ts';
+import { brand } from '../../kernel/ids.ts';
 import type { CheckRequest, CheckRunEnd } from '../../ports/checks.ts';
 import type { FurnishReport } from '../../ports/furnishing.ts';
 import type { Place } from '../../ports/git.ts';

@@ -8,7 +8,7 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Moment } from '../../ports/steps.ts';
 
 export interface SlotNote extends Moment {

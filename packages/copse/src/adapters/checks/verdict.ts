@@ -22,7 +22,7 @@ import path from 'node:path';
 
 import type { CheckCommand, CheckVerdict } from '../../ports/checks.ts';
 import type { StepEnding } from '../../ports/steps.ts';
-import { isWithin } from '../../system/within.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 
 interface Where {
   readonly worktree: string;

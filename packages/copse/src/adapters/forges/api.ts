@@ -3,10 +3,10 @@
  * ours in it: a token is in some of them. Errors of `fetch`, which quote addresses, are told by their code alone.
  */
 
-import { type Timestamp, timestamp } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import { type Timestamp, timestamp } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import type { ForgeProblem } from '../../ports/forge.ts';
-import { whyUnreachable } from '../../system/fetch-failure.ts';
+import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
 export interface Question {
   readonly method: 'GET' | 'POST';

@@ -9,8 +9,8 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
-import { shown } from '../../domain/text.ts';
-import { findProgram } from '../../system/find-program.ts';
+import { shown } from '../../kernel/text.ts';
+import { findProgram } from '../../kernel/system/find-program.ts';
 import { type Answer, type Api, type Question, parsed } from './api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

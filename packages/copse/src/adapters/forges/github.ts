@@ -1,6 +1,6 @@
 /** Pull requests on GitHub, by whichever way to its API there is. */
 
-import { type BranchName, type CommitId, type Timestamp, brand } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
 import type { Review } from '../../domain/pull-request.ts';
 import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../../ports/forge.ts';
 import type { RemotePlace } from './address.ts';

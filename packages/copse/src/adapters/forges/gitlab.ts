@@ -3,7 +3,7 @@
  * answer to the push then names the merge request, and later its ref does, `refs/merge-requests/<number>/head`.
  */
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { Review } from '../../domain/pull-request.ts';
 import type {
   BranchPushed,

@@ -5,7 +5,7 @@
  * a token, else by push options. Tokens are for the host that they are named for, and go nowhere without encryption.
  */
 
-import type { Timestamp } from '../../domain/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { Forge, ForgeRemote, Looked, PullRequestOrder } from '../../ports/forge.ts';
 import {
   type ForgeKind,

@@ -1,6 +1,6 @@
 /** A remote of which nothing is known but that one can push to it. */
 
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import type { BranchPushed, ForgeRemote, PullRequestOrder } from '../../ports/forge.ts';
 
 export async function pushPlainly(

@@ -25,7 +25,7 @@ import path from 'node:path';
 import { parseQueueWorktree, queueWorktree } from '../../domain/naming.ts';
 import type { Candidate, CheckPlaces, Readied } from '../../ports/check-places.ts';
 import type { Git, Place } from '../../ports/git.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './check-place-files.ts';
 import { copyWithTime } from './private-index.ts';
 import { tryGit } from './process.ts';

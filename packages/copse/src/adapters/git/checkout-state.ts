@@ -8,7 +8,7 @@
 import path from 'node:path';
 
 import type { CheckoutChange, CheckoutState } from '../../domain/escape.ts';
-import { brand } from '../../domain/ids.ts';
+import { brand } from '../../kernel/ids.ts';
 import type { Look } from '../../ports/checkout.ts';
 import { utf8 } from './byte-names.ts';
 import { statOf, versionOf } from './file-version.ts';

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 
 const LEFT_BEHIND_MS = 2_000;
 const PAUSE_MS = 5;

@@ -14,8 +14,8 @@ import { existsSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { CommitId } from '../../domain/ids.ts';
-import { brand } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
+import { brand } from '../../kernel/ids.ts';
 import type { Checkout, SubmoduleOutcome } from '../../ports/furnishing.ts';
 import { GitFailed, git, gitLine, tryGit } from './process.ts';
 import type { TrustedDir } from './trusted-dir.ts';

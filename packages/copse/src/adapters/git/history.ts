@@ -9,7 +9,7 @@
  * A walk that would read too much is given up, and the plain command takes its place.
  */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Commit } from './merging-commit.ts';
 import type { Objects } from './objects.ts';
 

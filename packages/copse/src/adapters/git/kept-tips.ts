@@ -4,7 +4,7 @@
  * named as Copse does it is passed over.
  */
 
-import { type CommitId, brand, parseTaskId, timestamp } from '../../domain/ids.ts';
+import { type CommitId, brand, parseTaskId, timestamp } from '../../kernel/ids.ts';
 import type { KeptTip } from '../../ports/git.ts';
 import { git } from './process.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';

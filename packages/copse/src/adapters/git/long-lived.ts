@@ -8,7 +8,7 @@
  *                                 output is unbuffered, which takes `stdbuf`
  */
 
-import { type CommitId, brand } from '../../domain/ids.ts';
+import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { RefMove } from '../../ports/git.ts';
 import { GitFailed, type GitOptions, startGit, tryGit } from './process.ts';
 import { refuseLinkedRef } from './linked-refs.ts';

@@ -1,6 +1,6 @@
 /** Finds what a finished candidate is made of that the repository may lack: its new commits, and what is new in them. */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Standing } from './merging-bench.ts';
 import { idBytesOf, pairs } from './tree-diff.ts';
 

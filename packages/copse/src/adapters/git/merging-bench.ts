@@ -5,7 +5,7 @@
  * matters there is a git of its own, because git reads such files once.
  */
 
-import { type CommitId, brand, timestamp } from '../../domain/ids.ts';
+import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
 import { type Merged, Merger, parseMerged } from './long-lived.ts';
 import { type Attributes, layAttributes } from './merging-attributes.ts';
 import { type NewCommit, copseAt, encodeCommit } from './merging-commit.ts';

@@ -1,6 +1,6 @@
 /** What a branch has that the target does not. */
 
-import { type CommitId, brand } from '../../domain/ids.ts';
+import { type CommitId, brand } from '../../kernel/ids.ts';
 import { commitsOf, isReachable, parentsFirst } from './history.ts';
 import type { Commit } from './merging-commit.ts';
 import type { Objects } from './objects.ts';

@@ -1,6 +1,6 @@
 /** Candidates, and whether there could be one; what they promise is said in merging.ts. */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Candidate, CandidateRequest, MergeMethod } from '../../ports/merging.ts';
 import type { Merged } from './long-lived.ts';
 import { type Bench, type Standing, layBench } from './merging-bench.ts';

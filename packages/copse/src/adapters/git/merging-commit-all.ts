@@ -9,7 +9,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { identityEnv } from './identity.ts';
 import { addEverything, copyIndex } from './private-index.ts';
 import { git, gitLine } from './process.ts';

@@ -3,7 +3,7 @@
  * per byte.
  */
 
-import { type CommitId, type Timestamp, brand } from '../../domain/ids.ts';
+import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
 import { latin1, utf8 } from './byte-names.ts';
 
 export interface Commit {

@@ -1,6 +1,6 @@
 /** What a merge conflicts in, for whoever is to resolve it: by file, the lines that both sides changed. */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { FileConflict } from '../../ports/merging.ts';
 import { type Standing, layBench } from './merging-bench.ts';
 import { loadBranch } from './merging-branch.ts';

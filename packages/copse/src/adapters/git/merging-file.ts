@@ -4,7 +4,7 @@
  * commit of it that changed the file ask the same.
  */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Merged } from './long-lived.ts';
 import type { FileVersions } from './merging-splice.ts';
 import type { Objects } from './objects.ts';

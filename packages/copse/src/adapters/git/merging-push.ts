@@ -1,7 +1,7 @@
 /** Pushes one commit to one branch, never by force, and only to an address that was accepted (remote.ts). */
 
-import type { BranchName, CommitId } from '../../domain/ids.ts';
-import { defaultPolicy } from '../../domain/policy.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../../ports/merging.ts';
 import { GitFailed, type GitResult, tryGit } from './process.ts';
 import { fetchBranches, remoteName, remoteRefs } from './remote.ts';

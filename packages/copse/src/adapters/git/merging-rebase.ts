@@ -4,7 +4,7 @@
  * common, and the result is the tree of C on T.
  */
 
-import { type CommitId, type Timestamp, brand } from '../../domain/ids.ts';
+import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
 import type { Merged } from './long-lived.ts';
 import type { Bench } from './merging-bench.ts';
 import type { Branch } from './merging-branch.ts';

@@ -11,9 +11,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { BranchName, CommitId } from '../../domain/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { TargetMove } from '../../ports/merging.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { tryFileLock } from './lock.ts';
 import { RefWriter } from './long-lived.ts';
 import { copyIndex } from './private-index.ts';

@@ -12,7 +12,7 @@
  * Where a file was renamed on one side and changed on the other, git puts the change where the file is now.
  */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Bench } from './merging-bench.ts';
 import { type Branch, mergeBasesOf, outsideOf } from './merging-branch.ts';
 import type { Commit } from './merging-commit.ts';

@@ -15,7 +15,7 @@
  * has no ref: whoever relies on it for longer than a moment gives it one, or anybody's garbage collection may take it.
  */
 
-import { type CommitId, brand } from '../../domain/ids.ts';
+import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { CommitSummary, Merging } from '../../ports/merging.ts';
 import { Standing } from './merging-bench.ts';
 import { buildCandidate, tryCandidate } from './merging-build.ts';

@@ -5,7 +5,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import type { BranchName, CommitId } from '../../domain/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { type Repository, findRepository } from './locate.ts';
 import { git, gitLine } from './process.ts';
 import { absolutePath } from './trusted-config.ts';

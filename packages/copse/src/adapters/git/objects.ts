@@ -9,7 +9,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type CommitId, brand } from '../../domain/ids.ts';
+import { type CommitId, brand } from '../../kernel/ids.ts';
 import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './merging-commit.ts';
 import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';

@@ -9,8 +9,8 @@
 import { type Stats, closeSync, fchmodSync, fstatSync, lstatSync, openSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
-import { hasCode } from '../../system/error-code.ts';
-import { withPlainFile } from '../../system/plain-file.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { withPlainFile } from '../../kernel/system/plain-file.ts';
 import { onDisk } from './byte-names.ts';
 
 const ALL = 0o777;

@@ -31,10 +31,10 @@ import {
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Git, Place } from '../../ports/git.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { git, tryGit } from './process.ts';
 import { registrationOf } from './registrations.ts';
 import type { TrustedDir } from './trusted-dir.ts';

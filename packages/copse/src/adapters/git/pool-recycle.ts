@@ -11,7 +11,7 @@
 import { type Stats, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { Place, TrackedFile } from '../../ports/git.ts';
 import type { Recycled } from '../../ports/pool.ts';
 import { type PoolPlace, inside } from './pool-entries.ts';

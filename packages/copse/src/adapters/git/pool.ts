@@ -14,10 +14,10 @@
 import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import type { NewWorktree, Place } from '../../ports/git.ts';
 import type { Pool, PoolEntry, Taken } from '../../ports/pool.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import {
   type PoolPlace,
   breakSeal,

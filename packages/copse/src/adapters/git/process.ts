@@ -8,7 +8,7 @@
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
-import { shellQuoted } from '../../domain/shell.ts';
+import { shellQuoted } from '../../kernel/shell.ts';
 import { refuseLinkedRefs } from './linked-refs.ts';
 import { absolutePath } from './trusted-config.ts';
 import type { TrustedDir } from './trusted-dir.ts';

@@ -36,7 +36,7 @@ import {
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import { deflated } from './deflated.ts';
 import { tryFileLock } from './lock.ts';
 import { readLoose } from './loose.ts';

@@ -1,6 +1,6 @@
 /** What two commits differ in, for the conflict radar. Renames are not looked for: they are a path that goes and one that comes. */
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import { type Touched, foldersOf } from '../../domain/radar.ts';
 import type { Radar } from '../../ports/radar.ts';
 import { utf8 } from './byte-names.ts';

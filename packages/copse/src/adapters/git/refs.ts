@@ -1,6 +1,6 @@
 /** Refs: reading them, and moving them only from where they are expected to be. */
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { RefMove, TrackedFile } from '../../ports/git.ts';
 import { outliveLock } from './dead-locks.ts';
 import { commitsOf, isReachable } from './history.ts';

@@ -22,7 +22,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 
 export interface Registration {
   readonly name: string;

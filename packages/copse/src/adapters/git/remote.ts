@@ -12,8 +12,8 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
-import { defaultPolicy } from '../../domain/policy.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Fetched, RemoteDeletion } from '../../ports/git.ts';
 import { GitFailed, type GitResult, git, tryGit } from './process.ts';
 import { readSettings, remoteAddresses, usualRemote } from './trusted-config.ts';

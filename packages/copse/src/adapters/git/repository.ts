@@ -4,8 +4,8 @@ import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { brand, timestamp } from '../../domain/ids.ts';
-import type { Policy } from '../../domain/policy.ts';
+import { brand, timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import type { Git } from '../../ports/git.ts';
 import { ignoredIn } from './ignored.ts';
 import { refsOf } from './long-lived.ts';

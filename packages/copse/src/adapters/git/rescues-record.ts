@@ -10,7 +10,7 @@ import {
   brand,
   parseTaskId,
   timestamp,
-} from '../../domain/ids.ts';
+} from '../../kernel/ids.ts';
 import { isValidBranchName } from '../../domain/naming.ts';
 import { type Rescue, type RescueReason, rescueReasons } from '../../ports/git.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';

@@ -1,6 +1,6 @@
 /** The rescues of a repository: making, finding, reading and putting them back. */
 
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import type { Rescue, Rescues } from '../../ports/git.ts';
 import { utf8 } from './byte-names.ts';
 import { listKeptTips } from './kept-tips.ts';

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 
-import type { CommitId } from '../../domain/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import { entries } from './private-index.ts';
 import { git } from './process.ts';
 import type { GenerateRequest, Generated } from './resolve-generated.ts';

@@ -1,6 +1,6 @@
 /** Who is on the other side of a conflict. */
 
-import { brand } from '../../domain/ids.ts';
+import { brand } from '../../kernel/ids.ts';
 import type { CommitSummary } from '../../ports/merging.ts';
 import type { Ends } from '../../ports/resolving.ts';
 import { git } from './process.ts';

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 
-import type { Timestamp } from '../../domain/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { Commands } from '../../ports/commands.ts';
 import type { ConflictedMerge, Resolution } from '../../ports/merging.ts';
 import { git, gitLine } from './process.ts';

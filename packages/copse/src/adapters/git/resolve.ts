@@ -15,7 +15,7 @@
  * head, or another target.
  */
 
-import { type CommitId, brand } from '../../domain/ids.ts';
+import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Ends, Landed, Resolving } from '../../ports/resolving.ts';
 import { commitsOf } from './history.ts';
 import { knownObjectsOf } from './objects.ts';

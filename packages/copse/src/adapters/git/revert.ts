@@ -8,7 +8,7 @@
  * is what the target was.
  */
 
-import { type CommitId, type TaskId, brand } from '../../domain/ids.ts';
+import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { CommitSummary } from '../../ports/merging.ts';
 import type { RevertRequest, Reverted, Reverting } from '../../ports/reverting.ts';
 import { isReachable } from './history.ts';

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { withPlainFile } from '../../system/plain-file.ts';
+import { withPlainFile } from '../../kernel/system/plain-file.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 
 export interface Place {

@@ -20,7 +20,7 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand, parseTaskId } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand, parseTaskId } from '../../kernel/ids.ts';
 import { isValidBranchName } from '../../domain/naming.ts';
 import type { SnapshotOutcome, SnapshotRequest } from '../../ports/git.ts';
 import { nul, pathsIn } from './byte-names.ts';

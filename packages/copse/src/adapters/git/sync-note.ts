@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import type { BranchName, CommitId } from '../../domain/ids.ts';
-import { hasCode } from '../../system/error-code.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import type { Place } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
 

@@ -3,7 +3,7 @@
 import { lstatSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { BranchName } from '../../domain/ids.ts';
+import type { BranchName } from '../../kernel/ids.ts';
 import type { RefMove } from '../../ports/git.ts';
 import type { SyncRefusal, SyncRequest } from '../../ports/sync.ts';
 import { filesBelow, nul, onDisk, utf8 } from './byte-names.ts';

@@ -22,7 +22,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/sync.ts';
 import { identityEnv } from './identity.ts';
 import { GitFailed, gitLine, tryGit } from './process.ts';

@@ -32,7 +32,7 @@ import {
 import path from 'node:path';
 
 import { RepositoryUnavailable } from './unavailable.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import type { Repository } from './locate.ts';
 import {
   type DiskTraits,

@@ -4,10 +4,10 @@ import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../domain/preparation.ts';
 import type { NewWorktree, Place, Registered, Uncommitted } from '../../ports/git.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from './private-index.ts';
 import { git, gitLine } from './process.ts';
 import { findTip } from './refs.ts';

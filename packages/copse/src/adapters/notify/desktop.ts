@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import type { Notice } from '../../domain/notice.ts';
 import type { NoticeChannel, Sent } from '../../ports/notices.ts';
-import { findProgram } from '../../system/find-program.ts';
+import { findProgram } from '../../kernel/system/find-program.ts';
 
 export interface DesktopOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;

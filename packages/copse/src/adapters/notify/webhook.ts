@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Notice } from '../../domain/notice.ts';
 import type { NoticeChannel, Sent } from '../../ports/notices.ts';
 import { noticeView } from '../../protocol/notice-view.ts';
-import { whyUnreachable } from '../../system/fetch-failure.ts';
+import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
 export interface WebhookOptions {
   readonly timeoutMs: number;

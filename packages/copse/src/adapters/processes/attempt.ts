@@ -9,8 +9,8 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-import type { AttemptId } from '../../domain/ids.ts';
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Ended } from '../../ports/occupancy.ts';
 import { descent } from './descent.ts';
 import { endProcesses } from './end.ts';

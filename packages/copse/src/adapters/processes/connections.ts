@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { ConnectedProgram, Connection, Connections } from '../../ports/connections.ts';
 import type { ProgramEnd } from '../../ports/programs.ts';
 import { endAttempt } from './attempt.ts';

@@ -1,6 +1,6 @@
 /** Ends what a command left behind, wherever it has gone; see ports/steps.ts. */
 
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { EndedLeftovers, Leftovers } from '../../ports/steps.ts';
 import { endMarked, markedProcesses } from './attempt.ts';
 import { endProcesses } from './end.ts';

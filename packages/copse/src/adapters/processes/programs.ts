@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Program, ProgramEnd, Programs, RunningProgram } from '../../ports/programs.ts';
 import { endAttempt } from './attempt.ts';
 import { identify } from './identity.ts';

@@ -11,7 +11,7 @@
 
 import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import { descent } from './descent.ts';
 import { hasProc, identifyNow, listProcesses } from './identity.ts';
 

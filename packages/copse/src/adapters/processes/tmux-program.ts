@@ -17,7 +17,7 @@
 import { closeSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type Program, type ProgramEnd, ProgramMissing, type RunningProgram } from '../../ports/programs.ts';
 import { endAttempt } from './attempt.ts';
 import { identify, isAlive } from './identity.ts';

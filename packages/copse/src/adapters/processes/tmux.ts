@@ -5,7 +5,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 
-import type { TmuxSession } from '../../domain/process.ts';
+import type { TmuxSession } from '../../kernel/process.ts';
 import type { TmuxSessions } from '../../ports/occupancy.ts';
 
 export interface TmuxServer {

@@ -3,10 +3,10 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type AttemptId, brand } from '../../domain/ids.ts';
-import type { ProcessIdentity } from '../../domain/process.ts';
+import { type AttemptId, brand } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders } from '../../ports/runners.ts';
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 
 export interface AttemptFiles {
   readonly orders: string;

@@ -9,8 +9,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import type { AttemptId } from '../../domain/ids.ts';
-import type { ProcessIdentity } from '../../domain/process.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders, Runners } from '../../ports/runners.ts';
 import { attemptFiles, knownAttempts, readRunner, writeOrders, writeRunner } from './attempt-files.ts';
 

@@ -1,6 +1,6 @@
 /** How a turn ended, from the protocol's own reason and from what the agent said: not every agent tells that it failed. */
 
-import { timestamp } from '../../domain/ids.ts';
+import { timestamp } from '../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
 import { passesByWaiting } from './api-status.ts';
 import { text } from './fields.ts';

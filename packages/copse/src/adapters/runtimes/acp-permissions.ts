@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 
-import { isWithin } from '../../system/within.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 import { fields, list, text } from './fields.ts';
 import type { ToolCall } from './acp-updates.ts';
 

@@ -1,6 +1,6 @@
 /** What an agent says and does during its turn (`session/update`), as far as it goes into the log or to the runner. */
 
-import { type Usage, isNothing, usageSince } from '../../domain/usage.ts';
+import { type Usage, isNothing, usageSince } from '../../kernel/usage.ts';
 import type { Turn } from '../../ports/runtime.ts';
 import { type Fields, fields, isFields, list, number, text } from './fields.ts';
 import type { Transcript } from './transcript.ts';

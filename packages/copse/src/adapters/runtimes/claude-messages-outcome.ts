@@ -1,6 +1,6 @@
 /** How a turn of Claude Code ended, from its result and from what was said about limits before it. */
 
-import { type Timestamp, timestamp } from '../../domain/ids.ts';
+import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
 import { passesByWaiting } from './api-status.ts';
 import { type Fields, list, number, text } from './fields.ts';

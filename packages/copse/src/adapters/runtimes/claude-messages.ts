@@ -7,7 +7,7 @@
  * the dollars. Messages of unknown kinds mean nothing.
  */
 
-import { type Usage, addUsage, isNothing, noUsage, usageSince } from '../../domain/usage.ts';
+import { type Usage, addUsage, isNothing, noUsage, usageSince } from '../../kernel/usage.ts';
 import type { RuntimeEvent, RuntimeOutcome } from '../../ports/runtime.ts';
 import { type Fields, count, fields, isFields, list, number, text } from './fields.ts';
 import { epochMs, outcomeOfResult } from './claude-messages-outcome.ts';

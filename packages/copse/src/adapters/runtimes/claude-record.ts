@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 
-import { type Usage, noUsage, usageSince } from '../../domain/usage.ts';
+import { type Usage, noUsage, usageSince } from '../../kernel/usage.ts';
 import type { RuntimeEvent } from '../../ports/runtime.ts';
 import { type Fields, fields, isFields, number, text } from './fields.ts';
 import { type LineReader, readJsonLines } from './json-lines.ts';

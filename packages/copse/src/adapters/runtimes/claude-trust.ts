@@ -28,7 +28,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 import { type Fields, fields, isFields } from './fields.ts';
 
 type Environment = Readonly<Record<string, string>>;

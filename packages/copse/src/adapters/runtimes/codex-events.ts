@@ -6,7 +6,7 @@
  * Tokens are counted from the beginning of the conversation, in both. An `error` while it goes on is a try that failed.
  */
 
-import { type Usage, isNothing, noUsage, usageSince } from '../../domain/usage.ts';
+import { type Usage, isNothing, noUsage, usageSince } from '../../kernel/usage.ts';
 import type { Turn } from '../../ports/runtime.ts';
 import { type Fields, fields, isFields, list, number, text } from './fields.ts';
 import type { CodexFailure } from './codex-failure.ts';

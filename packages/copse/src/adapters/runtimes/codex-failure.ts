@@ -1,6 +1,6 @@
 /** How a turn of Codex failed: from the kind of failure in its record, and from its words where that says nothing. */
 
-import { type Timestamp, timestamp } from '../../domain/ids.ts';
+import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
 import { durationOf } from './duration-words.ts';
 import { passesByWaiting } from './api-status.ts';

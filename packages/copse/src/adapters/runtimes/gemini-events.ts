@@ -7,7 +7,7 @@
  * the record is what is left of a turn that was stopped. Either may be ahead of the other; none is told twice.
  */
 
-import { type Usage, isNothing, noUsage } from '../../domain/usage.ts';
+import { type Usage, isNothing, noUsage } from '../../kernel/usage.ts';
 import type { Turn } from '../../ports/runtime.ts';
 import { type Fields, count, fields, number, text } from './fields.ts';
 import type { GeminiFailure } from './gemini-failure.ts';

@@ -1,6 +1,6 @@
 /** How a turn of Gemini CLI failed: from the answer that it quotes, from its exit code, and from its words. */
 
-import { type Timestamp, timestamp } from '../../domain/ids.ts';
+import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
 import { durationOf } from './duration-words.ts';
 import { passesByWaiting } from './api-status.ts';

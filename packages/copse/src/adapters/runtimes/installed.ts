@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { findProgram } from '../../system/find-program.ts';
+import { findProgram } from '../../kernel/system/find-program.ts';
 import { findClaudeSdk } from './claude-sdk-package.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 
 const BYTES = 16 * 1024;
 const LINES = 20;

@@ -7,7 +7,7 @@
  * a turn that it ended by itself asks for no tools.
  */
 
-import { type Usage, isNothing } from '../../domain/usage.ts';
+import { type Usage, isNothing } from '../../kernel/usage.ts';
 import type { Turn } from '../../ports/runtime.ts';
 import { type Fields, count, fields, number, text } from './fields.ts';
 import type { Transcript } from './transcript.ts';

@@ -1,6 +1,6 @@
 /** How a turn of opencode failed, from the `error` that it printed. */
 
-import { type Timestamp, timestamp } from '../../domain/ids.ts';
+import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
 import { passesByWaiting } from './api-status.ts';
 import { type Fields, fields, number, text } from './fields.ts';

@@ -5,7 +5,7 @@
 
 import { appendFileSync } from 'node:fs';
 
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 
 export interface Transcript {
   said(text: string): void;

@@ -7,10 +7,10 @@
 import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type BranchName, brand, parseTaskId } from '../../domain/ids.ts';
+import { type BranchName, brand, parseTaskId } from '../../kernel/ids.ts';
 import { type WorktreePlaces, type WriteSet, ownNamespace, worktreeWriteSet } from '../../domain/sandbox.ts';
 import { type Confinable, NotConfined } from '../../ports/sandbox.ts';
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 
 export interface Repository {
   readonly commonDir: string;

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { type ProgramFacts, hostsFor, isLoopback, programWriteSet } from '../../domain/sandbox.ts';
 import { ProgramMissing } from '../../ports/programs.ts';
 import { type Confinable, NotConfined, type Sandbox } from '../../ports/sandbox.ts';
-import { findProgram } from '../../system/find-program.ts';
+import { findProgram } from '../../kernel/system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
 import { type Repository, openPlaces, takeAway } from './places.ts';
 import { isThere, scriptOf } from './script.ts';

@@ -2,9 +2,9 @@
 
 import path from 'node:path';
 
-import { shellQuoted } from '../../domain/shell.ts';
+import { shellQuoted } from '../../kernel/shell.ts';
 import type { Confinable } from '../../ports/sandbox.ts';
-import { findProgram, isProgram } from '../../system/find-program.ts';
+import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
 
 /** Becomes the program, so that signals and the exit code are the program's own. */
 export function scriptOf({ argv, folder }: Confinable, { isLocal }: { readonly isLocal: boolean }): string {

@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 
 import type { TrashEntry } from '../../ports/trash.ts';
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 
 export interface BroughtBack {
   /** Files, links and whole folders that were moved. */

@@ -4,9 +4,9 @@ import { closeSync, fsyncSync, lstatSync, openSync, readdirSync, renameSync, wri
 import path from 'node:path';
 
 import type { TrashEntry, TrashRecord } from '../../ports/trash.ts';
-import { hasCode } from '../../system/error-code.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
-import { syncFolder } from '../../system/sync-folder.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { syncFolder } from '../../kernel/system/sync-folder.ts';
 
 export const RECORD = 'record.json';
 const RETIRED = 'retired';

@@ -11,8 +11,8 @@ import { lstatSync, readSync, readlinkSync, rmdirSync, unlinkSync } from 'node:f
 import { setImmediate as breathe } from 'node:timers/promises';
 
 import type { HeldFile } from '../../ports/trash.ts';
-import { hasCode } from '../../system/error-code.ts';
-import { withPlainFile } from '../../system/plain-file.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { withPlainFile } from '../../kernel/system/plain-file.ts';
 
 export interface Thinned {
   readonly deleted: number;

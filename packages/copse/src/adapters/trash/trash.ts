@@ -23,8 +23,8 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
 import type { TrashEntry, TrashRecord } from '../../ports/trash.ts';
-import { hasCode } from '../../system/error-code.ts';
-import { readIfThere } from '../../system/read-if-there.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { RECORD, isThere, listTrash, namesIn, readEntry, trashFolder, writeEntry } from './entry.ts';
 
 export type TrashStep = 'recorded' | 'files_moved' | 'git_dir_moved';

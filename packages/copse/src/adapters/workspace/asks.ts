@@ -26,10 +26,10 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { defaultPolicy } from '../../domain/policy.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Ask, Asks } from '../../ports/asks.ts';
-import { hasCode } from '../../system/error-code.ts';
-import { readPlainFile } from '../../system/plain-file.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from './in-folder.ts';
 import { NotInside } from './inside.ts';
 

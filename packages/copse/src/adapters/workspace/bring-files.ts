@@ -24,9 +24,9 @@ import {
 import path from 'node:path';
 
 import type { Brought, Skipped } from '../../ports/furnishing.ts';
-import { isWithin } from '../../system/within.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 import { isOff } from './include-file.ts';
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 import { NotInside, kindOf, realFolder } from './inside.ts';
 
 export interface BringRequest {

@@ -12,7 +12,7 @@ import { constants as system } from 'node:os';
 import path from 'node:path';
 
 import { REPOSITORY_VARIABLES } from '../../domain/environment.ts';
-import type { AttemptId } from '../../domain/ids.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines } from '../../ports/commands.ts';
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
 import type { Sandbox } from '../../ports/sandbox.ts';

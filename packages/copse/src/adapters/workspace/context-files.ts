@@ -3,7 +3,7 @@
 import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../../ports/context-files.ts';
 import type { FurnishingGit } from '../../ports/furnishing.ts';
 import { kindOf } from './inside.ts';

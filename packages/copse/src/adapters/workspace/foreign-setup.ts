@@ -12,9 +12,9 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
-import { shellQuoted } from '../../domain/shell.ts';
-import { isProgram } from '../../system/find-program.ts';
-import { isWithin } from '../../system/within.ts';
+import { shellQuoted } from '../../kernel/shell.ts';
+import { isProgram } from '../../kernel/system/find-program.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 
 export interface ForeignSetup {
   readonly setup: readonly string[];

@@ -22,7 +22,7 @@ import type {
   FurnishingGit,
   Skipped,
 } from '../../ports/furnishing.ts';
-import { isWithin } from '../../system/within.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 import { bringFiles } from './bring-files.ts';
 import { runCommands } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';

@@ -7,7 +7,7 @@
 import { closeSync, constants, lstatSync, openSync } from 'node:fs';
 import path from 'node:path';
 
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 import { NotInside } from './inside.ts';
 
 /** With a path that stays the same folder for as long as the work takes. Throws when one on the way is not a real one. */

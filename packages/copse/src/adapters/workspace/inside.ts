@@ -7,7 +7,7 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 
 export class NotInside extends Error {
   override readonly name = 'NotInside';

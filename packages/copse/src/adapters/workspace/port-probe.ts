@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 
 import type { PortProbe } from '../../ports/furnishing.ts';
-import { hasCode } from '../../system/error-code.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
 
 const ADDRESSES = ['127.0.0.1', '::1', '0.0.0.0', '::'] as const;
 

@@ -2,8 +2,8 @@
 
 import path from 'node:path';
 
-import { hasCode } from '../../system/error-code.ts';
-import { type Beginning, readPlainFile } from '../../system/plain-file.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { type Beginning, readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from './in-folder.ts';
 import { NotInside } from './inside.ts';
 

@@ -22,8 +22,8 @@ import path from 'node:path';
 
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../../domain/report.ts';
 import type { Reports } from '../../ports/reports.ts';
-import { hasCode } from '../../system/error-code.ts';
-import { readPlainFile } from '../../system/plain-file.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from './in-folder.ts';
 import { NotInside } from './inside.ts';
 

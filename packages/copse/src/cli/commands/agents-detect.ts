@@ -1,6 +1,6 @@
 import { detectAgents } from '../../compose/agents.ts';
 import { findRepository } from '../../compose.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import type { Invocation } from '../invocation.ts';
 
 /** Which agent programs are installed, in which version, and whether they start. */

@@ -1,9 +1,9 @@
 import { openQuestionOf } from '../../app/answer.ts';
 import { Silences, observeRunning } from '../../app/observe.ts';
-import type { Timestamp } from '../../domain/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { TaskSummary } from '../../domain/task.ts';
-import { shown } from '../../domain/text.ts';
-import { isNothing } from '../../domain/usage.ts';
+import { shown } from '../../kernel/text.ts';
+import { isNothing } from '../../kernel/usage.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { questionLine, questionView } from '../question-text.ts';

@@ -1,6 +1,6 @@
 import { answerQuestion, openQuestionOf } from '../../app/answer.ts';
 import { suggestCommands } from '../../domain/task.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { questionText, questionView } from '../question-text.ts';

@@ -1,7 +1,7 @@
 import { type CleanedUp, type RemovedOne, cleanUp, withIgnored } from '../../app/cleanup.ts';
 import { type BranchFate, removeWorkspace } from '../../app/remove.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { keptView, removedView } from '../../protocol/workspace-views.ts';
 import { canAsk, confirm } from '../ask.ts';
 import { fail } from '../failure.ts';

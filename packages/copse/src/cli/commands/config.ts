@@ -5,7 +5,7 @@ import { configJsonSchema } from '../../protocol/config/describe.ts';
 import { flattenConfig } from '../../protocol/config/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../protocol/config/parse.ts';
 import { renderProblem } from '../../protocol/config/problems.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 

@@ -6,9 +6,9 @@ import {
   costGroups,
   loadCosts,
 } from '../../app/cost.ts';
-import { type Timestamp, timestamp } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
-import { tokensOf } from '../../domain/usage.ts';
+import { type Timestamp, timestamp } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
+import { tokensOf } from '../../kernel/usage.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../output.ts';

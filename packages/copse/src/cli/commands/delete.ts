@@ -1,5 +1,5 @@
 import { deleteTasks } from '../../app/tasks.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 
 import { findRepository, gitVersion, openContext } from '../../compose.ts';
-import { defaultPolicy } from '../../domain/policy.ts';
-import { shown } from '../../domain/text.ts';
-import { Unavailable } from '../../domain/unavailable.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { shown } from '../../kernel/text.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 

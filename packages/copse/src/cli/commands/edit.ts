@@ -1,5 +1,5 @@
 import { editTask } from '../../app/tasks.ts';
-import { type TaskId, resolvePrefix } from '../../domain/ids.ts';
+import { type TaskId, resolvePrefix } from '../../kernel/ids.ts';
 import type { Board } from '../../ports/board.ts';
 import { taskView } from '../../protocol/views.ts';
 import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';

@@ -1,8 +1,8 @@
 import { eventsSoFar } from '../../app/events-so-far.ts';
 import { followEvents } from '../../app/follow.ts';
 import type { RecordedEvent } from '../../domain/event.ts';
-import { type EventNumber, type TaskId, brand } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import { type EventNumber, type TaskId, brand } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import type { Board } from '../../ports/board.ts';
 import { eventView } from '../../protocol/views.ts';
 import { fail } from '../failure.ts';

@@ -1,7 +1,7 @@
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { messageOf } from '../read-text.ts';

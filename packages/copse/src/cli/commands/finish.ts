@@ -1,6 +1,6 @@
 import { finishByHand, previewFinish } from '../../app/finish-here.ts';
 import { reportFinish } from '../../app/report.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { parseBoardLine } from '../../protocol/export-line.ts';
 import type { BoardLine } from '../../domain/board-line.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { messageOf } from '../read-text.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { type Detected, detectAgents } from '../../compose/agents.ts';
 import { requireRepository } from '../../compose.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 

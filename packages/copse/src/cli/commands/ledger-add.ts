@@ -1,8 +1,8 @@
 import type { Context } from '../../app/context.ts';
 import { addLedgerEntry } from '../../app/ledger.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../domain/ledger.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { ledgerView } from '../../protocol/views.ts';
 import { fail, orFail } from '../failure.ts';
 import { requireTaskOption } from '../task-option.ts';

@@ -3,7 +3,7 @@ import { type TaskStatus, type TaskSummary, taskStatuses } from '../../domain/ta
 import type { Board, TaskQuery } from '../../ports/board.ts';
 import { findingView } from '../../protocol/radar-views.ts';
 import { taskView } from '../../protocol/views.ts';
-import type { AgentName, TaskId } from '../../domain/ids.ts';
+import type { AgentName, TaskId } from '../../kernel/ids.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { loadFindings } from '../radar-here.ts';

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, readdirSync, statSync, watch
 import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { isTerminal } from '../ask.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -1,9 +1,9 @@
 import { type Landed, landNow, queueTask } from '../../app/merge.ts';
 import { skipChecks } from '../../app/queue-control.ts';
 import type { RunContext } from '../../app/run-context.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../../domain/landing.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { CommandFailed, orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { type LandingView, openLandingView } from '../landing-view.ts';

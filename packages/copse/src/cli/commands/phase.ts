@@ -1,6 +1,6 @@
 import { refusal } from '../../app/context.ts';
 import { reportPhase, unknownPhase } from '../../app/report.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { openPhases } from '../../domain/session.ts';
 import { orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

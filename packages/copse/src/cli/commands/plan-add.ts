@@ -1,5 +1,5 @@
 import { addPlan } from '../../app/plans.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { planView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

@@ -1,4 +1,4 @@
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { planView } from '../../protocol/views.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

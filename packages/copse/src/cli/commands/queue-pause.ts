@@ -1,6 +1,6 @@
 import { pauseQueue } from '../../app/queue-control.ts';
 import type { QueueSwitch } from '../../domain/merge-queue.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { pausedView } from '../../protocol/queue-views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

@@ -1,6 +1,6 @@
 import { tryAgain } from '../../app/queue-control.ts';
 import type { Landing } from '../../domain/landing.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { requireTaskIds } from '../with-board.ts';

@@ -2,9 +2,9 @@ import { type QueueSettings, loadQueue, loadQueues } from '../../app/queue-view.
 import { type RunContext } from '../../app/run-context.ts';
 import { targetOf } from '../../app/landing-target.ts';
 import type { BoardEvent, EventType } from '../../domain/event.ts';
-import type { BranchName } from '../../domain/ids.ts';
+import type { BranchName } from '../../kernel/ids.ts';
 import type { QueueView } from '../../domain/queue-view.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { queueView } from '../../protocol/queue-views.ts';
 import { isTerminal } from '../ask.ts';
 import { eventLine } from '../event-lines.ts';

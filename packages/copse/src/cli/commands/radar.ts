@@ -1,8 +1,8 @@
 import { lastSighting, refreshRadar } from '../../app/radar.ts';
 import type { RunContext } from '../../app/run-context.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import type { Pair, Sighting } from '../../domain/radar.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { radarView } from '../../protocol/radar-views.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

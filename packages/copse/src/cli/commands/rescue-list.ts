@@ -1,6 +1,6 @@
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
-import type { TaskId, Timestamp } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import type { KeptTip, Rescue } from '../../ports/git.ts';
 import { keptTipView, rescueView } from '../../protocol/workspace-views.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { moveEscape } from '../../app/escape-guard.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import { requireRepository } from '../../compose.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import type { PathMove } from '../../ports/checkout.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { prepareWorkspace } from '../../app/prepare.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import { findRepository, requireRepository } from '../../compose.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import type { Rescue, Restored } from '../../ports/git.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

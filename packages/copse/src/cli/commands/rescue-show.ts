@@ -1,4 +1,4 @@
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import { ignoredView, rescueView } from '../../protocol/workspace-views.ts';
 import { ignoredWords } from '../ignored.ts';
 import type { Invocation } from '../invocation.ts';

@@ -4,8 +4,8 @@ import { type Review, approve, listReviews, loadReview, sendBack } from '../../a
 import type { RunContext } from '../../app/run-context.ts';
 import { showInPager } from '../../compose.ts';
 import type { OpenRun } from '../../compose/run.ts';
-import type { CommitId } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import type { CommitId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import { approvedView, reviewView } from '../../protocol/review-views.ts';
 import { askText, canAsk, choose, isTerminal } from '../ask.ts';
 import { printBegun } from '../begun.ts';

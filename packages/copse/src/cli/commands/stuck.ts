@@ -1,5 +1,5 @@
 import { type Said, reportStuck } from '../../app/report.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { readInput } from '../read-text.ts';

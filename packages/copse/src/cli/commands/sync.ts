@@ -1,7 +1,7 @@
 import { type TaskSynced, syncTask } from '../../app/sync.ts';
-import type { TaskId } from '../../domain/ids.ts';
-import { unreachable } from '../../domain/unreachable.ts';
-import { shown } from '../../domain/text.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import { shown } from '../../kernel/text.ts';
 import { requireTaskHere } from '../here.ts';
 import type { Invocation } from '../invocation.ts';
 import { stop, withWorkspaces } from '../with-workspaces.ts';

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 
 import { tend } from '../../app/tend.ts';
-import { shown } from '../../domain/text.ts';
+import { shown } from '../../kernel/text.ts';
 import type { Invocation } from '../invocation.ts';
 import { withWorkspaces } from '../with-workspaces.ts';
 

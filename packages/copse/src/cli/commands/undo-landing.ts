@@ -1,8 +1,8 @@
 /** `copse undo` of a task that has landed. */
 
 import { type LandingUndone, undoLanding } from '../../app/undo-landing.ts';
-import type { TaskId } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import { undoneView } from '../../protocol/review-views.ts';
 import { fileLines, sizeText } from '../diff-text.ts';
 import { orFail } from '../failure.ts';

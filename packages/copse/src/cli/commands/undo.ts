@@ -1,6 +1,6 @@
 import { type Undone, undo } from '../../app/undo.ts';
-import type { TaskId } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import { ignoredView } from '../../protocol/workspace-views.ts';
 import { fail, orFail } from '../failure.ts';
 import { ignoredWords } from '../ignored.ts';

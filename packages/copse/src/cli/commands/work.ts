@@ -1,9 +1,9 @@
 import { type Choice, type Existing, type Worked, work } from '../../app/work.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { formatPriority } from '../../domain/priority.ts';
 import type { TaskSummary } from '../../domain/task.ts';
-import { counted, shown } from '../../domain/text.ts';
+import { counted, shown } from '../../kernel/text.ts';
 import { workView } from '../../protocol/workspace-views.ts';
 import { canAsk, choose } from '../ask.ts';
 import { fail, orFail } from '../failure.ts';

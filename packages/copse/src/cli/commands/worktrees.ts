@@ -4,8 +4,8 @@ import {
   listSpareWorktrees,
   listWorktrees,
 } from '../../app/worktree-list.ts';
-import type { Timestamp } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
 import { worktreeView } from '../../protocol/workspace-views.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import type { Output } from '../output.ts';

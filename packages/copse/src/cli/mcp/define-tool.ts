@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs';
 
 import { sessionFrom } from '../../domain/author.ts';
-import type { TaskId } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
-import { Unavailable } from '../../domain/unavailable.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
 import { taskInside } from '../report-inside.ts';
 import type { Cli } from '../invocation.ts';

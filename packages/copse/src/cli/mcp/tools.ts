@@ -3,7 +3,7 @@
  * what it prints as the answer, so that an agent hears the same whichever way it reports.
  */
 
-import type { TaskId } from '../../domain/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../domain/ledger.ts';
 import { openPhases } from '../../domain/session.ts';
 import { fail } from '../failure.ts';

@@ -1,6 +1,6 @@
 /** The kinds of text that several sections of `copse.yml` share: names, command lines, patterns. */
 import * as z from 'zod';
-import { defaultPolicy } from '../../domain/policy.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { nearest } from './nearest.ts';
 
 const branchPlaceholders = ['task', 'slug', 'agent', 'workItem', 'jobId', 'date', 'schedule'] as const;

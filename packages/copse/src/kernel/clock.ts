@@ -1,6 +1,6 @@
 /** Where time and chance come from. Decisions get them as arguments; only `app` asks for them. */
 
-import type { Timestamp } from '../domain/ids.ts';
+import type { Timestamp } from './ids.ts';
 
 export interface Clock {
   now(): Timestamp;

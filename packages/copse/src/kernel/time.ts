@@ -1,4 +1,4 @@
-import type { Timestamp } from '../domain/ids.ts';
+import type { Timestamp } from './ids.ts';
 
 /** As every document that leaves has it: UTC, in ISO 8601. */
 export function time(at: Timestamp): string {
