@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { describeConfig } from '../../packages/copse/src/protocol/config/describe.ts';
-import { parseConfig } from '../../packages/copse/src/protocol/config/parse.ts';
-import { renderProblem } from '../../packages/copse/src/protocol/config/problems.ts';
+import { describeConfig } from '../../packages/copse/src/config/problems/describe.ts';
+import { parseConfig } from '../../packages/copse/src/config/parse.ts';
+import { renderProblem } from '../../packages/copse/src/config/problems/problems.ts';
 
 describe('a copse.yml with mistakes is answered with all of them, each with its place and remedy', () => {
   const cases: readonly { mistake: string; yaml: string; lines: readonly string[] }[] = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { defaultConfig } from '../../packages/copse/src/protocol/config/parse.ts';
+import { defaultConfig } from '../../packages/copse/src/config/parse.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import { newArea, newRepository, plainEnv } from '../support/cli.ts';
 

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { configJsonSchema, describeConfig } from '../../packages/copse/src/protocol/config/describe.ts';
-import { effectiveAgent, policyFrom } from '../../packages/copse/src/protocol/config/effective.ts';
-import { flattenConfig } from '../../packages/copse/src/protocol/config/flatten.ts';
-import { defaultConfig, parseConfig } from '../../packages/copse/src/protocol/config/parse.ts';
-import { renderProblem } from '../../packages/copse/src/protocol/config/problems.ts';
-import { formatDuration, formatSize } from '../../packages/copse/src/protocol/config/quantities.ts';
-import { readYaml } from '../../packages/copse/src/protocol/config/read.ts';
+import { configJsonSchema, describeConfig } from '../../packages/copse/src/config/problems/describe.ts';
+import { effectiveAgent, policyFrom } from '../../packages/copse/src/config/effective.ts';
+import { flattenConfig } from '../../packages/copse/src/config/problems/flatten.ts';
+import { defaultConfig, parseConfig } from '../../packages/copse/src/config/parse.ts';
+import { renderProblem } from '../../packages/copse/src/config/problems/problems.ts';
+import { formatDuration, formatSize } from '../../packages/copse/src/config/quantities.ts';
+import { readYaml } from '../../packages/copse/src/config/problems/read.ts';
 import { exampleConfig, generateConfigReference } from '../../scripts/generate-config-reference.ts';
 
 const everyKey = `

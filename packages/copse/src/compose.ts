@@ -15,9 +15,9 @@ import { type NodeId, type TaskId, brand, drawId, timestamp } from './kernel/ids
 import { type Policy, defaultPolicy } from './kernel/policy.ts';
 import { BoardUnavailable } from './ports/board.ts';
 import type { Clock, Random } from './kernel/clock.ts';
-import type { Config } from './protocol/config/schema.ts';
-import type { WorkspaceSettings } from './protocol/config/workspace.ts';
-import { workspaceDefaults } from './protocol/config/workspace-defaults.ts';
+import type { Config } from './config/schema.ts';
+import type { WorkspaceSettings } from './config/workspace.ts';
+import { workspaceDefaults } from './config/workspace-defaults.ts';
 
 export { findRepository, type Repository } from './adapters/git/locate.ts';
 
@@ -190,7 +190,7 @@ async function settingsOf(
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
   if (known !== undefined || !existsSync(file))
     return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
-  const { policyFrom } = await import('./protocol/config/effective.ts');
+  const { policyFrom } = await import('./config/effective.ts');
   const config = await configOf(repository);
   const { board } = config;
   const fromFile: BoardAddress | undefined = board ? { engine: 'postgres', url: board } : undefined;
@@ -209,8 +209,8 @@ async function workspaceSettingsOf(
 
 /** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
 export async function configOf(repository: Repository): Promise<Config> {
-  const { parseConfig } = await import('./protocol/config/parse.ts');
-  const { renderProblem } = await import('./protocol/config/problems.ts');
+  const { parseConfig } = await import('./config/parse.ts');
+  const { renderProblem } = await import('./config/problems/problems.ts');
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(

@@ -1,7 +1,7 @@
 /** The branch that a task lands on, and the commit it points to. */
 
 import type { BranchName, CommitId } from '../kernel/ids.ts';
-import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import type { EffectiveAgent } from '../config/effective.ts';
 import { baseBranchOf } from './newest-base.ts';
 import type { RunContext } from './run-context.ts';
 

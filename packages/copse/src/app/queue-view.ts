@@ -7,7 +7,7 @@ import { historyTypes, recentOf } from '../domain/queue-history.ts';
 import { type EntryView, type QueueRecord, type QueueView, viewQueue } from '../domain/queue-view.ts';
 import type { Task } from '../domain/task.ts';
 import type { BoardReader } from '../ports/board.ts';
-import type { Config } from '../protocol/config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import type { Context } from './context.ts';
 import { eventsSoFar } from './events-so-far.ts';
 import { queueResource } from './lead.ts';

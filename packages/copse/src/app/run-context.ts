@@ -11,8 +11,8 @@ import type { Merging } from '../ports/merging.ts';
 import type { Radar } from '../ports/radar.ts';
 import type { Resolving } from '../ports/resolving.ts';
 import type { Runners } from '../ports/runners.ts';
-import type { EffectiveAgent } from '../protocol/config/effective.ts';
-import type { Config } from '../protocol/config/schema.ts';
+import type { EffectiveAgent } from '../config/effective.ts';
+import type { Config } from '../config/schema.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export interface RunContext extends WorkspaceContext {

@@ -13,7 +13,7 @@ import type { Occupancy } from '../ports/occupancy.ts';
 import type { Pool } from '../ports/pool.ts';
 import type { Sync } from '../ports/sync.ts';
 import type { Trash } from '../ports/trash.ts';
-import type { WorkspaceSettings } from '../protocol/config/workspace.ts';
+import type { WorkspaceSettings } from '../config/workspace.ts';
 import type { Context } from './context.ts';
 
 export interface WorkspaceContext extends Context {

@@ -9,8 +9,8 @@ import {
   vendorRuntimes,
 } from '../adapters/runtimes/installed.ts';
 import type { Surroundings } from '../compose.ts';
-import { type EffectiveAgent, effectiveAgent } from '../protocol/config/effective.ts';
-import { type Config, configSchema } from '../protocol/config/schema.ts';
+import { type EffectiveAgent, effectiveAgent } from '../config/effective.ts';
+import { type Config, configSchema } from '../config/schema.ts';
 import { sandboxProblem } from './sandbox.ts';
 
 export interface KnownAgents {

@@ -5,7 +5,7 @@ import { forgeRemote } from '../adapters/git/forge-remote.ts';
 import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Config } from '../protocol/config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { systemTimer } from './parts.ts';
 
 export interface ForgeSettings {

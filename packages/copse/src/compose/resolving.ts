@@ -5,7 +5,7 @@ import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
 import { runCommands } from '../adapters/workspace/commands.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Resolving } from '../ports/resolving.ts';
-import type { Config } from '../protocol/config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { systemTimer } from './parts.ts';
 
 export function resolvingOf(

@@ -19,8 +19,8 @@ import { forgeOf } from './forge.ts';
 import { programFile, systemTimer } from './parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
-import { type EffectiveAgent, landingFor } from '../protocol/config/effective.ts';
-import { type Config, configSchema } from '../protocol/config/schema.ts';
+import { type EffectiveAgent, landingFor } from '../config/effective.ts';
+import { type Config, configSchema } from '../config/schema.ts';
 
 /** What goes to a runner with its orders. */
 export interface AttemptSettings {

@@ -8,7 +8,7 @@ import type { AttemptId } from '../kernel/ids.ts';
 import type { ProcessIdentity } from '../kernel/process.ts';
 import { type Runtime, RuntimeUnavailable } from '../ports/runtime.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
-import type { EffectiveAgent } from '../protocol/config/effective.ts';
+import type { EffectiveAgent } from '../config/effective.ts';
 
 export interface RuntimeSurroundings {
   /** The main checkout. */

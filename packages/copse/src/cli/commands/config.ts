@@ -1,10 +1,10 @@
 import path from 'node:path';
 
 import { acceptRemotes, readConfig, requireRepository } from '../../compose.ts';
-import { configJsonSchema } from '../../protocol/config/describe.ts';
-import { flattenConfig } from '../../protocol/config/flatten.ts';
-import { type ParsedConfig, parseConfig } from '../../protocol/config/parse.ts';
-import { renderProblem } from '../../protocol/config/problems.ts';
+import { configJsonSchema } from '../../config/problems/describe.ts';
+import { flattenConfig } from '../../config/problems/flatten.ts';
+import { type ParsedConfig, parseConfig } from '../../config/parse.ts';
+import { renderProblem } from '../../config/problems/problems.ts';
 import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

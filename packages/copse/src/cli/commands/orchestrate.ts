@@ -7,7 +7,7 @@ import type { Policy } from '../../kernel/policy.ts';
 import type { TaskStatus } from '../../domain/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { runLoop } from '../../app/loop.ts';
-import { duration } from '../../protocol/config/quantities.ts';
+import { duration } from '../../config/quantities.ts';
 import { openNotices } from '../../compose/notices.ts';
 import { isTerminal } from '../ask.ts';
 import { fail } from '../failure.ts';

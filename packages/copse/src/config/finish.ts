@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defaultPolicy } from '../../kernel/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { overrides, section } from './sections.ts';
 import { commandLines } from './text.ts';
 

@@ -1,6 +1,6 @@
 /** The sections that tune how Copse itself runs: policy, maintenance, notifications. */
 import * as z from 'zod';
-import { defaultPolicy } from '../../kernel/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import {
   duration,
   durationOrZero,

@@ -1,7 +1,7 @@
 /** The kinds of text that several sections of `copse.yml` share: names, command lines, patterns. */
 import * as z from 'zod';
-import { defaultPolicy } from '../../kernel/policy.ts';
-import { nearest } from './nearest.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { nearest } from './problems/nearest.ts';
 
 const branchPlaceholders = ['task', 'slug', 'agent', 'workItem', 'jobId', 'date', 'schedule'] as const;
 const messagePlaceholders = ['summary'] as const;

@@ -1,5 +1,5 @@
-import { problemsOf, explainIssue, formatPath, type Problem } from './problems.ts';
-import { readYaml } from './read.ts';
+import { problemsOf, explainIssue, formatPath, type Problem } from './problems/problems.ts';
+import { readYaml } from './problems/read.ts';
 import { configSchema, type Config } from './schema.ts';
 
 export type ParsedConfig =

@@ -3,7 +3,7 @@
  * in problems and `copse config`.
  */
 import * as z from 'zod';
-import { configSchema } from './schema.ts';
+import { configSchema } from '../schema.ts';
 
 /** The part of JSON Schema that `configSchema` produces. */
 export interface SchemaNode {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defaultPolicy } from '../../kernel/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { finishOverrides } from './finish.ts';
 import { landingOverrides } from './landing.ts';
 import { duration } from './quantities.ts';

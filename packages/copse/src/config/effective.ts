@@ -1,5 +1,5 @@
 /** What the configuration means once everything that inherits has inherited. */
-import { defaultPolicy, type Policy } from '../../kernel/policy.ts';
+import { defaultPolicy, type Policy } from '../kernel/policy.ts';
 import type { AgentConfig, Config } from './schema.ts';
 
 /** The default policy with the numbers that `copse.yml` changes. */

@@ -2,7 +2,7 @@
  * What holds for workspaces where copse.yml says nothing. Apart from the schema, which fills it in: a repository without a
  * copse.yml is spared loading that.
  */
-import { defaultPolicy } from '../../kernel/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 
 export function workspaceDefaults() {
   const { workspace, naming, finish, landing } = defaultPolicy;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defaultPolicy } from '../../kernel/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { duration, formatDuration } from './quantities.ts';
 import { overrides, section } from './sections.ts';
 import { branch, command, commandLines, environment, name, text } from './text.ts';
