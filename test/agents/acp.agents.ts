@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../packages/copse/src/adapters/processes/connections.ts';
+import { openConnections } from '../../packages/copse/src/processes/start/connections.ts';
 import { acpRuntime } from '../../packages/copse/src/adapters/runtimes/acp.ts';
 import { writeInside } from '../../packages/copse/src/adapters/workspace/write-inside.ts';
 import type { PermissionRequest, Runtime } from '../../packages/copse/src/ports/runtime.ts';

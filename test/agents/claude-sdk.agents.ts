@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../packages/copse/src/adapters/processes/connections.ts';
+import { openConnections } from '../../packages/copse/src/processes/start/connections.ts';
 import {
   type ClaudeSdkSettings,
   claudeSdkRuntime,

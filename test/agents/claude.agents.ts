@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 
 import { afterAll } from 'vitest';
 
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { claudeRuntime } from '../../packages/copse/src/adapters/runtimes/claude.ts';
 import type { Runtime } from '../../packages/copse/src/ports/runtime.ts';
 import { openAsks } from '../../packages/copse/src/adapters/workspace/asks.ts';

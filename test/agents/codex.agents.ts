@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { codexRuntime } from '../../packages/copse/src/adapters/runtimes/codex.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { isAlive } from '../../packages/copse/src/adapters/processes/identity.ts';
+import { isAlive } from '../../packages/copse/src/processes/identity.ts';
 import { ownPrograms } from '../../packages/copse/src/compose/parts.ts';
 import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
 import {

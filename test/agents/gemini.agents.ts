@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { geminiRuntime } from '../../packages/copse/src/adapters/runtimes/gemini.ts';
 import type { HeadlessSettings } from '../../packages/copse/src/adapters/runtimes/headless-turn.ts';
 import type { RuntimeEvent, Turn } from '../../packages/copse/src/ports/runtime.ts';

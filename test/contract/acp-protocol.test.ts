@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../packages/copse/src/adapters/processes/connections.ts';
+import { openConnections } from '../../packages/copse/src/processes/start/connections.ts';
 import { type AcpSettings, acpRuntime } from '../../packages/copse/src/adapters/runtimes/acp.ts';
 import { readForAgent, writeForAgent } from '../../packages/copse/src/adapters/runtimes/acp-files.ts';
 import { outcomeOfError, outcomeOfStop } from '../../packages/copse/src/adapters/runtimes/acp-outcome.ts';

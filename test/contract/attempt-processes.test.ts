@@ -4,9 +4,9 @@ import path from 'node:path';
 
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 
-import { endAttempt, processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
-import { identify, isAlive } from '../../packages/copse/src/adapters/processes/identity.ts';
-import { readRecord, recordProcesses } from '../../packages/copse/src/adapters/processes/recorder.ts';
+import { endAttempt, processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
+import { identify, isAlive } from '../../packages/copse/src/processes/identity.ts';
+import { readRecord, recordProcesses } from '../../packages/copse/src/processes/start/recorder.ts';
 import { type AttemptId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import { newArea } from '../support/cli.ts';

@@ -136,7 +136,7 @@ describe.runIf(isLinux)('what a check starts', () => {
 });
 
 async function processesIn({ worktree }: CheckSite): Promise<readonly string[]> {
-  const { processesInside } = await import('../../packages/copse/src/adapters/processes/inside.ts');
+  const { processesInside } = await import('../../packages/copse/src/processes/inside.ts');
   const inside = await processesInside(worktree);
   return inside.known ? inside.processes.map(({ name }) => name) : [inside.why];
 }

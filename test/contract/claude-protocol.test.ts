@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { claudeRuntime } from '../../packages/copse/src/adapters/runtimes/claude.ts';
 import {
   type ClaudeSettings,

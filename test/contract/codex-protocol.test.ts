@@ -10,7 +10,7 @@ import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/cod
 import type { Usage } from '../../packages/copse/src/kernel/usage.ts';
 import { noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/ports/runtime.ts';
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { newArea } from '../support/cli.ts';
 import { newTurn } from '../support/turns.ts';
 

@@ -3,8 +3,8 @@ import path from 'node:path';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { isAlive } from '../../packages/copse/src/adapters/processes/identity.ts';
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { isAlive } from '../../packages/copse/src/processes/identity.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { type CommandSettings, commandRuntime } from '../../packages/copse/src/adapters/runtimes/command.ts';
 import { RuntimeUnavailable, type Turn } from '../../packages/copse/src/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';

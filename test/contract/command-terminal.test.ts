@@ -4,8 +4,8 @@ import path from 'node:path';
 
 import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest';
 
-import { isAlive, listProcesses } from '../../packages/copse/src/adapters/processes/identity.ts';
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { isAlive, listProcesses } from '../../packages/copse/src/processes/identity.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { type CommandSettings, commandRuntime } from '../../packages/copse/src/adapters/runtimes/command.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import { RuntimeUnavailable, type Turn } from '../../packages/copse/src/ports/runtime.ts';

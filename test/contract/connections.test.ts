@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 
 import { afterEach, expect, test } from 'vitest';
 
-import { openConnections } from '../../packages/copse/src/adapters/processes/connections.ts';
-import { isAlive } from '../../packages/copse/src/adapters/processes/identity.ts';
+import { openConnections } from '../../packages/copse/src/processes/start/connections.ts';
+import { isAlive } from '../../packages/copse/src/processes/identity.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
-import type { ConnectedProgram } from '../../packages/copse/src/ports/connections.ts';
-import { ProgramMissing } from '../../packages/copse/src/ports/programs.ts';
+import type { ConnectedProgram } from '../../packages/copse/src/processes/ports/connections.ts';
+import { ProgramMissing } from '../../packages/copse/src/processes/ports/programs.ts';
 import { newArea } from '../support/cli.ts';
 import { endTurns, newTurn, pidsOf, printedIn, wordsIn } from '../support/turns.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { commandOf, geminiRuntime } from '../../packages/copse/src/adapters/runtimes/gemini.ts';
 import { type GeminiReader, readGemini } from '../../packages/copse/src/adapters/runtimes/gemini-events.ts';
 import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/gemini-failure.ts';

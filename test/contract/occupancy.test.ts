@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 
-import { askPs, parseStat } from '../../packages/copse/src/adapters/processes/identity.ts';
-import { askLsof } from '../../packages/copse/src/adapters/processes/inside.ts';
-import { openOccupancy } from '../../packages/copse/src/adapters/processes/occupancy.ts';
+import { askPs, parseStat } from '../../packages/copse/src/processes/identity.ts';
+import { askLsof } from '../../packages/copse/src/processes/inside.ts';
+import { openOccupancy } from '../../packages/copse/src/processes/occupancy.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import { newArea } from '../support/cli.ts';
 

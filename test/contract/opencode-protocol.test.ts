@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, test } from 'vitest';
 
-import { openPrograms } from '../../packages/copse/src/adapters/processes/programs.ts';
+import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { commandOf, opencodeRuntime } from '../../packages/copse/src/adapters/runtimes/opencode.ts';
 import {
   type OpencodeReader,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
+import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
 import { attemptFiles, readOrders } from '../../packages/copse/src/adapters/runners/attempt-files.ts';
 import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
 import {
@@ -24,7 +24,7 @@ const isLinux = process.platform === 'linux';
 const area = newArea();
 const starter = fileURLToPath(new URL('../support/runner-starter.ts', import.meta.url));
 const inherited = fileURLToPath(
-  new URL('../../packages/copse/src/adapters/processes/inherited.ts', import.meta.url),
+  new URL('../../packages/copse/src/processes/inherited.ts', import.meta.url),
 );
 const toEnd: number[] = [];
 let homes = 0;

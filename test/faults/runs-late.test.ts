@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
+import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
 import { attemptFiles } from '../../packages/copse/src/adapters/runners/attempt-files.ts';
 import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';

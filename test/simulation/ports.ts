@@ -11,7 +11,7 @@ import type { ContextFiles } from '../../packages/copse/src/ports/context-files.
 import type { FurnishReport } from '../../packages/copse/src/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/ports/git.ts';
 import type { Merging } from '../../packages/copse/src/ports/merging.ts';
-import type { Ended, Occupancy } from '../../packages/copse/src/ports/occupancy.ts';
+import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
 import type { Radar } from '../../packages/copse/src/ports/radar.ts';
 import type { Reports } from '../../packages/copse/src/ports/reports.ts';
 import type { Orders } from '../../packages/copse/src/ports/runners.ts';

@@ -11,7 +11,7 @@ import { excludeFromGit } from '../../packages/copse/src/adapters/git/exclude.ts
 import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
 import { tryFileLock, withFileLock } from '../../packages/copse/src/adapters/git/lock.ts';
 import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { steps } from '../../packages/copse/src/adapters/processes/steps.ts';
+import { steps } from '../../packages/copse/src/processes/start/steps.ts';
 import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
 import { disk } from '../../packages/copse/src/adapters/workspace/disk.ts';
 import { workspaceFurnishing } from '../../packages/copse/src/adapters/workspace/furnish.ts';

@@ -1,6 +1,6 @@
 /** Stands in for an orchestrator: starts one runner, says so, and waits to be killed. */
 
-import { processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
+import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
 import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
 import type { Orders } from '../../packages/copse/src/ports/runners.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect } from 'vitest';
 
-import { listPids } from '../../packages/copse/src/adapters/processes/identity.ts';
+import { listPids } from '../../packages/copse/src/processes/identity.ts';
 import { type Finished, type RunOptions, answer, copse, git, newRepository, printed } from './cli.ts';
 
 export interface Shown {

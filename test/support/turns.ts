@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { endAttempt, processesOfAttempt } from '../../packages/copse/src/adapters/processes/attempt.ts';
+import { endAttempt, processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
 import { type AttemptId, type SessionId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import type { Turn } from '../../packages/copse/src/ports/runtime.ts';

@@ -32,19 +32,19 @@ export async function acceptRemotes(surroundings: Surroundings): Promise<Readonl
 }
 
 export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
-  const background = await import('./adapters/processes/background.ts');
+  const background = await import('./processes/background.ts');
   background.startBackground(argv, surroundings);
 }
 
 /** Joins the terminal of an agent. */
 export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
-  const tmux = await import('./adapters/processes/tmux.ts');
+  const tmux = await import('./processes/tmux.ts');
   await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
 }
 
 /** False when the person has no pager. */
 export async function showInPager(text: string, { env }: Surroundings): Promise<boolean> {
-  const { page } = await import('./adapters/processes/pager.ts');
+  const { page } = await import('./processes/pager.ts');
   return page(text, env['PAGER']);
 }
 

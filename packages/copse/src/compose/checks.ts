@@ -6,7 +6,7 @@ import { openChecks } from '../adapters/checks/open.ts';
 import type { CheckSetup } from '../adapters/checks/runner.ts';
 import { openCheckPlaces } from '../adapters/git/check-place.ts';
 import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
-import { steps } from '../adapters/processes/steps.ts';
+import { steps } from '../processes/start/steps.ts';
 import { foreignEnvironment, readForeignSetup } from '../adapters/workspace/foreign-setup.ts';
 import { readIncludeFile } from '../adapters/workspace/include-file.ts';
 import type { WorkspaceContext } from '../app/workspace-context.ts';

@@ -5,7 +5,7 @@ import { freemem } from 'node:os';
 
 import { openMerging } from '../adapters/git/merging.ts';
 import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
-import { processesOfAttempt } from '../adapters/processes/attempt.ts';
+import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
 import { runCommands } from '../adapters/workspace/commands.ts';

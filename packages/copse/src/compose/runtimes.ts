@@ -1,13 +1,13 @@
 /** The runtime of an agent. Each is loaded only where it is used: a runner has one, and little memory. */
 
-import { openConnections } from '../adapters/processes/connections.ts';
-import { openPrograms } from '../adapters/processes/programs.ts';
+import { openConnections } from '../processes/start/connections.ts';
+import { openPrograms } from '../processes/start/programs.ts';
 import { confinedConnections, confinedPrograms } from '../adapters/sandbox/confined.ts';
 import { openMemory } from '../kernel/system/json-file.ts';
 import type { AttemptId } from '../kernel/ids.ts';
 import type { ProcessIdentity } from '../kernel/process.ts';
 import { type Runtime, RuntimeUnavailable } from '../ports/runtime.ts';
-import type { Sandbox } from '../ports/sandbox.ts';
+import type { Sandbox } from '../processes/ports/sandbox.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 
 export interface RuntimeSurroundings {

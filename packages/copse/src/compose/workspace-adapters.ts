@@ -8,7 +8,7 @@ export { openGit } from '../adapters/git/repository.ts';
 export { openRescues } from '../adapters/git/rescues.ts';
 export { openSync } from '../adapters/git/sync.ts';
 export { openTrustedDir } from '../adapters/git/trusted-dir.ts';
-export { openOccupancy } from '../adapters/processes/occupancy.ts';
+export { openOccupancy } from '../processes/occupancy.ts';
 export { openTrash } from '../adapters/trash/open.ts';
 export { disk } from '../adapters/workspace/disk.ts';
 export { workspaceFurnishing } from '../adapters/workspace/furnish.ts';

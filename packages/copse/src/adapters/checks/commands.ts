@@ -5,7 +5,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../../ports/checks.ts';
-import type { EndedLeftovers, Leftovers, StepEnd } from '../../ports/steps.ts';
+import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/steps.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type Output, keepOutput } from './output.ts';

@@ -3,7 +3,7 @@
 import type { CheckPlaces } from '../../ports/check-places.ts';
 import type { Checkout, FurnishSettings, Furnishing } from '../../ports/furnishing.ts';
 import type { Git } from '../../ports/git.ts';
-import type { Steps } from '../../ports/steps.ts';
+import type { Steps } from '../../processes/ports/steps.ts';
 
 export interface CheckSetup {
   /** Whoever says so: copse.yml, or a file of another tool. */

@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync
 import path from 'node:path';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Moment } from '../../ports/steps.ts';
+import type { Moment } from '../../processes/ports/steps.ts';
 
 export interface SlotNote extends Moment {
   readonly id: string;

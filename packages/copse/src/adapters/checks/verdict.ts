@@ -21,7 +21,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 
 import type { CheckCommand, CheckVerdict } from '../../ports/checks.ts';
-import type { StepEnding } from '../../ports/steps.ts';
+import type { StepEnding } from '../../processes/ports/steps.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
 interface Where {

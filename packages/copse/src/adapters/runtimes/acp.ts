@@ -6,8 +6,8 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Connection, Connections } from '../../ports/connections.ts';
-import { type ProgramEnd, ProgramMissing } from '../../ports/programs.ts';
+import type { Connection, Connections } from '../../processes/ports/connections.ts';
+import { type ProgramEnd, ProgramMissing } from '../../processes/ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,

@@ -1,6 +1,6 @@
 /** How a turn of Claude Code's command line ended, from what it said and from how its process ended. */
 
-import type { ProgramEnd } from '../../ports/programs.ts';
+import type { ProgramEnd } from '../../processes/ports/programs.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
 
 /** A result counts only if the program ended as one that says so ends. */

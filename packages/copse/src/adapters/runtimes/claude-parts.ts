@@ -1,7 +1,7 @@
 /** What a turn of Claude Code is made of, with a terminal and without. */
 
 import type { Asks } from '../../ports/asks.ts';
-import type { Program, RunningProgram } from '../../ports/programs.ts';
+import type { Program, RunningProgram } from '../../processes/ports/programs.ts';
 import type { ClaudeSettings, Conversation } from './claude-arguments.ts';
 import type { Windows } from './claude-messages.ts';
 

@@ -2,7 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 
-import type { Connection } from '../../ports/connections.ts';
+import type { Connection } from '../../processes/ports/connections.ts';
 
 export interface SpawnRequest {
   readonly command: string;

@@ -12,8 +12,8 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ConnectedProgram, Connection, Connections } from '../../ports/connections.ts';
-import { type ProgramEnd, ProgramMissing } from '../../ports/programs.ts';
+import type { ConnectedProgram, Connection, Connections } from '../../processes/ports/connections.ts';
+import { type ProgramEnd, ProgramMissing } from '../../processes/ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,

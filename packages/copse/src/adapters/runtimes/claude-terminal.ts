@@ -13,7 +13,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { RunningProgram } from '../../ports/programs.ts';
+import type { RunningProgram } from '../../processes/ports/programs.ts';
 import type { RunningTurn, RuntimeEvent, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import {
   STATUS_VARIABLE,

@@ -10,7 +10,7 @@
 
 import path from 'node:path';
 
-import type { ProgramEnd, Programs } from '../../ports/programs.ts';
+import type { ProgramEnd, Programs } from '../../processes/ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,

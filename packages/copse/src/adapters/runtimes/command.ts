@@ -15,7 +15,7 @@ import {
   ProgramMissing,
   type Programs,
   type RunningProgram,
-} from '../../ports/programs.ts';
+} from '../../processes/ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,

@@ -9,7 +9,7 @@
 
 import { randomUUID } from 'node:crypto';
 
-import type { ProgramEnd, Programs } from '../../ports/programs.ts';
+import type { ProgramEnd, Programs } from '../../processes/ports/programs.ts';
 import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { type GeminiReader, readGemini } from './gemini-events.ts';
 import { outcomeOfFailure } from './gemini-failure.ts';

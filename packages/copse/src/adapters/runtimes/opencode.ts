@@ -6,7 +6,7 @@
  * There is no option for more system prompt, so instructions are the beginning of a conversation and stay in it.
  */
 
-import type { ProgramEnd, Programs } from '../../ports/programs.ts';
+import type { ProgramEnd, Programs } from '../../processes/ports/programs.ts';
 import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { type HeadlessSettings, endReason, startHeadlessTurn } from './headless-turn.ts';
 import { cannotAsk, notThere, promptOf } from './headless-words.ts';

@@ -2,9 +2,9 @@
 
 import { PassThrough } from 'node:stream';
 
-import type { ConnectedProgram, Connection, Connections } from '../../ports/connections.ts';
-import type { Programs } from '../../ports/programs.ts';
-import type { Sandbox } from '../../ports/sandbox.ts';
+import type { ConnectedProgram, Connection, Connections } from '../../processes/ports/connections.ts';
+import type { Programs } from '../../processes/ports/programs.ts';
+import type { Sandbox } from '../../processes/ports/sandbox.ts';
 
 export function confinedPrograms(programs: Programs, sandbox: Sandbox): Programs {
   return {

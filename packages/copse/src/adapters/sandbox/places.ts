@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { type BranchName, brand, parseTaskId } from '../../kernel/ids.ts';
 import { type WorktreePlaces, type WriteSet, ownNamespace, worktreeWriteSet } from '../../domain/sandbox.ts';
-import { type Confinable, NotConfined } from '../../ports/sandbox.ts';
+import { type Confinable, NotConfined } from '../../processes/ports/sandbox.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
 export interface Repository {

@@ -15,8 +15,8 @@ import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'no
 import path from 'node:path';
 
 import { type ProgramFacts, hostsFor, isLoopback, programWriteSet } from '../../domain/sandbox.ts';
-import { ProgramMissing } from '../../ports/programs.ts';
-import { type Confinable, NotConfined, type Sandbox } from '../../ports/sandbox.ts';
+import { ProgramMissing } from '../../processes/ports/programs.ts';
+import { type Confinable, NotConfined, type Sandbox } from '../../processes/ports/sandbox.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
 import { type Repository, openPlaces, takeAway } from './places.ts';

@@ -15,8 +15,8 @@ import { REPOSITORY_VARIABLES } from '../../domain/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines } from '../../ports/commands.ts';
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
-import type { Sandbox } from '../../ports/sandbox.ts';
-import { endTree } from './process-tree.ts';
+import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import { endTree } from '../../processes/process-tree.ts';
 
 export interface CommandsRequest extends CommandLines {
   /** What they run in, if anything. */

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { ConnectedProgram, Connection, Connections } from '../../ports/connections.ts';
-import type { ProgramEnd } from '../../ports/programs.ts';
-import { endAttempt } from './attempt.ts';
-import { identify } from './identity.ts';
+import type { ConnectedProgram, Connection, Connections } from '../ports/connections.ts';
+import type { ProgramEnd } from '../ports/programs.ts';
+import { endAttempt } from './attempt-processes.ts';
+import { identify } from '../identity.ts';
 import { missing, openLog, requireFolder } from './starting.ts';
 
 export interface ConnectionsSettings {

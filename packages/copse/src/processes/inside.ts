@@ -15,9 +15,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import type { InsideProcess } from '../../kernel/process.ts';
-import type { Inside, Owners } from '../../ports/occupancy.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import type { InsideProcess } from '../kernel/process.ts';
+import type { Inside, Owners } from './ports/occupancy.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
 import { descent } from './descent.ts';
 import { type RunningProcess, hasProc, isGone, listPids, listProcesses } from './identity.ts';
 

@@ -8,8 +8,8 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
-import type { ProcessIdentity } from '../../kernel/process.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
 
 export interface RunningProcess extends ProcessIdentity {
   readonly parent: number;

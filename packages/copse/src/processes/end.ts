@@ -9,9 +9,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Ended } from '../../ports/occupancy.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
+import type { Ended } from './ports/occupancy.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
 import { descent } from './descent.ts';
 import { type RunningProcess, isGone, listProcesses } from './identity.ts';
 

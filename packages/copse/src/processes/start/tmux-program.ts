@@ -18,11 +18,11 @@ import { closeSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import { type Program, type ProgramEnd, ProgramMissing, type RunningProgram } from '../../ports/programs.ts';
-import { endAttempt } from './attempt.ts';
-import { identify, isAlive } from './identity.ts';
+import { type Program, type ProgramEnd, ProgramMissing, type RunningProgram } from '../ports/programs.ts';
+import { endAttempt } from './attempt-processes.ts';
+import { identify, isAlive } from '../identity.ts';
 import { missing, openLog } from './starting.ts';
-import { type TmuxServer, askTmux } from './tmux.ts';
+import { type TmuxServer, askTmux } from '../tmux.ts';
 
 export async function startInTmux(
   program: Program,

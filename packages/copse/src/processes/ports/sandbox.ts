@@ -1,6 +1,6 @@
 /** What confines the processes of an agent: a program goes in, and the same program comes out, to be started in its place. */
 
-import type { AttemptId } from '../kernel/ids.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
 
 /** What all programs have, whether they are talked to or not. */
 export interface Confinable {

@@ -3,7 +3,7 @@
  * in its environment and is written down, so that it is found again after its keeper was killed.
  */
 
-import type { ProcessIdentity } from '../kernel/process.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 
 export interface Step {
   /** A line for the shell, or a program with its arguments. */

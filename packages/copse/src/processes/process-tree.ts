@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
 
 export interface Tree {
   /** The first process, which leads a group of its own. */

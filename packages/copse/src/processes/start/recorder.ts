@@ -12,8 +12,8 @@
 import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import { descent } from './descent.ts';
-import { hasProc, identifyNow, listProcesses } from './identity.ts';
+import { descent } from '../descent.ts';
+import { hasProc, identifyNow, listProcesses } from '../identity.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Where `ps` has to be asked, which costs as much as a hundred looks at /proc. */

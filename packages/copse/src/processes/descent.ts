@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { ProcessIdentity } from '../kernel/process.ts';
 import type { RunningProcess } from './identity.ts';
 
 /**

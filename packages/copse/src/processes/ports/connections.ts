@@ -3,8 +3,8 @@
  * what they print beside that goes to a file.
  */
 
-import type { AttemptId } from '../kernel/ids.ts';
-import type { ProcessIdentity } from '../kernel/process.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { ProgramEnd } from './programs.ts';
 
 export interface ConnectedProgram {

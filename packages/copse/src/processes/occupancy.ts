@@ -1,4 +1,4 @@
-import type { Occupancy } from '../../ports/occupancy.ts';
+import type { Occupancy } from './ports/occupancy.ts';
 import { endProcesses } from './end.ts';
 import { identify, isAlive } from './identity.ts';
 import { processesInside } from './inside.ts';

@@ -5,8 +5,8 @@
 
 import { execFile, spawn } from 'node:child_process';
 
-import type { TmuxSession } from '../../kernel/process.ts';
-import type { TmuxSessions } from '../../ports/occupancy.ts';
+import type { TmuxSession } from '../kernel/process.ts';
+import type { TmuxSessions } from './ports/occupancy.ts';
 
 export interface TmuxServer {
   /** The name of a socket other than the usual one. */

@@ -11,10 +11,10 @@ import { readFileSync } from 'node:fs';
 
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Ended } from '../../ports/occupancy.ts';
-import { descent } from './descent.ts';
-import { endProcesses } from './end.ts';
-import { hasProc, listPids, listProcesses } from './identity.ts';
+import type { Ended } from '../ports/occupancy.ts';
+import { descent } from '../descent.ts';
+import { endProcesses } from '../end.ts';
+import { hasProc, listPids, listProcesses } from '../identity.ts';
 import { readRecord } from './recorder.ts';
 
 const ATTEMPT_VARIABLE = 'COPSE_ATTEMPT_ID';

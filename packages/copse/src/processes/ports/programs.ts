@@ -3,8 +3,8 @@
  * to a file, so it survives whoever started them.
  */
 
-import type { AttemptId } from '../kernel/ids.ts';
-import type { ProcessIdentity } from '../kernel/process.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 
 export interface Program {
   readonly argv: readonly [string, ...string[]];

@@ -1,11 +1,11 @@
 /** Ends what a command left behind, wherever it has gone; see ports/steps.ts. */
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { EndedLeftovers, Leftovers } from '../../ports/steps.ts';
-import { endMarked, markedProcesses } from './attempt.ts';
-import { endProcesses } from './end.ts';
-import { listProcesses } from './identity.ts';
-import { processesInside } from './inside.ts';
+import type { EndedLeftovers, Leftovers } from '../ports/steps.ts';
+import { endMarked, markedProcesses } from './attempt-processes.ts';
+import { endProcesses } from '../end.ts';
+import { listProcesses } from '../identity.ts';
+import { processesInside } from '../inside.ts';
 import { readRecord } from './recorder.ts';
 
 export async function endLeftovers(of: Leftovers): Promise<EndedLeftovers> {

@@ -3,7 +3,7 @@
  * folder about which nothing is known is kept.
  */
 
-import type { InsideProcess, ProcessIdentity, TmuxSession } from '../kernel/process.ts';
+import type { InsideProcess, ProcessIdentity, TmuxSession } from '../../kernel/process.ts';
 
 /** Which processes count as an agent's own. */
 export interface Owners {

@@ -7,11 +7,11 @@ import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Program, ProgramEnd, Programs, RunningProgram } from '../../ports/programs.ts';
-import { endAttempt } from './attempt.ts';
-import { identify } from './identity.ts';
+import type { Program, ProgramEnd, Programs, RunningProgram } from '../ports/programs.ts';
+import { endAttempt } from './attempt-processes.ts';
+import { identify } from '../identity.ts';
 import { missing, openLog, requireFolder } from './starting.ts';
-import type { TmuxServer } from './tmux.ts';
+import type { TmuxServer } from '../tmux.ts';
 import { startInTmux } from './tmux-program.ts';
 
 export interface ProgramsSettings {

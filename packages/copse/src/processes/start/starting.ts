@@ -2,7 +2,7 @@
 
 import { constants, openSync, statSync } from 'node:fs';
 
-import { ProgramMissing } from '../../ports/programs.ts';
+import { ProgramMissing } from '../ports/programs.ts';
 
 /** A sentence for a person when there is nothing to start; undefined for a surprise. */
 export function missing(file: string, code: string | undefined): ProgramMissing | undefined {
