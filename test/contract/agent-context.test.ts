@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { openContextFiles } from '../../packages/copse/src/adapters/workspace/context-files.ts';
 import {
   type BriefingContext,

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { tryFileLock } from '../../packages/copse/src/adapters/git/lock.ts';
+import { tryFileLock } from '../../packages/copse/src/git/lock.ts';
 import { newArea } from '../support/cli.ts';
 
 const area = newArea();

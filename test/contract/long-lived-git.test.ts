@@ -5,9 +5,9 @@ import path from 'node:path';
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { Merger, RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
-import { ObjectReader } from '../../packages/copse/src/adapters/git/object-reader.ts';
-import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { Merger, RefWriter } from '../../packages/copse/src/git/long-lived.ts';
+import { ObjectReader } from '../../packages/copse/src/git/objects/object-reader.ts';
+import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 

@@ -43,7 +43,7 @@ fs.renameSync = (from, to) => {
 syncBuiltinESMExports();
 
 const { MergeScene } = await import('../support/merging.ts');
-const { Quarantine } = await import('../../packages/copse/src/adapters/git/quarantine.ts');
+const { Quarantine } = await import('../../packages/copse/src/git/objects/quarantine.ts');
 
 afterEach(() => {
   onSync = () => {};

@@ -6,9 +6,9 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { mergeMethods } from '../../packages/copse/src/ports/merging.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';

@@ -7,15 +7,15 @@ import { deflateSync } from 'node:zlib';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { commitsOf, isReachable } from '../../packages/copse/src/adapters/git/history.ts';
+import { commitsOf, isReachable } from '../../packages/copse/src/git/objects/history.ts';
 import { type Splicer, splice } from '../../packages/copse/src/adapters/git/merging-splice.ts';
-import { ObjectReader } from '../../packages/copse/src/adapters/git/object-reader.ts';
-import { Objects } from '../../packages/copse/src/adapters/git/objects.ts';
-import { Quarantine } from '../../packages/copse/src/adapters/git/quarantine.ts';
-import { isAncestor } from '../../packages/copse/src/adapters/git/refs.ts';
-import { Recent } from '../../packages/copse/src/adapters/git/recent.ts';
-import { TreeView, diffTrees } from '../../packages/copse/src/adapters/git/tree-diff.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { ObjectReader } from '../../packages/copse/src/git/objects/object-reader.ts';
+import { Objects } from '../../packages/copse/src/git/objects/objects.ts';
+import { Quarantine } from '../../packages/copse/src/git/objects/quarantine.ts';
+import { isAncestor } from '../../packages/copse/src/git/refs/refs.ts';
+import { Recent } from '../../packages/copse/src/git/objects/recent.ts';
+import { TreeView, diffTrees } from '../../packages/copse/src/git/objects/tree-diff.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 

@@ -6,9 +6,9 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { type MergingOptions, openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
 import { syncSteps } from '../../packages/copse/src/ports/sync.ts';

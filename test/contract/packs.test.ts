@@ -6,8 +6,8 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { deflated } from '../../packages/copse/src/adapters/git/deflated.ts';
-import { type ObjectType, packEntry, writePack } from '../../packages/copse/src/adapters/git/packs.ts';
+import { deflated } from '../../packages/copse/src/git/objects/deflated.ts';
+import { type ObjectType, packEntry, writePack } from '../../packages/copse/src/git/objects/packs.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 
 const area = newArea();

@@ -4,10 +4,10 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 
-import { tryFileLock, withFileLock } from '../../packages/copse/src/adapters/git/lock.ts';
+import { tryFileLock, withFileLock } from '../../packages/copse/src/git/lock.ts';
 import { openPool } from '../../packages/copse/src/adapters/git/pool.ts';
-import { filesOf } from '../../packages/copse/src/adapters/git/refs.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { filesOf } from '../../packages/copse/src/git/refs/refs.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Leftover, Pool } from '../../packages/copse/src/ports/pool.ts';
 

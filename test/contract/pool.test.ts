@@ -20,10 +20,10 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { MANY_FILES } from '../../packages/copse/src/adapters/git/pool-entries.ts';
-import { repairMoved } from '../../packages/copse/src/adapters/git/registrations.ts';
-import { lookAtWorktree } from '../../packages/copse/src/adapters/git/worktrees.ts';
+import { repairMoved } from '../../packages/copse/src/git/worktrees/registrations.ts';
+import { lookAtWorktree } from '../../packages/copse/src/git/worktrees/worktrees.ts';
 import {
   type Recycled,
   type Refilled,

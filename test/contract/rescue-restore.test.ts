@@ -15,7 +15,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import type { Rescue } from '../../packages/copse/src/ports/git.ts';
+import type { Rescue } from '../../packages/copse/src/git/port.ts';
 import { git, newArea } from '../support/cli.ts';
 import {
   type Site,

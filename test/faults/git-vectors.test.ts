@@ -21,10 +21,10 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { RefWriter } from '../../packages/copse/src/adapters/git/long-lived.ts';
-import { openGit } from '../../packages/copse/src/adapters/git/repository.ts';
+import { RefWriter } from '../../packages/copse/src/git/long-lived.ts';
+import { openGit } from '../../packages/copse/src/git/repository.ts';
 import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { git, newArea } from '../support/cli.ts';

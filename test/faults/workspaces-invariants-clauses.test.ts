@@ -9,8 +9,8 @@ import path from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { fetchBranches } from '../../packages/copse/src/adapters/git/remote.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { fetchBranches } from '../../packages/copse/src/git/refs/remote.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
 import { tend } from '../../packages/copse/src/app/tend.ts';
 import { type BranchName, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';

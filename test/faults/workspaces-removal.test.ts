@@ -11,7 +11,7 @@ import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
 import { undo } from '../../packages/copse/src/app/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { Rescues } from '../../packages/copse/src/ports/git.ts';
+import type { Rescues } from '../../packages/copse/src/git/port.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant, must } from '../support/tasks.ts';
 import { runWorker } from '../support/workspace-processes.ts';

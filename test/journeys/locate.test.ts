@@ -18,7 +18,7 @@ import { pathToFileURL, fileURLToPath } from 'node:url';
 
 import { describe, expect, test } from 'vitest';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { answer, copse, finished, git, newArea, newRepository, plainEnv, printed } from '../support/cli.ts';
 
 const area = newArea();
@@ -374,7 +374,7 @@ function excludeLines(repository: string): string[] {
 }
 
 const excludeModule = pathToFileURL(
-  fileURLToPath(new URL('../../packages/copse/src/adapters/git/exclude.ts', import.meta.url)),
+  fileURLToPath(new URL('../../packages/copse/src/git/directory/exclude.ts', import.meta.url)),
 ).href;
 
 /** A process that excludes in folder after folder, each at a moment that all such processes agree on. */

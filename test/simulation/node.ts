@@ -19,7 +19,7 @@ import type {
   SnapshotOutcome,
   SnapshotRequest,
   Uncommitted,
-} from '../../packages/copse/src/ports/git.ts';
+} from '../../packages/copse/src/git/port.ts';
 import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
 import type { TrashRecord } from '../../packages/copse/src/ports/trash.ts';
 import { type Repository, type Tree, changedPaths, isSame } from './repository.ts';

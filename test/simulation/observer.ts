@@ -11,7 +11,7 @@ import {
 } from '../../packages/copse/src/domain/event.ts';
 import type { CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
-import type { Uncommitted } from '../../packages/copse/src/ports/git.ts';
+import type { Uncommitted } from '../../packages/copse/src/git/port.ts';
 import { SHARED_FILE } from './agents.ts';
 import { type SimNode, TARGET } from './node.ts';
 import { BOARD_AWAY } from './ports.ts';

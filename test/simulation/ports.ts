@@ -9,7 +9,7 @@ import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/ports/board.ts';
 import type { ContextFiles } from '../../packages/copse/src/ports/context-files.ts';
 import type { FurnishReport } from '../../packages/copse/src/ports/furnishing.ts';
-import type { Git, RefMove, Rescues } from '../../packages/copse/src/ports/git.ts';
+import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
 import type { Merging } from '../../packages/copse/src/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
 import type { Radar } from '../../packages/copse/src/ports/radar.ts';

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type ChecksOptions, openChecks } from '../../packages/copse/src/adapters/checks/open.ts';
 import { openCheckPlaces } from '../../packages/copse/src/adapters/git/check-place.ts';
-import { excludeFromGit } from '../../packages/copse/src/adapters/git/exclude.ts';
+import { excludeFromGit } from '../../packages/copse/src/git/directory/exclude.ts';
 import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
-import { tryFileLock, withFileLock } from '../../packages/copse/src/adapters/git/lock.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { tryFileLock, withFileLock } from '../../packages/copse/src/git/lock.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { steps } from '../../packages/copse/src/processes/start/steps.ts';
 import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
 import { disk } from '../../packages/copse/src/adapters/workspace/disk.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { workspaceFurnishing } from '../../packages/copse/src/adapters/workspace/furnish.ts';
 import { type CommitId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type {

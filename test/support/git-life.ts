@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { git, gitLine } from '../../packages/copse/src/adapters/git/process.ts';
-import type { TrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { git, gitLine } from '../../packages/copse/src/git/process.ts';
+import type { TrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
 import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';

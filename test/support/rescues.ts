@@ -6,12 +6,12 @@ import path from 'node:path';
 
 import { expect } from 'vitest';
 
-import { excludeFromGit } from '../../packages/copse/src/adapters/git/exclude.ts';
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { excludeFromGit } from '../../packages/copse/src/git/directory/exclude.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';
-import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import type { Rescue, Rescues, SnapshotOutcome } from '../../packages/copse/src/ports/git.ts';
+import type { Rescue, Rescues, SnapshotOutcome } from '../../packages/copse/src/git/port.ts';
 import { git, newRepository } from './cli.ts';
 
 export const task = brand<TaskId>('cp-w0rk');

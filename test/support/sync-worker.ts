@@ -2,9 +2,9 @@
 
 import { flushCompileCache } from 'node:module';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const [repository = '', worktree = '', commit = '', killAt = '', leave = ''] = process.argv.slice(2);

@@ -2,9 +2,9 @@
 
 import { flushCompileCache } from 'node:module';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const [repository = '', from = '', to = '', killAt = ''] = process.argv.slice(2);

@@ -3,9 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
-import { openGit } from '../../packages/copse/src/adapters/git/repository.ts';
-import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
+import { openGit } from '../../packages/copse/src/git/repository.ts';
+import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { change } from '../../packages/copse/src/app/context.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import { type CommitId, type NodeId, brand } from '../../packages/copse/src/kernel/ids.ts';

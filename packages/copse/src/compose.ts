@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from './adapters/board/open.ts';
-import { excludeFromGit } from './adapters/git/exclude.ts';
-import { type Repository, findRepository } from './adapters/git/locate.ts';
-import type { GitVersion } from './adapters/git/version.ts';
+import { excludeFromGit } from './git/directory/exclude.ts';
+import { type Repository, findRepository } from './git/directory/locate.ts';
+import type { GitVersion } from './git/version.ts';
 import type { Context } from './app/context.ts';
 import type { ReportContext } from './app/report.ts';
 import type { WorkspaceContext } from './app/workspace-context.ts';
@@ -19,12 +19,12 @@ import type { Config } from './config/schema.ts';
 import type { WorkspaceSettings } from './config/workspace.ts';
 import { workspaceDefaults } from './config/workspace-defaults.ts';
 
-export { findRepository, type Repository } from './adapters/git/locate.ts';
+export { findRepository, type Repository } from './git/directory/locate.ts';
 
 /** The addresses of remotes as they are now, to be used from now on; without the passwords in them. */
 export async function acceptRemotes(surroundings: Surroundings): Promise<ReadonlyMap<string, string>> {
-  const { openTrustedDir } = await import('./adapters/git/trusted-dir.ts');
-  const remote = await import('./adapters/git/remote.ts');
+  const { openTrustedDir } = await import('./git/directory/trusted-dir.ts');
+  const remote = await import('./git/refs/remote.ts');
   const repository = requireRepository(surroundings);
   prepareFolder(repository);
   const accepted = remote.acceptRemotes(openTrustedDir(repository));
@@ -49,7 +49,7 @@ export async function showInPager(text: string, { env }: Surroundings): Promise<
 }
 
 export async function gitVersion(): Promise<GitVersion> {
-  const git = await import('./adapters/git/version.ts');
+  const git = await import('./git/version.ts');
   return git.gitVersion();
 }
 

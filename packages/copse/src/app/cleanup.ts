@@ -2,7 +2,7 @@
 
 import type { TaskId } from '../kernel/ids.ts';
 import { type TaskStatus, isFinished } from '../domain/task.ts';
-import type { Ignored } from '../ports/git.ts';
+import type { Ignored } from '../git/port.ts';
 import { type Removed, removeWorkspace } from './remove.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 

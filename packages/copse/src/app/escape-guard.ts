@@ -7,7 +7,7 @@ import { decided } from '../kernel/decision.ts';
 import { type CheckoutState, type Escape, type RunningSession, decideEscape } from '../domain/escape.ts';
 import type { CommitId, NodeId, SessionId, TaskId } from '../kernel/ids.ts';
 import type { Checkout, PathMove } from '../ports/checkout.ts';
-import type { Git, Rescues } from '../ports/git.ts';
+import type { Git, Rescues } from '../git/port.ts';
 import { type Context, type Outcome, change } from './context.ts';
 import { workspaceOf } from './workspace-context.ts';
 

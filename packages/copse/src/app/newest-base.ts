@@ -1,7 +1,7 @@
 /** The newest commit that is known of the branch that work begins from. */
 
 import { type BranchName, type CommitId, brand } from '../kernel/ids.ts';
-import type { Git } from '../ports/git.ts';
+import type { Git } from '../git/port.ts';
 
 export interface Base {
   readonly branch: BranchName;

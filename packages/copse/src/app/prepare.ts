@@ -25,7 +25,7 @@ import {
 import { decided } from '../kernel/decision.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
-import type { NewWorktree } from '../ports/git.ts';
+import type { NewWorktree } from '../git/port.ts';
 import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
 import { change } from './context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { Git, Rescues, SnapshotRequest } from '../ports/git.ts';
+import type { Git, Rescues, SnapshotRequest } from '../git/port.ts';
 
 interface Ports {
   readonly git: Pick<Git, 'look' | 'moveRef' | 'tip'>;

@@ -18,7 +18,7 @@ import {
   brand,
   drawId,
 } from '../kernel/ids.ts';
-import type { Ignored } from '../ports/git.ts';
+import type { Ignored } from '../git/port.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from './context.ts';
 import { refuseIfAlive } from './removal-gate.ts';

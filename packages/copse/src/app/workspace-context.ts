@@ -8,7 +8,7 @@ import type { Checkout } from '../ports/checkout.ts';
 import type { Diffs } from '../ports/diff.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Furnishing, PortProbe } from '../ports/furnishing.ts';
-import type { Git, Rescues } from '../ports/git.ts';
+import type { Git, Rescues } from '../git/port.ts';
 import type { Occupancy } from '../processes/ports/occupancy.ts';
 import type { Pool } from '../ports/pool.ts';
 import type { Sync } from '../ports/sync.ts';

@@ -1,7 +1,7 @@
 /** What git ignores, in words. */
 
 import { shown } from '../kernel/text.ts';
-import type { Ignored } from '../ports/git.ts';
+import type { Ignored } from '../git/port.ts';
 
 /** Undefined when there is nothing to say. */
 export function ignoredWords(ignored: Ignored | undefined): string | undefined {

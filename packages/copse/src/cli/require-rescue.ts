@@ -1,7 +1,7 @@
 /** The one rescue that is meant by its ref or any part of it that no other has. */
 
 import type { WorkspaceContext } from '../app/workspace-context.ts';
-import type { Rescue } from '../ports/git.ts';
+import type { Rescue } from '../git/port.ts';
 import { fail } from './failure.ts';
 
 /** As many as are worth naming when a part fits several. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { furnishingGit } from '../adapters/git/furnish-git.ts';
 import { openMerging } from '../adapters/git/merging.ts';
-import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
 import { closeInherited } from '../processes/inherited.ts';
 import { recordProcesses } from '../processes/start/recorder.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { openChecks } from '../adapters/checks/open.ts';
 import type { CheckSetup } from '../adapters/checks/runner.ts';
 import { openCheckPlaces } from '../adapters/git/check-place.ts';
-import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
+import type { TrustedDir } from '../git/directory/trusted-dir.ts';
 import { steps } from '../processes/start/steps.ts';
 import { foreignEnvironment, readForeignSetup } from '../adapters/workspace/foreign-setup.ts';
 import { readIncludeFile } from '../adapters/workspace/include-file.ts';

@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import { furnishingGit } from '../adapters/git/furnish-git.ts';
-import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
 import { readInside } from '../adapters/workspace/read-inside.ts';
 import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';

@@ -2,7 +2,7 @@
 
 import { openForge } from '../adapters/forges/open.ts';
 import { forgeRemote } from '../adapters/git/forge-remote.ts';
-import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
+import type { TrustedDir } from '../git/directory/trusted-dir.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Config } from '../config/schema.ts';

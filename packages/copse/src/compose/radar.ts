@@ -1,7 +1,7 @@
 /** Where the conflict radar keeps what it found. */
 
 import { openTouched } from '../adapters/git/radar.ts';
-import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
+import type { TrustedDir } from '../git/directory/trusted-dir.ts';
 import { openMemory } from '../kernel/system/json-file.ts';
 import type { Repository } from '../compose.ts';
 import type { Radar } from '../ports/radar.ts';

@@ -1,7 +1,7 @@
 /** Conflicts that need nobody, with the commands of copse.yml. */
 
 import { openResolving } from '../adapters/git/resolve.ts';
-import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
+import type { TrustedDir } from '../git/directory/trusted-dir.ts';
 import { runCommands } from '../adapters/workspace/commands.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Resolving } from '../ports/resolving.ts';

@@ -1,7 +1,7 @@
 /** What undoing a landing needs besides all the rest. */
 
 import { openReverting } from '../adapters/git/revert.ts';
-import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { type Surroundings, requireRepository } from '../compose.ts';
 
 export function revertingOf(surroundings: Surroundings): ReturnType<typeof openReverting> {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 
 import { openMerging } from '../adapters/git/merging.ts';
-import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';

@@ -1,7 +1,7 @@
 /** The worktrees in which the queue checks candidates: one for each slot, used again for the next candidate. */
 
 import type { CommitId } from '../kernel/ids.ts';
-import type { Place } from './git.ts';
+import type { Place } from '../git/port.ts';
 
 export interface Candidate {
   readonly commit: CommitId;

@@ -1,7 +1,7 @@
 /** Worktrees that are checked out before anybody asks for them, so that a task gets one by renaming it. */
 
 import type { CommitId } from '../kernel/ids.ts';
-import type { NewWorktree, Place, TrackedFile } from './git.ts';
+import type { NewWorktree, Place, TrackedFile } from '../git/port.ts';
 
 export interface PoolEntry {
   readonly number: number;

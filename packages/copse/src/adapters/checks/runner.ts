@@ -2,7 +2,7 @@
 
 import type { CheckPlaces } from '../../ports/check-places.ts';
 import type { Checkout, FurnishSettings, Furnishing } from '../../ports/furnishing.ts';
-import type { Git } from '../../ports/git.ts';
+import type { Git } from '../../git/port.ts';
 import type { Steps } from '../../processes/ports/steps.ts';
 
 export interface CheckSetup {

@@ -5,11 +5,11 @@ import path from 'node:path';
 
 import type { Candidate } from '../../ports/check-places.ts';
 import { inside } from './pool-entries.ts';
-import { copyWithTime, entries } from './private-index.ts';
-import { type GitOptions, git, gitLine, tryGit } from './process.ts';
-import { withScratch } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
-import { isInSparse } from './worktrees.ts';
+import { copyWithTime, entries } from '../../git/private-index.ts';
+import { type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';
+import { withScratch } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { isInSparse } from '../../git/worktrees/worktrees.ts';
 
 export interface CandidatePlace {
   readonly workTree: string;

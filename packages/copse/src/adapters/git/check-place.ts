@@ -24,11 +24,11 @@ import path from 'node:path';
 
 import { parseQueueWorktree, queueWorktree } from '../../domain/naming.ts';
 import type { Candidate, CheckPlaces, Readied } from '../../ports/check-places.ts';
-import type { Git, Place } from '../../ports/git.ts';
+import type { Git, Place } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './check-place-files.ts';
-import { copyWithTime } from './private-index.ts';
-import { tryGit } from './process.ts';
+import { copyWithTime } from '../../git/private-index.ts';
+import { tryGit } from '../../git/process.ts';
 import {
   UNFINISHED,
   canonical,
@@ -36,8 +36,8 @@ import {
   registrationNamed,
   registrationOf,
   repairMoved,
-} from './registrations.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+} from '../../git/worktrees/registrations.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface CheckPlaceOptions {
   /** The folder of all worktrees. */

@@ -10,15 +10,15 @@ import path from 'node:path';
 import type { CheckoutChange, CheckoutState } from '../../domain/escape.ts';
 import { brand } from '../../kernel/ids.ts';
 import type { Look } from '../../ports/checkout.ts';
-import { utf8 } from './byte-names.ts';
-import { statOf, versionOf } from './file-version.ts';
-import { copyIndex, entries, parseRaw } from './private-index.ts';
-import { type GitOptions, git } from './process.ts';
-import { findTip } from './refs.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { statOf, versionOf } from '../../git/file-version.ts';
+import { copyIndex, entries, parseRaw } from '../../git/private-index.ts';
+import { type GitOptions, git } from '../../git/process.ts';
+import { findTip } from '../../git/refs/refs.ts';
 import { emptyTree } from './snapshot-files.ts';
-import { requirePlace, withScratch } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
-import { headOf } from './worktrees.ts';
+import { requirePlace, withScratch } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { headOf } from '../../git/worktrees/worktrees.ts';
 
 export async function checkoutState(
   dir: TrustedDir,

@@ -1,7 +1,7 @@
 import type { ForgeRemote } from '../../ports/forge.ts';
 import { pushAndListen } from './merging-push.ts';
-import { remoteRefs, usualAddress } from './remote.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { remoteRefs, usualAddress } from '../../git/refs/remote.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** The remote, as whoever opens pull requests needs it. */
 export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {

@@ -3,11 +3,11 @@
 import path from 'node:path';
 
 import type { Checkout, FurnishingGit } from '../../ports/furnishing.ts';
-import { excludeFromGit } from './exclude.ts';
+import { excludeFromGit } from '../../git/directory/exclude.ts';
 import { largeFiles } from './furnish-lfs.ts';
 import { initialiseSubmodules } from './furnish-submodules.ts';
-import { git, tryGit } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { git, tryGit } from '../../git/process.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function furnishingGit(dir: TrustedDir): FurnishingGit {
   return {

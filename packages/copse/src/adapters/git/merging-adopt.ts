@@ -2,7 +2,7 @@
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Standing } from './merging-bench.ts';
-import { idBytesOf, pairs } from './tree-diff.ts';
+import { idBytesOf, pairs } from '../../git/objects/tree-diff.ts';
 
 export async function adoptCandidate(standing: Standing, candidate: CommitId, onto: CommitId): Promise<void> {
   if (candidate === onto) return;

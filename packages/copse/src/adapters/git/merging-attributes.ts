@@ -8,10 +8,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Objects } from './objects.ts';
-import { Recent } from './recent.ts';
-import { latin1, utf8 } from './byte-names.ts';
-import { TreeView } from './tree-diff.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { Recent } from '../../git/objects/recent.ts';
+import { latin1, utf8 } from '../../git/byte-names.ts';
+import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface Attributes {
   /** The same for the same files at the same places. */

@@ -6,17 +6,17 @@
  */
 
 import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
-import { type Merged, Merger, parseMerged } from './long-lived.ts';
+import { type Merged, Merger, parseMerged } from '../../git/long-lived.ts';
 import { type Attributes, layAttributes } from './merging-attributes.ts';
-import { type NewCommit, copseAt, encodeCommit } from './merging-commit.ts';
+import { type NewCommit, copseAt, encodeCommit } from '../../git/objects/commit-object.ts';
 import { mergeFile } from './merging-file.ts';
 import { type FileVersions, type Splice, splice } from './merging-splice.ts';
-import { ObjectReader } from './object-reader.ts';
-import { Objects } from './objects.ts';
-import { GitFailed, type GitOptions, tryGit } from './process.ts';
-import { Quarantine } from './quarantine.ts';
-import { Recent } from './recent.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { ObjectReader } from '../../git/objects/object-reader.ts';
+import { Objects } from '../../git/objects/objects.ts';
+import { GitFailed, type GitOptions, tryGit } from '../../git/process.ts';
+import { Quarantine } from '../../git/objects/quarantine.ts';
+import { Recent } from '../../git/objects/recent.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** After so many merges it is looked how much they left. */
 const LOOK_EVERY = 256;

@@ -1,10 +1,10 @@
 /** What a branch has that the target does not. */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import { commitsOf, isReachable, parentsFirst } from './history.ts';
-import type { Commit } from './merging-commit.ts';
-import type { Objects } from './objects.ts';
-import { diffTrees } from './tree-diff.ts';
+import { commitsOf, isReachable, parentsFirst } from '../../git/objects/history.ts';
+import type { Commit } from '../../git/objects/commit-object.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { diffTrees } from '../../git/objects/tree-diff.ts';
 
 export interface Branch {
   readonly onto: CommitId;

@@ -2,18 +2,18 @@
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Candidate, CandidateRequest, MergeMethod } from '../../ports/merging.ts';
-import type { Merged } from './long-lived.ts';
+import type { Merged } from '../../git/long-lived.ts';
 import { type Bench, type Standing, layBench } from './merging-bench.ts';
 import { type Branch, loadBranch } from './merging-branch.ts';
-import { type Commit, asBytes, copseAt, oneLine } from './merging-commit.ts';
+import { type Commit, asBytes, copseAt, oneLine } from '../../git/objects/commit-object.ts';
 import { adoptCandidate } from './merging-adopt.ts';
 import { replay } from './merging-rebase.ts';
 import { type Resolve, type Resolved, resolveMerge } from './merging-resolve.ts';
 import { squashMessage, squashAuthor } from './merging-squash.ts';
 import { type Trailer, endingIn } from './merging-trailers.ts';
 import { findReverts, isOnTop } from './merging-verify.ts';
-import type { Objects } from './objects.ts';
-import { utf8 } from './byte-names.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { utf8 } from '../../git/byte-names.ts';
 
 export function buildCandidate(
   standing: Standing,

@@ -10,10 +10,10 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
-import { identityEnv } from './identity.ts';
-import { addEverything, copyIndex } from './private-index.ts';
-import { git, gitLine } from './process.ts';
-import { findTip, isAncestor } from './refs.ts';
+import { identityEnv } from '../../git/identity.ts';
+import { addEverything, copyIndex } from '../../git/private-index.ts';
+import { git, gitLine } from '../../git/process.ts';
+import { findTip, isAncestor } from '../../git/refs/refs.ts';
 import {
   type Place,
   SIGNS_OF_OPERATION,
@@ -21,10 +21,10 @@ import {
   readRegular,
   requirePlace,
   withScratch,
-} from './snapshot-place.ts';
+} from '../../git/worktrees/place.ts';
 import { applyMove, finishMove } from './sync-worktree.ts';
-import type { TrustedDir } from './trusted-dir.ts';
-import { headOf } from './worktrees.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { headOf } from '../../git/worktrees/worktrees.ts';
 
 const MOST_ATTEMPTS = 3;
 

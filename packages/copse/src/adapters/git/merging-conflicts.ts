@@ -4,9 +4,9 @@ import type { CommitId } from '../../kernel/ids.ts';
 import type { FileConflict } from '../../ports/merging.ts';
 import { type Standing, layBench } from './merging-bench.ts';
 import { loadBranch } from './merging-branch.ts';
-import type { Objects } from './objects.ts';
-import { utf8 } from './byte-names.ts';
-import { TreeView } from './tree-diff.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface ConflictLimits {
   readonly files: number;

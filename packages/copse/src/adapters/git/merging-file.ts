@@ -5,12 +5,12 @@
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Merged } from './long-lived.ts';
+import type { Merged } from '../../git/long-lived.ts';
 import type { FileVersions } from './merging-splice.ts';
-import type { Objects } from './objects.ts';
-import type { Quarantine } from './quarantine.ts';
-import { TreeView } from './tree-diff.ts';
-import { type Entry, FOLDER, encodeEntry } from './tree-folder.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import type { Quarantine } from '../../git/objects/quarantine.ts';
+import { TreeView } from '../../git/objects/tree-diff.ts';
+import { type Entry, FOLDER, encodeEntry } from '../../git/objects/tree-folder.ts';
 
 export interface FileBench {
   readonly objects: Objects;

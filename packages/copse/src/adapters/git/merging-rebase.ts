@@ -5,10 +5,10 @@
  */
 
 import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
-import type { Merged } from './long-lived.ts';
+import type { Merged } from '../../git/long-lived.ts';
 import type { Bench } from './merging-bench.ts';
 import type { Branch } from './merging-branch.ts';
-import { type Commit, asBytes, oneLine } from './merging-commit.ts';
+import { type Commit, asBytes, oneLine } from '../../git/objects/commit-object.ts';
 import { type Trailer, withTrailers } from './merging-trailers.ts';
 
 interface Details {

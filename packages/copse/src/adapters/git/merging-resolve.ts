@@ -1,9 +1,9 @@
 /** Asks whoever knows how to resolve a conflict, and holds them to the files that were in conflict. */
 
 import type { CandidateRequest, ConflictedMerge, Resolution } from '../../ports/merging.ts';
-import type { Merged } from './long-lived.ts';
+import type { Merged } from '../../git/long-lived.ts';
 import type { Standing } from './merging-bench.ts';
-import { latin1, utf8 } from './byte-names.ts';
+import { latin1, utf8 } from '../../git/byte-names.ts';
 
 export type Resolve = (conflict: ConflictedMerge) => Promise<Resolution | undefined>;
 

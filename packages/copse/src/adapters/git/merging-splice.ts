@@ -13,11 +13,11 @@
  * Everything else is left to git, and so are branches with merges.
  */
 
-import type { Objects } from './objects.ts';
-import type { Quarantine } from './quarantine.ts';
-import type { Recent } from './recent.ts';
-import { diffTrees, idBytesOf, isSameEntry, pairs } from './tree-diff.ts';
-import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from './tree-folder.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import type { Quarantine } from '../../git/objects/quarantine.ts';
+import type { Recent } from '../../git/objects/recent.ts';
+import { diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
+import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from '../../git/objects/tree-folder.ts';
 
 export interface Splicer {
   readonly objects: Objects;

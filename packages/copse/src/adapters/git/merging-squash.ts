@@ -1,6 +1,6 @@
 /** One commit for a whole branch: who made it, and what it says. */
 
-import { type Commit, asBytes, oneLine, readable, subjectOf } from './merging-commit.ts';
+import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { type Trailer, endingIn, trailersIn, withTrailers } from './merging-trailers.ts';
 
 /** Whoever made most of the commits, with the name and time of the last of them. Undefined when all are merges. */

@@ -14,17 +14,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { TargetMove } from '../../ports/merging.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
-import { tryFileLock } from './lock.ts';
-import { RefWriter } from './long-lived.ts';
-import { copyIndex } from './private-index.ts';
-import { findTip, isAncestor, moveRef } from './refs.ts';
-import { Recent } from './recent.ts';
-import { canonical, registrationNamed } from './registrations.ts';
-import { type Place, hasOperation, requirePlace, withScratch } from './snapshot-place.ts';
+import { tryFileLock } from '../../git/lock.ts';
+import { RefWriter } from '../../git/long-lived.ts';
+import { copyIndex } from '../../git/private-index.ts';
+import { findTip, isAncestor, moveRef } from '../../git/refs/refs.ts';
+import { Recent } from '../../git/objects/recent.ts';
+import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
+import { type Place, hasOperation, requirePlace, withScratch } from '../../git/worktrees/place.ts';
 import type { Move } from './sync-note.ts';
 import { type Applied, applyMove, finishMove, inTheWayOf } from './sync-worktree.ts';
-import { type TrustedDir, stampOfFile } from './trusted-dir.ts';
-import { headOf } from './worktrees.ts';
+import { type TrustedDir, stampOfFile } from '../../git/directory/trusted-dir.ts';
+import { headOf } from '../../git/worktrees/worktrees.ts';
 
 export interface TargetRequest {
   readonly target: BranchName;

@@ -15,11 +15,11 @@
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Bench } from './merging-bench.ts';
 import { type Branch, mergeBasesOf, outsideOf } from './merging-branch.ts';
-import type { Commit } from './merging-commit.ts';
+import type { Commit } from '../../git/objects/commit-object.ts';
 import type { Resolved } from './merging-resolve.ts';
-import { entries } from './private-index.ts';
-import { utf8 } from './byte-names.ts';
-import { type TreeChange, TreeView, diffTrees, isSameEntry } from './tree-diff.ts';
+import { entries } from '../../git/private-index.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects/tree-diff.ts';
 
 export interface Submitted {
   readonly branch: Branch;

@@ -24,9 +24,9 @@ import { listConflicts } from './merging-conflicts.ts';
 import { pushBranch } from './merging-push.ts';
 import type { Resolve } from './merging-resolve.ts';
 import { type TargetOptions, moveTarget } from './merging-target.ts';
-import { knownObjectsOf } from './objects.ts';
-import { git } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { knownObjectsOf } from '../../git/objects/objects.ts';
+import { git } from '../../git/process.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface MergingOptions extends TargetOptions {
   readonly pushTimeoutMs?: number;

@@ -32,13 +32,13 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Git, Place } from '../../ports/git.ts';
+import type { Git, Place } from '../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
-import { git, tryGit } from './process.ts';
-import { registrationOf } from './registrations.ts';
-import type { TrustedDir } from './trusted-dir.ts';
-import { headOf } from './worktrees.ts';
+import { git, tryGit } from '../../git/process.ts';
+import { registrationOf } from '../../git/worktrees/registrations.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { headOf } from '../../git/worktrees/worktrees.ts';
 
 export interface PoolPlace {
   readonly dir: TrustedDir;

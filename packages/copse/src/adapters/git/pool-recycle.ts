@@ -12,12 +12,12 @@ import { type Stats, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Place, TrackedFile } from '../../ports/git.ts';
+import type { Place, TrackedFile } from '../../git/port.ts';
 import type { Recycled } from '../../ports/pool.ts';
 import { type PoolPlace, inside } from './pool-entries.ts';
 import { makeEntry } from './pool-refill.ts';
-import { git, tryGit } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { git, tryGit } from '../../git/process.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** The name is bytes, one character each. */
 interface TreeFile {

@@ -10,7 +10,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Place } from '../../ports/git.ts';
+import type { Place } from '../../git/port.ts';
 import type { PoolEntry, Refilled } from '../../ports/pool.ts';
 import {
   type PoolPlace,
@@ -25,8 +25,8 @@ import {
   sealedEntries,
   whatIsWrong,
 } from './pool-entries.ts';
-import { UNFINISHED, canonical, register, registrationNamed, repairMoved } from './registrations.ts';
-import { checkOut, headOf } from './worktrees.ts';
+import { UNFINISHED, canonical, register, registrationNamed, repairMoved } from '../../git/worktrees/registrations.ts';
+import { checkOut, headOf } from '../../git/worktrees/worktrees.ts';
 
 type Tended = 'ready' | 'advanced' | 'removed' | 'cleared' | { readonly left: string };
 

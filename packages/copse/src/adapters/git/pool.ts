@@ -15,7 +15,7 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import path from 'node:path';
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { NewWorktree, Place } from '../../ports/git.ts';
+import type { NewWorktree, Place } from '../../git/port.ts';
 import type { Pool, PoolEntry, Taken } from '../../ports/pool.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import {
@@ -29,10 +29,10 @@ import {
 } from './pool-entries.ts';
 import { recycle } from './pool-recycle.ts';
 import { refill } from './pool-refill.ts';
-import { findTip } from './refs.ts';
-import { type Registration, UNFINISHED, canonical, register, registrationAt } from './registrations.ts';
-import type { TrustedDir } from './trusted-dir.ts';
-import { holderOf } from './worktrees.ts';
+import { findTip } from '../../git/refs/refs.ts';
+import { type Registration, UNFINISHED, canonical, register, registrationAt } from '../../git/worktrees/registrations.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { holderOf } from '../../git/worktrees/worktrees.ts';
 
 export type PoolOptions = Omit<PoolPlace, 'dir' | 'onStep'> & Partial<Pick<PoolPlace, 'onStep'>>;
 

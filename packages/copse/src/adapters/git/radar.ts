@@ -3,10 +3,10 @@
 import type { CommitId } from '../../kernel/ids.ts';
 import { type Touched, foldersOf } from '../../domain/radar.ts';
 import type { Radar } from '../../ports/radar.ts';
-import { utf8 } from './byte-names.ts';
-import { type Objects, knownObjectsOf } from './objects.ts';
-import { TreeView, diffTrees } from './tree-diff.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { type Objects, knownObjectsOf } from '../../git/objects/objects.ts';
+import { TreeView, diffTrees } from '../../git/objects/tree-diff.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function openTouched(dir: TrustedDir): Radar['touched'] {
   const objects = knownObjectsOf(dir);

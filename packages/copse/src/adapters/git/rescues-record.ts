@@ -12,7 +12,7 @@ import {
   timestamp,
 } from '../../kernel/ids.ts';
 import { isValidBranchName } from '../../domain/naming.ts';
-import { type Rescue, type RescueReason, rescueReasons } from '../../ports/git.ts';
+import { type Rescue, type RescueReason, rescueReasons } from '../../git/port.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
 
 /** Beyond what a `Rescue` shows, what putting it back needs. */

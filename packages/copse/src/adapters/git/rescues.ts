@@ -1,15 +1,15 @@
 /** The rescues of a repository: making, finding, reading and putting them back. */
 
 import type { TaskId } from '../../kernel/ids.ts';
-import type { Rescue, Rescues } from '../../ports/git.ts';
-import { utf8 } from './byte-names.ts';
+import type { Rescue, Rescues } from '../../git/port.ts';
+import { utf8 } from '../../git/byte-names.ts';
 import { listKeptTips } from './kept-tips.ts';
-import { git } from './process.ts';
+import { git } from '../../git/process.ts';
 import { parseRescue } from './rescues-record.ts';
 import { restoreRescue } from './restore.ts';
 import { snapshotWorktree } from './snapshot.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 import { diffTrees } from './restore-trees.ts';
 import { emptyTree } from './snapshot-files.ts';
 

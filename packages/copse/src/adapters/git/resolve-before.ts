@@ -13,11 +13,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { tryGit } from './process.ts';
+import { tryGit } from '../../git/process.ts';
 import { type Normalised, hasMarkers, normalise } from './resolve-markers.ts';
 import { findEntries, forgetEntries, putEntry, touchEntry } from './resolve-store.ts';
-import { readRegular } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { readRegular } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface MemoryLimits {
   readonly pairs: number;

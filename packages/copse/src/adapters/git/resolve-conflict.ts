@@ -7,9 +7,9 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Ends } from '../../ports/resolving.ts';
-import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
-import { utf8 } from './byte-names.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { GitFailed, type GitOptions, git, tryGit } from '../../git/process.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 interface Side {
   readonly mode: string;

@@ -14,12 +14,12 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
-import { git } from './process.ts';
+import { git } from '../../git/process.ts';
 import type { ContentConflict } from './resolve-conflict.ts';
 import { hasMarkers } from './resolve-markers.ts';
-import { nul, utf8 } from './byte-names.ts';
-import { entries } from './private-index.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { nul, utf8 } from '../../git/byte-names.ts';
+import { entries } from '../../git/private-index.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** A line for the shell, or a program with its arguments. */
 export type DriverCommand = string | readonly string[];

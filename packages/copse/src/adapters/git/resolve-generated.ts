@@ -9,12 +9,12 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommandsOutcome } from '../../ports/furnishing.ts';
-import { entries } from './private-index.ts';
-import { type GitOptions, git, tryGit } from './process.ts';
+import { entries } from '../../git/private-index.ts';
+import { type GitOptions, git, tryGit } from '../../git/process.ts';
 import { type ContentConflict, readBlobs } from './resolve-conflict.ts';
 import type { Line, RunLine } from './resolve-drivers.ts';
-import { nul, utf8 } from './byte-names.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { nul, utf8 } from '../../git/byte-names.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface NewFile {
   readonly file: string;

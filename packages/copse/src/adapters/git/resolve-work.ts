@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Commands } from '../../ports/commands.ts';
 import type { ConflictedMerge, Resolution } from '../../ports/merging.ts';
-import { git, gitLine } from './process.ts';
+import { git, gitLine } from '../../git/process.ts';
 import { type GeneratedLimits, generatedKey, keepGenerated, recallGenerated } from './resolve-again.ts';
 import { type MemoryLimits, resolveAsBefore } from './resolve-before.ts';
 import { type ContentConflict, readConflict } from './resolve-conflict.ts';
@@ -17,9 +17,9 @@ import {
   generateAnew,
   putFiles,
 } from './resolve-generated.ts';
-import { latin1, utf8 } from './byte-names.ts';
-import { withScratch } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { latin1, utf8 } from '../../git/byte-names.ts';
+import { withScratch } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface ResolveSettings {
   /** By pattern. */

@@ -17,9 +17,9 @@
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Ends, Landed, Resolving } from '../../ports/resolving.ts';
-import { commitsOf } from './history.ts';
-import { knownObjectsOf } from './objects.ts';
-import { gitLine } from './process.ts';
+import { commitsOf } from '../../git/objects/history.ts';
+import { knownObjectsOf } from '../../git/objects/objects.ts';
+import { gitLine } from '../../git/process.ts';
 import { isKnown, remember } from './resolve-before.ts';
 import { readBlobs, readConflict } from './resolve-conflict.ts';
 import { findDrivers } from './resolve-drivers.ts';
@@ -31,9 +31,9 @@ import {
   resolveOnce,
   writeResolution,
 } from './resolve-work.ts';
-import { utf8 } from './byte-names.ts';
-import { withScratch } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { withScratch } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resolving {
   const known = new Map<string, Promise<Answer>>();

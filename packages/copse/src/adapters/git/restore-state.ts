@@ -18,10 +18,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { git } from './process.ts';
+import { git } from '../../git/process.ts';
 import type { RescueRecord } from './rescues-record.ts';
-import { type Place, hasOperation, isOperationFile } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { type Place, hasOperation, isOperationFile } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface State {
   readonly staged: string | undefined;

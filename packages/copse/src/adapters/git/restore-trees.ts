@@ -1,7 +1,7 @@
 /** Trees compared, path by path. Paths are Latin-1 strings, one character per byte. */
 
-import { git } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { git } from '../../git/process.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** Mode and id; undefined where there is no file. */
 export type TreeEntry = string | undefined;

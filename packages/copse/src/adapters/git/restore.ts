@@ -14,10 +14,10 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Rescue, Restored } from '../../ports/git.ts';
-import { filesBelow, nul, onDisk, utf8 } from './byte-names.ts';
+import type { Rescue, Restored } from '../../git/port.ts';
+import { filesBelow, nul, onDisk, utf8 } from '../../git/byte-names.ts';
 import { givePermissions } from './permissions.ts';
-import { git, gitLine, tryGit, GitFailed } from './process.ts';
+import { git, gitLine, tryGit, GitFailed } from '../../git/process.ts';
 import { parseRecord } from './rescues-record.ts';
 import {
   detachHead,
@@ -30,8 +30,8 @@ import {
 import { type TreeChanges, diffTrees, entryAfter, indexLine } from './restore-trees.ts';
 import { existingCommits } from './snapshot-commits.ts';
 import { ANY_NAME, type Files, captureFiles, emptyTree } from './snapshot-files.ts';
-import { type Place, hasOperation, readHead, requirePlace, withScratch } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { type Place, hasOperation, readHead, requirePlace, withScratch } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function restoreRescue(dir: TrustedDir, rescue: Rescue, worktree: string): Promise<Restored> {
   const place = requirePlace(dir, worktree);

@@ -11,18 +11,18 @@
 import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { CommitSummary } from '../../ports/merging.ts';
 import type { RevertRequest, Reverted, Reverting } from '../../ports/reverting.ts';
-import { isReachable } from './history.ts';
-import { identityEnv } from './identity.ts';
+import { isReachable } from '../../git/objects/history.ts';
+import { identityEnv } from '../../git/identity.ts';
 import { adoptCandidate } from './merging-adopt.ts';
 import { type Bench, Standing, layBench } from './merging-bench.ts';
-import { type Commit, asBytes, oneLine, readable, subjectOf } from './merging-commit.ts';
+import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { endingIn, trailersIn } from './merging-trailers.ts';
-import type { Objects } from './objects.ts';
-import { gitLine } from './process.ts';
-import { isAncestor } from './refs.ts';
-import { utf8 } from './byte-names.ts';
-import { diffTrees } from './tree-diff.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { gitLine } from '../../git/process.ts';
+import { isAncestor } from '../../git/refs/refs.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { diffTrees } from '../../git/objects/tree-diff.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** The gits that stay do not keep a program from ending. */
 export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {

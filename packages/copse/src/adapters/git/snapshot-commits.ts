@@ -3,9 +3,9 @@
  * the worktree's reflog exists; a rescue makes them its parents.
  */
 
-import { objectsOf } from './object-reader.ts';
-import { git, gitLine } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { objectsOf } from '../../git/objects/object-reader.ts';
+import { git, gitLine } from '../../git/process.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export const RESCUE_REFS = 'refs/copse/rescue';
 

@@ -21,13 +21,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { latin1, nul, pathsIn, utf8 } from './byte-names.ts';
+import { latin1, nul, pathsIn, utf8 } from '../../git/byte-names.ts';
 import { cachedTree } from './cached-tree.ts';
-import { objectsOf } from './object-reader.ts';
-import { copyWithTime, parseRaw } from './private-index.ts';
-import { GitFailed, type GitOptions, git, gitLine, tryGit } from './process.ts';
-import type { Place } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { objectsOf } from '../../git/objects/object-reader.ts';
+import { copyWithTime, parseRaw } from '../../git/private-index.ts';
+import { GitFailed, type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';
+import type { Place } from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 interface Staged {
   /** The index as a tree, without the paths that are in conflict. */

@@ -22,13 +22,13 @@ import path from 'node:path';
 
 import { type BranchName, type CommitId, brand, parseTaskId } from '../../kernel/ids.ts';
 import { isValidBranchName } from '../../domain/naming.ts';
-import type { SnapshotOutcome, SnapshotRequest } from '../../ports/git.ts';
-import { nul, pathsIn } from './byte-names.ts';
+import type { SnapshotOutcome, SnapshotRequest } from '../../git/port.ts';
+import { nul, pathsIn } from '../../git/byte-names.ts';
 import { unusualPermissions } from './permissions.ts';
-import { refsOf } from './long-lived.ts';
-import { git, gitLine, GitFailed, tryGit } from './process.ts';
-import { registrationAt } from './registrations.ts';
-import { updateRef } from './refs.ts';
+import { refsOf } from '../../git/long-lived.ts';
+import { git, gitLine, GitFailed, tryGit } from '../../git/process.ts';
+import { registrationAt } from '../../git/worktrees/registrations.ts';
+import { updateRef } from '../../git/refs/refs.ts';
 import { type RescueRecord, messageOf, parseRescue, refOf } from './rescues-record.ts';
 import { existingCommits, idsIn, makeCommit, unreferencedTips } from './snapshot-commits.ts';
 import { ANY_NAME, type Files, captureFiles, captureIndex, emptyTree } from './snapshot-files.ts';
@@ -40,8 +40,8 @@ import {
   readNotes,
   requirePlace,
   withScratch,
-} from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+} from '../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest): Promise<SnapshotOutcome> {
   if (parseTaskId(request.task) !== request.task) throw new Error(`${request.task} is not the id of a task.`);

@@ -1,7 +1,7 @@
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import type { KeptTip, Rescue } from '../../ports/git.ts';
+import type { KeptTip, Rescue } from '../../git/port.ts';
 import { keptTipView, rescueView } from '../../protocol/workspace-views.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { age } from '../render.ts';

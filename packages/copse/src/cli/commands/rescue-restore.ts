@@ -5,7 +5,7 @@ import { prepareWorkspace } from '../../app/prepare.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import { findRepository, requireRepository } from '../../compose.ts';
 import { shown } from '../../kernel/text.ts';
-import type { Rescue, Restored } from '../../ports/git.ts';
+import type { Rescue, Restored } from '../../git/port.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { shellWord } from '../quote.ts';

@@ -20,7 +20,7 @@ import {
 import path from 'node:path';
 
 import { withPlainFile } from '../../kernel/system/plain-file.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
 
 export interface Place {
   readonly worktree: string;

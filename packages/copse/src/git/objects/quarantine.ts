@@ -38,11 +38,11 @@ import { promisify } from 'node:util';
 
 import type { CommitId } from '../../kernel/ids.ts';
 import { deflated } from './deflated.ts';
-import { tryFileLock } from './lock.ts';
+import { tryFileLock } from '../lock.ts';
 import { readLoose } from './loose.ts';
 import type { GitObject } from './object-reader.ts';
 import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } from './packs.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
 
 const PREFIX = 'copse-merging-';
 /** Whoever has just made a folder has not locked it yet. */

@@ -6,7 +6,7 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-import { RepositoryUnavailable } from './unavailable.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 
 /** For every command line that writes refs which it names. */
 export function refuseLinkedRefs(commonDir: string, argv: readonly string[]): void {

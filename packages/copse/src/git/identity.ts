@@ -1,7 +1,7 @@
 /** Who commits: as in any repository of theirs, the person or the agent that is asking; Copse where nobody said. */
 
 import { tryGit } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
 
 const COPSE = { name: 'Copse', email: 'copse@localhost' } as const;
 

@@ -8,10 +8,10 @@
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
-import { shellQuoted } from '../../kernel/shell.ts';
-import { refuseLinkedRefs } from './linked-refs.ts';
-import { absolutePath } from './trusted-config.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { shellQuoted } from '../kernel/shell.ts';
+import { refuseLinkedRefs } from './refs/linked-refs.ts';
+import { absolutePath } from './directory/trusted-config.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
 
 export interface GitOptions {
   /** The folder whose files are meant. Without it git has no files at all. */

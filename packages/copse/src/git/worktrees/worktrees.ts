@@ -6,11 +6,11 @@ import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../domain/preparation.ts';
-import type { NewWorktree, Place, Registered, Uncommitted } from '../../ports/git.ts';
+import type { NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
-import { copyIndex } from './private-index.ts';
-import { git, gitLine } from './process.ts';
-import { findTip } from './refs.ts';
+import { copyIndex } from '../private-index.ts';
+import { git, gitLine } from '../process.ts';
+import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
   canonical,
@@ -19,8 +19,8 @@ import {
   registrationOf,
   registrations,
 } from './registrations.ts';
-import { requirePlace, withScratch } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { requirePlace, withScratch } from './place.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,

@@ -5,8 +5,8 @@ import { type BigIntStats, constants, createReadStream } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readlink, realpath, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 
-import { hasCode } from '../../kernel/system/error-code.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
 
 /** `<mode> <id>` as in a tree; null where there is no file or link, `folder` or `other` where there is something else. */
 export async function versionOf(dir: TrustedDir, file: string): Promise<string | null> {

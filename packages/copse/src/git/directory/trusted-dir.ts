@@ -31,7 +31,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { RepositoryUnavailable } from './unavailable.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import type { Repository } from './locate.ts';
 import {

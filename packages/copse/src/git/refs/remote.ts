@@ -14,10 +14,10 @@ import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
-import type { Fetched, RemoteDeletion } from '../../ports/git.ts';
-import { GitFailed, type GitResult, git, tryGit } from './process.ts';
-import { readSettings, remoteAddresses, usualRemote } from './trusted-config.ts';
-import { type TrustedDir, makeTrustedDir } from './trusted-dir.ts';
+import type { Fetched, RemoteDeletion } from '../port.ts';
+import { GitFailed, type GitResult, git, tryGit } from '../process.ts';
+import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
+import { type TrustedDir, makeTrustedDir } from '../directory/trusted-dir.ts';
 
 const FETCH_OPTIONS = [
   '--quiet',

@@ -1,13 +1,13 @@
 /** Refs: reading them, and moving them only from where they are expected to be. */
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
-import type { RefMove, TrackedFile } from '../../ports/git.ts';
-import { outliveLock } from './dead-locks.ts';
-import { commitsOf, isReachable } from './history.ts';
-import { objectsOf } from './object-reader.ts';
-import { knownObjectsOf } from './objects.ts';
-import { GitFailed, type GitResult, git, gitLine, tryGit } from './process.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { RefMove, TrackedFile } from '../port.ts';
+import { outliveLock } from '../dead-locks.ts';
+import { commitsOf, isReachable } from '../objects/history.ts';
+import { objectsOf } from '../objects/object-reader.ts';
+import { knownObjectsOf } from '../objects/objects.ts';
+import { GitFailed, type GitResult, git, gitLine, tryGit } from '../process.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
 
 export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
   const [found] = await objectsOf(dir).check([`${ref}^{commit}`]);

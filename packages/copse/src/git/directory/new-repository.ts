@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { type Repository, findRepository } from './locate.ts';
-import { git, gitLine } from './process.ts';
+import { git, gitLine } from '../process.ts';
 import { absolutePath } from './trusted-config.ts';
 import { openTrustedDir } from './trusted-dir.ts';
 

@@ -10,7 +10,7 @@
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Commit } from './merging-commit.ts';
+import type { Commit } from './commit-object.ts';
 import type { Objects } from './objects.ts';
 
 const MOST_READ = 2_000;

@@ -10,8 +10,8 @@ import { type Stats, lstatSync, readFileSync, readdirSync, rmSync } from 'node:f
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { defaultPolicy } from '../../kernel/policy.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
 
 const { deadMs, lookEveryMs, patienceMs } = defaultPolicy.gitLocks;
 

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import { RepositoryUnavailable } from './unavailable.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 
 export interface Repository {
   /** The checkout or worktree around the folder, or the bare repository itself. */

@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 
 import { RepositoryUnavailable } from './unavailable.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
 
 const PAUSE_MS = 8;
 

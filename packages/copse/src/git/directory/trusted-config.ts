@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism, homedir } from 'node:os';
 import path from 'node:path';
 
-import { RepositoryUnavailable } from './unavailable.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 
 export type Settings = ReadonlyMap<string, readonly string[]>;
 

@@ -4,17 +4,17 @@ import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { brand, timestamp } from '../../kernel/ids.ts';
-import type { Policy } from '../../kernel/policy.ts';
-import type { Git } from '../../ports/git.ts';
-import { ignoredIn } from './ignored.ts';
+import { brand, timestamp } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
+import type { Git } from './port.ts';
+import { ignoredIn } from './worktrees/ignored.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
-import { objectsOf } from './object-reader.ts';
-import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs.ts';
-import { registrationAt, registrationOf, registrations, repairMoved } from './registrations.ts';
-import { fetchBranches, pushDelete, remoteName } from './remote.ts';
-import { type TrustedDir, stampOfFile } from './trusted-dir.ts';
+import { objectsOf } from './objects/object-reader.ts';
+import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
+import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
+import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
+import { type TrustedDir, stampOfFile } from './directory/trusted-dir.ts';
 import {
   checkOut,
   headOf,
@@ -23,7 +23,7 @@ import {
   registerDetached,
   registerWorktree,
   uncommittedIn,
-} from './worktrees.ts';
+} from './worktrees/worktrees.ts';
 
 export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
   const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);

@@ -13,8 +13,8 @@ import path from 'node:path';
 
 import { nul } from './byte-names.ts';
 import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
-import type { Place } from './snapshot-place.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { Place } from './worktrees/place.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
 
 /** Files that are there although left out by a sparse checkout count as any other. */
 const CAREFUL = ['-c', 'core.sparseCheckout=true'] as const;

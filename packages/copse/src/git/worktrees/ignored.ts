@@ -3,10 +3,10 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Git, Ignored } from '../../ports/git.ts';
-import { tryGit } from './process.ts';
-import { pathsIn, utf8 } from './byte-names.ts';
-import type { TrustedDir } from './trusted-dir.ts';
+import type { Git, Ignored } from '../port.ts';
+import { tryGit } from '../process.ts';
+import { pathsIn, utf8 } from '../byte-names.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
 
 /** As many as are worth naming; there may be thousands. */
 const NAMED = 5;
