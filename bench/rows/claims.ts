@@ -8,7 +8,7 @@
  * board does not know, breaks the row.
  */
 
-import type { BoardAddress } from '../../packages/copse/src/adapters/board/open.ts';
+import type { BoardAddress } from '../../packages/copse/src/board/open.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { type EngineName, engines, fill, newAddress, openDurably } from '../boards.ts';
 import { WorkerProcess } from '../processes.ts';

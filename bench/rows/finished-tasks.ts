@@ -2,7 +2,7 @@
 
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import {
   type EngineName,
   claimRequest,

@@ -20,7 +20,7 @@ import {
   type TaskId,
   brand,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { fill } from '../boards.ts';
 import { bundle, run } from '../commands.ts';

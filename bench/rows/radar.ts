@@ -10,7 +10,7 @@ import path from 'node:path';
 
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/app/radar.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';

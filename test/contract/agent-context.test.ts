@@ -15,7 +15,7 @@ import {
   loadBriefing,
   writeContext,
 } from '../../packages/copse/src/app/agent-context.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { addPlan } from '../../packages/copse/src/app/plans.ts';
 import { rescueFirst } from '../../packages/copse/src/app/rescue-first.ts';

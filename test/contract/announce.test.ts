@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { announce } from '../../packages/copse/src/app/announce.ts';
 import { raiseAttention } from '../../packages/copse/src/app/notify.ts';
 import { systemTimer } from '../../packages/copse/src/compose/parts.ts';
-import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
+import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import {
   type BranchName,
   type CommitId,

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { canTake, metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
 import {
@@ -22,7 +22,7 @@ import {
   decidePark,
   decideStuck,
 } from '../../packages/copse/src/domain/task-outcomes.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../support/boards.ts';
 import { claimant, must, newTask } from '../support/tasks.ts';
 

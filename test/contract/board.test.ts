@@ -8,7 +8,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
 import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
 import type { CheckEvent, Verdict } from '../../packages/copse/src/domain/check.ts';
@@ -30,7 +30,7 @@ import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts'
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';
 import { decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
-import type { Board, EventQuery } from '../../packages/copse/src/ports/board.ts';
+import type { Board, EventQuery } from '../../packages/copse/src/board/port.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../support/boards.ts';
 import { claimant, must, newTask } from '../support/tasks.ts';
 
@@ -418,7 +418,7 @@ describe.each(engines)('a board on %s', (engine) => {
 
     it('is durable: every commit reaches the disk', async () => {
       if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
-      const { openSqlite } = await import('../../packages/copse/src/adapters/board/sqlite.ts');
+      const { openSqlite } = await import('../../packages/copse/src/board/sqlite/sqlite.ts');
       const { sql } = await import('kysely');
       const sqlite = openSqlite(place.address.file, defaultPolicy.board);
       const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(sqlite.db);

@@ -16,7 +16,7 @@ import { checkoutState } from '../../packages/copse/src/adapters/git/checkout-st
 import { openCheckout } from '../../packages/copse/src/adapters/git/checkout.ts';
 import { openGit } from '../../packages/copse/src/git/repository.ts';
 import { claimTask } from '../../packages/copse/src/app/claims.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import {
   type GuardContext,
   beginGuard,

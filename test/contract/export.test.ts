@@ -3,13 +3,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
-import { parseBoardLine } from '../../packages/copse/src/protocol/export-line.ts';
+import { parseBoardLine } from '../../packages/copse/src/board/export-line.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import { addPlan } from '../../packages/copse/src/app/plans.ts';
 import { deleteTasks } from '../../packages/copse/src/app/tasks.ts';
-import { recordKinds } from '../../packages/copse/src/domain/event.ts';
-import type { BoardLine } from '../../packages/copse/src/domain/board-line.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import { recordKinds } from '../../packages/copse/src/board/rules/event.ts';
+import type { BoardLine } from '../../packages/copse/src/board/rules/board-line.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import { definition } from '../domain/world.ts';
 import { oneOfEverything } from '../support/everything.ts';
 import { contextOf, engines, newPlace, person } from '../support/boards.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { portProbe } from '../../packages/copse/src/adapters/workspace/port-probe.ts';
-import type { Context, Outcome } from '../../packages/copse/src/app/context.ts';
+import type { Context, Outcome } from '../../packages/copse/src/board/context.ts';
 import {
   type LeasedPorts,
   leasePorts,
@@ -12,7 +12,7 @@ import {
 } from '../../packages/copse/src/app/ports-of-sessions.ts';
 import { type NodeId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import { contextOf, engines, newPlace } from '../support/boards.ts';
 import { finished } from '../support/cli.ts';
 import { must } from '../support/tasks.ts';

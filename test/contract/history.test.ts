@@ -8,7 +8,7 @@ import {
   type BoardEvent,
   type RecordKind,
   replay,
-} from '../../packages/copse/src/domain/event.ts';
+} from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { LandingEvent } from '../../packages/copse/src/domain/landing.ts';
 import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';

@@ -4,12 +4,12 @@ import { readdirSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import type { Engine } from '../../packages/copse/src/adapters/board/engine.ts';
-import { migrate } from '../../packages/copse/src/adapters/board/migrate.ts';
-import { migrations } from '../../packages/copse/src/adapters/board/migrations/index.ts';
-import { openEngine } from '../../packages/copse/src/adapters/board/open.ts';
-import type { BoardTables } from '../../packages/copse/src/adapters/board/schema.ts';
-import { replay } from '../../packages/copse/src/domain/event.ts';
+import type { Engine } from '../../packages/copse/src/board/sql/engine.ts';
+import { migrate } from '../../packages/copse/src/board/sql/migrate.ts';
+import { migrations } from '../../packages/copse/src/board/migrations/index.ts';
+import { openEngine } from '../../packages/copse/src/board/open.ts';
+import type { BoardTables } from '../../packages/copse/src/board/sql/schema.ts';
+import { replay } from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { type BoardPlace, engines, newPlace } from '../support/boards.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, test } from 'vitest';
 
-import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
+import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import {
   type AgentName,
   type AttemptId,

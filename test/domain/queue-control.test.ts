@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Author } from '../../packages/copse/src/domain/event.ts';
+import type { Author } from '../../packages/copse/src/board/rules/event.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   BranchName,

@@ -13,7 +13,7 @@ import type {
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
 import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
+import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { recentOf, usualOf } from '../../packages/copse/src/domain/queue-history.ts';
 import type { Batch, QueueState, Stage } from '../../packages/copse/src/domain/queue-state.ts';
 import { type QueueRecords, rangeText, viewQueue } from '../../packages/copse/src/domain/queue-view.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { replay } from '../../packages/copse/src/domain/event.ts';
+import { replay } from '../../packages/copse/src/board/rules/event.ts';
 import {
   type BranchName,
   type CommitId,

@@ -16,7 +16,7 @@ import {
   evolve,
   kindOf,
   replay,
-} from '../../packages/copse/src/domain/event.ts';
+} from '../../packages/copse/src/board/rules/event.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AgentName,

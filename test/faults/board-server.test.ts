@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 
 import { expect, it } from 'vitest';
 
-import { openBoard } from '../../packages/copse/src/adapters/board/open.ts';
+import { openBoard } from '../../packages/copse/src/board/open.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { newTask } from '../support/tasks.ts';

@@ -7,7 +7,7 @@ import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:chil
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { type LandingStep, landingSteps } from '../../packages/copse/src/app/land.ts';
 import { queueTask } from '../../packages/copse/src/app/merge.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import {
   hurryTasks,
   pauseQueue,

@@ -10,7 +10,7 @@ import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type AgentName, type NodeId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { Board, BoardTransaction } from '../../packages/copse/src/ports/board.ts';
+import type { Board, BoardTransaction } from '../../packages/copse/src/board/port.ts';
 import { newArea } from '../support/cli.ts';
 import { Run } from '../support/runs.ts';
 import { must } from '../support/tasks.ts';

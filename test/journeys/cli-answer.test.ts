@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { decideSession } from '../../packages/copse/src/domain/session.ts';
 import { hearingOf } from '../support/asking.ts';
 import { answer, copse, newArea, printed } from '../support/cli.ts';

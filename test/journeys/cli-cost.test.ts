@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { addPlan } from '../../packages/copse/src/app/plans.ts';
 import { addTask, deleteTasks } from '../../packages/copse/src/app/tasks.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { decideCrash } from '../../packages/copse/src/domain/task-outcomes.ts';
 import { type RunOptions, answer, copse, finished, git, newArea, startCopse } from '../support/cli.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { decideCrash } from '../../packages/copse/src/domain/task-outcomes.ts';
 import { type TaskDocument, answer, copse, git, newArea, printed } from '../support/cli.ts';

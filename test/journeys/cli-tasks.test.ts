@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { openBoard } from '../../packages/copse/src/adapters/board/open.ts';
+import { openBoard } from '../../packages/copse/src/board/open.ts';
 import { type ArtifactId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { person } from '../support/boards.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { openBoard } from '../../packages/copse/src/adapters/board/open.ts';
+import { openBoard } from '../../packages/copse/src/board/open.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type TaskDocument,

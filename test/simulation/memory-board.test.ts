@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
-import { type Context, change } from '../../packages/copse/src/app/context.ts';
+import { type Context, change } from '../../packages/copse/src/board/context.ts';
 import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
-import { recordKinds } from '../../packages/copse/src/domain/event.ts';
+import { recordKinds } from '../../packages/copse/src/board/rules/event.ts';
 import {
   type AgentName,
   type BranchName,
@@ -20,7 +20,7 @@ import {
 } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { decideCrash, decideFinish, decideStuck } from '../../packages/copse/src/domain/task-outcomes.ts';
-import type { Board, BoardReader } from '../../packages/copse/src/ports/board.ts';
+import type { Board, BoardReader } from '../../packages/copse/src/board/port.ts';
 import { newPlace, person } from '../support/boards.ts';
 import { claimant } from '../support/tasks.ts';
 import { boardOn } from './memory-board.ts';

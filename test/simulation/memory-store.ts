@@ -13,7 +13,7 @@ import {
   evolve,
   kindOf,
   recordKinds,
-} from '../../packages/copse/src/domain/event.ts';
+} from '../../packages/copse/src/board/rules/event.ts';
 import type {
   EventNumber,
   FencingToken,
@@ -35,7 +35,7 @@ import type {
   Held,
   ReadyQuery,
   TaskQuery,
-} from '../../packages/copse/src/ports/board.ts';
+} from '../../packages/copse/src/board/port.ts';
 
 export class MemoryStore {
   readonly records = Object.fromEntries(recordKinds.map((kind) => [kind, new Map()])) as unknown as {

@@ -8,7 +8,7 @@ import {
   type RecordedEvent,
   recordKinds,
   replay,
-} from '../../packages/copse/src/domain/event.ts';
+} from '../../packages/copse/src/board/rules/event.ts';
 import type { CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
 import type { Uncommitted } from '../../packages/copse/src/git/port.ts';

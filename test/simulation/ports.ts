@@ -2,11 +2,11 @@
 
 import { mergeReport, parseReport } from '../../packages/copse/src/domain/report.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
-import type { Author, RecordedEvent } from '../../packages/copse/src/domain/event.ts';
+import type { Author, RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import type { ContextFiles } from '../../packages/copse/src/ports/context-files.ts';
 import type { FurnishReport } from '../../packages/copse/src/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';

@@ -8,9 +8,9 @@ import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 
-import { type BoardAddress, openBoard } from '../../packages/copse/src/adapters/board/open.ts';
+import { type BoardAddress, openBoard } from '../../packages/copse/src/board/open.ts';
 import { claimNext } from '../../packages/copse/src/app/claims.ts';
-import type { Context } from '../../packages/copse/src/app/context.ts';
+import type { Context } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
 import {
   type AgentName,

@@ -6,12 +6,12 @@ import path from 'node:path';
 
 import { inject } from 'vitest';
 
-import { type BoardAddress, openBoard } from '../../packages/copse/src/adapters/board/open.ts';
-import type { Context } from '../../packages/copse/src/app/context.ts';
-import type { Author } from '../../packages/copse/src/domain/event.ts';
+import { type BoardAddress, openBoard } from '../../packages/copse/src/board/open.ts';
+import type { Context } from '../../packages/copse/src/board/context.ts';
+import type { Author } from '../../packages/copse/src/board/rules/event.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import { scratchFolder } from './scratch.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;

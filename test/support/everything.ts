@@ -1,6 +1,6 @@
 /** One event for every kind of record, so that no table is forgotten where all must be covered. */
 
-import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
+import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import {
   type AgentName,
   type ArtifactId,

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 
-import { type BoardAddress, openBoard } from '../../packages/copse/src/adapters/board/open.ts';
+import { type BoardAddress, openBoard } from '../../packages/copse/src/board/open.ts';
 import { portProbe } from '../../packages/copse/src/adapters/workspace/port-probe.ts';
 import { leasePorts } from '../../packages/copse/src/app/ports-of-sessions.ts';
 import { type NodeId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';

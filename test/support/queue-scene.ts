@@ -17,7 +17,7 @@ import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/app/q
 import { type QueueCause, leadQueue } from '../../packages/copse/src/app/queue.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
-import type { BoardEvent, EventType } from '../../packages/copse/src/domain/event.ts';
+import type { BoardEvent, EventType } from '../../packages/copse/src/board/rules/event.ts';
 import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
 import { type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';

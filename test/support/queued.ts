@@ -1,7 +1,7 @@
 /** Commits that wait in the queue as a finished task's branch would, without an agent that made them. */
 
 import { claimTask } from '../../packages/copse/src/app/claims.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';

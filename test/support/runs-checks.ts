@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'vitest';
 
-import { type RecordedEvent, replay, recordKinds } from '../../packages/copse/src/domain/event.ts';
+import { type RecordedEvent, replay, recordKinds } from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { TaskStatus } from '../../packages/copse/src/domain/task.ts';
 import { git, plainEnv } from './cli.ts';

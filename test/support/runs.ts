@@ -14,7 +14,7 @@ import { afterAll } from 'vitest';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import type { BoardEvent } from '../../packages/copse/src/domain/event.ts';
+import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { type AttemptId, type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Attempt } from '../../packages/copse/src/domain/attempt.ts';

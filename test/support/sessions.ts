@@ -1,6 +1,6 @@
 /** Sessions of agents, as they are once a runner has begun one: claimed, opened, with a worktree and its environment. */
 
-import { change } from '../../packages/copse/src/app/context.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { decideClaim } from '../../packages/copse/src/domain/claim.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {

@@ -1,6 +1,6 @@
 /** Shorthands for tests that need tasks on a board. */
 
-import type { Outcome } from '../../packages/copse/src/app/context.ts';
+import type { Outcome } from '../../packages/copse/src/board/context.ts';
 import type { DefinitionInput } from '../../packages/copse/src/app/definition.ts';
 import { addTask } from '../../packages/copse/src/app/tasks.ts';
 import type { Claimant } from '../../packages/copse/src/domain/claim.ts';
@@ -13,7 +13,7 @@ import {
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/domain/task.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import { contextOf } from './boards.ts';
 
 export function must<T>(outcome: Outcome<T> | { ok: false; refusal: { reason: string } }): T {

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { openBoard } from '../../packages/copse/src/adapters/board/open.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
+import { openBoard } from '../../packages/copse/src/board/open.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { decideCancel } from '../../packages/copse/src/domain/task-decisions.ts';
 import { contextOf } from './boards.ts';

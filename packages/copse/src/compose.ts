@@ -3,17 +3,17 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type BoardAddress, openBoard } from './adapters/board/open.ts';
+import { type BoardAddress, openBoard } from './board/open.ts';
 import { excludeFromGit } from './git/directory/exclude.ts';
 import { type Repository, findRepository } from './git/directory/locate.ts';
 import type { GitVersion } from './git/version.ts';
-import type { Context } from './app/context.ts';
+import type { Context } from './board/context.ts';
 import type { ReportContext } from './app/report.ts';
 import type { WorkspaceContext } from './app/workspace-context.ts';
-import { authorFrom } from './domain/author.ts';
+import { authorFrom } from './board/rules/author.ts';
 import { type NodeId, type TaskId, brand, drawId, timestamp } from './kernel/ids.ts';
 import { type Policy, defaultPolicy } from './kernel/policy.ts';
-import { BoardUnavailable } from './ports/board.ts';
+import { BoardUnavailable } from './board/port.ts';
 import type { Clock, Random } from './kernel/clock.ts';
 import type { Config } from './config/schema.ts';
 import type { WorkspaceSettings } from './config/workspace.ts';

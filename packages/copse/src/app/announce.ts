@@ -9,7 +9,7 @@
  * Sending goes on beside the looks and holds up nothing.
  */
 
-import type { RecordedEvent } from '../domain/event.ts';
+import type { RecordedEvent } from '../board/rules/event.ts';
 import type { BranchName, EventNumber, TaskId, Timestamp } from '../kernel/ids.ts';
 import {
   type Announcing,
@@ -26,7 +26,7 @@ import {
   withStall,
 } from '../domain/notice.ts';
 import type { NoticeChannel } from '../ports/notices.ts';
-import { eventsSoFar } from './events-so-far.ts';
+import { eventsSoFar } from '../board/events-so-far.ts';
 import { whyItLeftNow } from './last-landing.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -10,10 +10,10 @@ import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } 
 import { type Question, decideSession } from '../domain/session.ts';
 import { type TaskSummary, suggestCommands } from '../domain/task.ts';
 import { checkBody } from '../kernel/text.ts';
-import type { BoardReader } from '../ports/board.ts';
-import { type Context, type Outcome, change, refusal } from './context.ts';
+import type { BoardReader } from '../board/port.ts';
+import { type Context, type Outcome, change, refusal } from '../board/context.ts';
 import { invalid } from './definition.ts';
-import { eventsSoFar } from './events-so-far.ts';
+import { eventsSoFar } from '../board/events-so-far.ts';
 
 export interface OpenQuestion extends Omit<Question, 'answer'> {
   readonly task: TaskId;

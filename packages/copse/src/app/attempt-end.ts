@@ -1,7 +1,7 @@
 /** How an attempt ends that did not crash: its task, its session and the attempt itself, in one transaction. */
 
 import { type Decision, decided } from '../kernel/decision.ts';
-import type { BoardEvent } from '../domain/event.ts';
+import type { BoardEvent } from '../board/rules/event.ts';
 import {
   type ArtifactId,
   type BranchName,
@@ -15,7 +15,7 @@ import type { AttentionCause, Task } from '../domain/task.ts';
 import type { ParkCause } from '../domain/task-events.ts';
 import { type Finish, decideFinish, decideGiveUp, decidePark, decideStuck } from '../domain/task-outcomes.ts';
 import type { Orders } from '../ports/runners.ts';
-import { type Change, type Outcome, change } from './context.ts';
+import { type Change, type Outcome, change } from '../board/context.ts';
 import type { GateLook } from './finish.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { promoteDependants } from './promote.ts';

@@ -31,7 +31,7 @@ import {
   runHook,
   watchMainCheckout,
 } from './attempt-surroundings.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { type GateLook, lookAtGate } from './finish.ts';
 import { Hearing } from './hear-turn.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';

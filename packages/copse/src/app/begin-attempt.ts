@@ -23,7 +23,7 @@ import type { Task } from '../domain/task.ts';
 import { decideRestart, decideResume } from '../domain/task-decisions.ts';
 import { type HandbackCause, decideHandback } from '../domain/task-outcomes.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
-import { type Change, type Outcome, change } from './context.ts';
+import { type Change, type Outcome, change } from '../board/context.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { recordCrash } from './recover.ts';
 import type { RunContext } from './run-context.ts';

@@ -3,7 +3,7 @@
 import { type Claimant, decideClaim } from '../domain/claim.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
-import { type Context, type Outcome, change } from './context.ts';
+import { type Context, type Outcome, change } from '../board/context.ts';
 
 export async function claimTask(context: Context, id: TaskId, claimant: Claimant): Promise<Outcome<Task>> {
   return change(context, async (change) => {

@@ -5,8 +5,8 @@
 
 import { type EventNumber, type PlanId, type Timestamp, brand } from '../kernel/ids.ts';
 import { type Usage, addUsage, noUsage, tokensOf } from '../kernel/usage.ts';
-import type { Context } from './context.ts';
-import { eventsSoFar } from './events-so-far.ts';
+import type { Context } from '../board/context.ts';
+import { eventsSoFar } from '../board/events-so-far.ts';
 
 export const costGroups = ['task', 'agent', 'day'] as const;
 export type CostGroup = (typeof costGroups)[number];

@@ -3,7 +3,7 @@
 import type { BranchName, CommitId, NodeId, TaskId } from '../kernel/ids.ts';
 import type { Diff, Diffs } from '../ports/diff.ts';
 import type { Git } from '../git/port.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './workspace-context.ts';
 

@@ -4,7 +4,7 @@ import type { Attempt } from '../domain/attempt.ts';
 import { decided } from '../kernel/decision.ts';
 import { type SessionRequest, decideSession } from '../domain/session.ts';
 import type { Task } from '../domain/task.ts';
-import type { Change } from './context.ts';
+import type { Change } from '../board/context.ts';
 
 /** The task as it was before. Returns the attempt that was running, whose processes are still to be ended. */
 export async function endSession(

@@ -8,7 +8,7 @@ import { type CheckoutState, type Escape, type RunningSession, decideEscape } fr
 import type { CommitId, NodeId, SessionId, TaskId } from '../kernel/ids.ts';
 import type { Checkout, PathMove } from '../ports/checkout.ts';
 import type { Git, Rescues } from '../git/port.ts';
-import { type Context, type Outcome, change } from './context.ts';
+import { type Context, type Outcome, change } from '../board/context.ts';
 import { workspaceOf } from './workspace-context.ts';
 
 export interface GuardContext extends Context {

@@ -6,7 +6,7 @@ import type { Task } from '../domain/task.ts';
 import { decideRestart } from '../domain/task-decisions.ts';
 import { canTake } from '../domain/capabilities.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
-import { type Outcome, change, refusal } from './context.ts';
+import { type Outcome, change, refusal } from '../board/context.ts';
 import { removeWorkspace } from './remove.ts';
 import { addLedgerEntry } from './ledger.ts';
 import type { RunContext } from './run-context.ts';

@@ -10,7 +10,7 @@ import { type Usage, addUsage, isNothing, noUsage, tokensOf } from '../kernel/us
 import type { Orders } from '../ports/runners.ts';
 import type { PermissionRequest, RuntimeEvent } from '../ports/runtime.ts';
 import type { AttemptContext } from './attempt-context.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 
 export type Enough =
   | { readonly enough: 'over_budget'; readonly reason: string }

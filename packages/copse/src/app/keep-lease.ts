@@ -8,7 +8,7 @@
 
 import type { FencingToken, TaskId } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
-import type { Board } from '../ports/board.ts';
+import type { Board } from '../board/port.ts';
 import type { Timer } from '../kernel/clock.ts';
 
 export interface LeaseKeeper {

@@ -3,7 +3,7 @@
 import type { NodeId, TaskId } from '../kernel/ids.ts';
 import type { AttentionCause } from '../domain/task.ts';
 import { decideWorkspace } from '../domain/workspace.ts';
-import type { Change } from './context.ts';
+import type { Change } from '../board/context.ts';
 import { workspaceOf } from './workspace-context.ts';
 
 export async function keepWorkspace(

@@ -17,7 +17,7 @@ import type { Change as QueuedChange } from '../domain/queue-state.ts';
 import type { AttentionCause } from '../domain/task.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-outcomes.ts';
 import type { TargetMove } from '../ports/merging.ts';
-import { type Change, type Outcome, change } from './context.ts';
+import { type Change, type Outcome, change } from '../board/context.ts';
 import { learnFromLanded, recordResolved } from './conflict-task.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { keepWorkspace } from './keep-workspace.ts';

@@ -1,8 +1,8 @@
 /** What became of a task in the queue, where that matters to whoever looks at it now. */
 
-import type { RecordedEvent } from '../domain/event.ts';
+import type { RecordedEvent } from '../board/rules/event.ts';
 import type { EventNumber, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 import { describeResolver } from './conflict-task.ts';
 
 export async function whyItLeftTheQueue(board: BoardReader, task: TaskId): Promise<string | null> {

@@ -13,7 +13,7 @@ import {
   brand,
 } from '../kernel/ids.ts';
 import { refused } from '../kernel/decision.ts';
-import { type Change, change } from './context.ts';
+import { type Change, change } from '../board/context.ts';
 import type { RunContext } from './run-context.ts';
 
 /** To be had from `lead` alone. */

@@ -7,7 +7,7 @@ import { refuseUnlessAllowed } from '../domain/task.ts';
 import { type HandbackCause, decideMerge } from '../domain/task-outcomes.ts';
 import { shown } from '../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
-import { type Outcome, change } from './context.ts';
+import { type Outcome, change } from '../board/context.ts';
 import { type LandedTask, giveUpLanding } from './land.ts';
 import { lead } from './lead.ts';
 import { leadQueue } from './queue.ts';

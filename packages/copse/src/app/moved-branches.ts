@@ -9,7 +9,7 @@ import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../domain
 import type { WorktreeFacts } from '../domain/preparation.ts';
 import { decideUnqueue } from '../domain/task-outcomes.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { giveUpLanding } from './land.ts';
 import { branchRef, keepTip } from './rescue-first.ts';

@@ -2,7 +2,7 @@
 
 import type { LandingId } from '../kernel/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../domain/landing.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { type Lead, requireLead } from './lead.ts';
 import type { RunContext } from './run-context.ts';
 

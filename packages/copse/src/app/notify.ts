@@ -9,7 +9,7 @@ import { type Attention, decideSession } from '../domain/session.ts';
 import { suggestCommands } from '../domain/task.ts';
 import { checkBody } from '../kernel/text.ts';
 import { openQuestionOf } from './answer.ts';
-import { type Context, type Outcome, change, refusal } from './context.ts';
+import { type Context, type Outcome, change, refusal } from '../board/context.ts';
 import { invalid } from './definition.ts';
 import { refuseForeignTask } from './own-task.ts';
 

@@ -11,7 +11,7 @@ import { refused } from '../kernel/decision.ts';
 import { type Resource, decideGiveBack, decideTake } from '../domain/fleet.ts';
 import { type NodeId, type ResourceName, brand } from '../kernel/ids.ts';
 import type { PortProbe } from '../ports/furnishing.ts';
-import { type Context, type Outcome, change, refusal } from './context.ts';
+import { type Context, type Outcome, change, refusal } from '../board/context.ts';
 
 export interface PortHolder {
   /** A session or a task. */

@@ -27,7 +27,7 @@ import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../git/port.ts';
 import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
 import { leaveWhatLanded } from './leave-landed.ts';
 import { leasePorts } from './ports-of-sessions.ts';

@@ -2,7 +2,7 @@
 
 import type { NodeId, TaskId } from '../kernel/ids.ts';
 import { decidePromote } from '../domain/task-decisions.ts';
-import type { Change } from './context.ts';
+import type { Change } from '../board/context.ts';
 
 export async function promoteDependants(
   change: Change,

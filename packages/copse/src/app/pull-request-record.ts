@@ -5,7 +5,7 @@ import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../k
 import type { PullRequest } from '../domain/pull-request.ts';
 import type { Task } from '../domain/task.ts';
 import { decideGiveUp, decideLand, decidePullRequest } from '../domain/task-outcomes.ts';
-import { type Change, change } from './context.ts';
+import { type Change, change } from '../board/context.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { promoteDependants } from './promote.ts';
 import type { RunContext } from './run-context.ts';

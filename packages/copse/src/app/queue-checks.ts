@@ -6,7 +6,7 @@ import type { BranchName, CheckId, CommitId } from '../kernel/ids.ts';
 import { brand, drawId } from '../kernel/ids.ts';
 import type { EndedRun } from '../domain/queue.ts';
 import type { CheckCommand, CheckResult, CheckRunEnd } from '../ports/checks.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { checkKey } from '../domain/check.ts';
 import type { RunContext } from './run-context.ts';
 

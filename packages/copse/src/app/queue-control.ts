@@ -14,7 +14,7 @@ import { decideHurry, decideSkipChecks, decideTryAgain } from '../domain/queue-c
 import { type Intervention, restartsBy } from '../domain/queue-effect.ts';
 import { type Task, suggestCommands } from '../domain/task.ts';
 import { decideUnqueue } from '../domain/task-outcomes.ts';
-import { type Change, type Context, type Outcome, change } from './context.ts';
+import { type Change, type Context, type Outcome, change } from '../board/context.ts';
 import { queueTask } from './merge.ts';
 import { type QueueSettings, queueOf, queuedTasks } from './queue-view.ts';
 import type { RunContext } from './run-context.ts';

@@ -20,7 +20,7 @@ import {
 import { isInFlight } from '../domain/queue-state.ts';
 import type { ProcessIdentity } from '../kernel/process.ts';
 import type { HandbackCause } from '../domain/task-outcomes.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { explainBlame } from './blame.ts';
 import {
   type LandedTask,

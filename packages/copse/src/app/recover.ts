@@ -22,7 +22,7 @@ import { decideSession } from '../domain/session.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { decideCrash } from '../domain/task-outcomes.ts';
 import { listed } from '../kernel/text.ts';
-import { type Outcome, change, refusal } from './context.ts';
+import { type Outcome, change, refusal } from '../board/context.ts';
 import { rescueFirst } from './rescue-first.ts';
 import type { RunContext } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';

@@ -8,7 +8,7 @@ import { type BranchName, type CommitId, type FencingToken, type TaskId, brand }
 import type { WorktreeFacts } from '../domain/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../domain/removal.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import { refusal } from './context.ts';
+import { refusal } from '../board/context.ts';
 import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand } from './workspace-context.ts';
 

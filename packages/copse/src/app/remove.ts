@@ -19,7 +19,7 @@ import {
 import { decidePause } from '../domain/task-decisions.ts';
 import { decideWorkspace, type Workspace } from '../domain/workspace.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import { endSession } from './end-session.ts';
 import { furnishingOf } from './furnishing-of.ts';
 import { releasePorts } from './ports-of-sessions.ts';

@@ -14,7 +14,7 @@ import { type Task, suggestCommands } from '../domain/task.ts';
 import { decideStuck } from '../domain/task-outcomes.ts';
 import { checkBody } from '../kernel/text.ts';
 import type { Report, Reports } from '../ports/reports.ts';
-import { type Change, type Outcome, change, refusal } from './context.ts';
+import { type Change, type Outcome, change, refusal } from '../board/context.ts';
 import { invalid } from './definition.ts';
 import { refuseForeignTask } from './own-task.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from './workspace-context.ts';

@@ -9,7 +9,7 @@ import type { FencingToken } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
-import { type Outcome, change, refusal } from './context.ts';
+import { type Outcome, change, refusal } from '../board/context.ts';
 import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';

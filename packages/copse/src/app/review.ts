@@ -11,7 +11,7 @@ import type { LedgerEntry } from '../domain/ledger.ts';
 import { addressOf } from '../domain/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../domain/task.ts';
 import type { Diff } from '../ports/diff.ts';
-import { type Outcome, refusal } from './context.ts';
+import { type Outcome, refusal } from '../board/context.ts';
 import { tipOfTarget, targetOf } from './landing-target.ts';
 import { type GoneOn, resumeTask } from './go-on.ts';
 import { whyItLeftTheQueue } from './last-landing.ts';

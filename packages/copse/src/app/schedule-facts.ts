@@ -3,7 +3,7 @@
 import { type AgentName, brand } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../domain/schedule.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 import type { Running } from './observe.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -6,7 +6,7 @@
 import type { AttemptId, TaskId } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import { decideCancel, decidePause } from '../domain/task-decisions.ts';
-import { type Change, type Outcome, change } from './context.ts';
+import { type Change, type Outcome, change } from '../board/context.ts';
 import { endSession } from './end-session.ts';
 import { endAttempt } from './recover.ts';
 import type { RunContext } from './run-context.ts';

@@ -4,7 +4,7 @@ import type { BranchName, NodeId, TaskId } from '../kernel/ids.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import type { Git } from '../git/port.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/sync.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './workspace-context.ts';
 

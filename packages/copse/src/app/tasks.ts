@@ -5,7 +5,7 @@ import { type TaskId, taskIdDraws } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../domain/task.ts';
 import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../domain/task-decisions.ts';
-import { type Change, type Context, type Outcome, change, refusal } from './context.ts';
+import { type Change, type Context, type Outcome, change, refusal } from '../board/context.ts';
 import { type DefinitionInput, readDefinition } from './definition.ts';
 import { endSession } from './end-session.ts';
 import { requireHolding } from './own-task.ts';

@@ -25,11 +25,11 @@ import { branchName, chooseBranchPattern, isoDate, slug } from '../domain/naming
 import type { Task } from '../domain/task.ts';
 import type { Submission } from '../domain/task-outcomes.ts';
 import { decideUndo, findUndoable, undoDefinition } from '../domain/undo-landing.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 import type { Diff } from '../ports/diff.ts';
 import type { CommitSummary } from '../ports/merging.ts';
 import type { Reverted, Reverting } from '../ports/reverting.ts';
-import { type Change, type Outcome, change, refusal } from './context.ts';
+import { type Change, type Outcome, change, refusal } from '../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { branchRef } from './rescue-first.ts';
 import type { RunContext } from './run-context.ts';

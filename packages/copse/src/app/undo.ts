@@ -20,7 +20,7 @@ import {
 } from '../kernel/ids.ts';
 import type { Ignored } from '../git/port.ts';
 import type { TrashEntry } from '../ports/trash.ts';
-import { type Outcome, change, refusal } from './context.ts';
+import { type Outcome, change, refusal } from '../board/context.ts';
 import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';

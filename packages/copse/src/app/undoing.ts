@@ -3,7 +3,7 @@
 import type { LandingId, TaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type Undoing, undoneBy } from '../domain/undo-landing.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 
 export async function loadUndoing(
   board: BoardReader,

@@ -7,7 +7,7 @@
 
 import type { CheckoutState } from '../domain/escape.ts';
 import type { CommitId, EventNumber, SessionId, TaskId } from '../kernel/ids.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 import type { Timer } from '../kernel/clock.ts';
 import { type GuardContext, beginGuard, checkGuard } from './escape-guard.ts';
 

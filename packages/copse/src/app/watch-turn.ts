@@ -11,7 +11,7 @@ import type { Orders } from '../ports/runners.ts';
 import type { RunningTurn, RuntimeOutcome } from '../ports/runtime.ts';
 import { addLedgerEntry } from './ledger.ts';
 import type { AttemptContext } from './attempt-context.ts';
-import { change } from './context.ts';
+import { change } from '../board/context.ts';
 import type { Enough, Hearing } from './hear-turn.ts';
 
 export type Watched =

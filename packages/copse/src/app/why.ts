@@ -11,7 +11,7 @@ import { type WaitingFor, Schedule } from '../domain/schedule.ts';
 import { type Verdict, findingsOf } from '../domain/radar.ts';
 import { type AttentionCause, type Task, isFinished, suggestCommands } from '../domain/task.ts';
 import { describeResolver } from './conflict-task.ts';
-import { type Outcome, refusal } from './context.ts';
+import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { Silences, observeRunning } from './observe.ts';
 import { loadCollisions } from './prefer-apart.ts';

@@ -12,7 +12,7 @@ import type { SessionEvent } from '../domain/session.ts';
 import { type Task, type TaskStatus, suggestCommands } from '../domain/task.ts';
 import type { TaskEvent } from '../domain/task-events.ts';
 import { decideRestart, decideResume } from '../domain/task-decisions.ts';
-import { type Outcome, change, refusal } from './context.ts';
+import { type Outcome, change, refusal } from '../board/context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
 import { resetWorkspace } from './reset.ts';
 import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './workspace-context.ts';

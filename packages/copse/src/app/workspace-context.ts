@@ -3,7 +3,7 @@
 import { type AgentName, type NodeId, type TaskId, brand } from '../kernel/ids.ts';
 import type { Task } from '../domain/task.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 import type { Checkout } from '../ports/checkout.ts';
 import type { Diffs } from '../ports/diff.ts';
 import type { Disk } from '../ports/disk.ts';
@@ -14,7 +14,7 @@ import type { Pool } from '../ports/pool.ts';
 import type { Sync } from '../ports/sync.ts';
 import type { Trash } from '../ports/trash.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../board/context.ts';
 
 export interface WorkspaceContext extends Context {
   readonly git: Git;

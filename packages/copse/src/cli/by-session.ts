@@ -5,7 +5,7 @@
 
 import path from 'node:path';
 
-import { sessionFrom, taskFrom } from '../domain/author.ts';
+import { sessionFrom, taskFrom } from '../board/rules/author.ts';
 import { resolvePrefix } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';

@@ -1,6 +1,6 @@
 /** The options that `add` and `edit` share. `--no-…` arrives as false and means "none". */
 
-import type { Context } from '../app/context.ts';
+import type { Context } from '../board/context.ts';
 import type { DefinitionInput } from '../app/definition.ts';
 import { requirePlanId } from './with-board.ts';
 

@@ -1,11 +1,11 @@
 /** What happened to tasks, one line each, for whoever watches. What is only of use to programs has no line. */
 
 import { describeEscape } from '../domain/escape.ts';
-import type { BoardEvent } from '../domain/event.ts';
+import type { BoardEvent } from '../board/rules/event.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../domain/pull-request.ts';
 import { shown } from '../kernel/text.ts';
-import type { BoardReader } from '../ports/board.ts';
+import type { BoardReader } from '../board/port.ts';
 import type { Output } from './output.ts';
 
 type Style = Parameters<Output['style']>[0];

@@ -3,11 +3,11 @@
  * happened going by above it; anywhere else only the lines.
  */
 
-import { followEvents } from '../app/follow.ts';
+import { followEvents } from '../board/follow.ts';
 import type { Running } from '../app/observe.ts';
 import type { Pass } from '../app/orchestrate.ts';
 import type { RunContext } from '../app/run-context.ts';
-import type { BoardEvent } from '../domain/event.ts';
+import type { BoardEvent } from '../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { isTerminal } from './ask.ts';

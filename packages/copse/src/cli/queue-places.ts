@@ -1,6 +1,6 @@
 /** Where tasks stand in their queues, in short, for lists. */
 
-import type { Context } from '../app/context.ts';
+import type { Context } from '../board/context.ts';
 import { loadQueues } from '../app/queue-view.ts';
 import { configOf, requireRepository } from '../compose.ts';
 import type { TaskId } from '../kernel/ids.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { About, ReportContext } from '../app/report.ts';
 import { workspaceOf } from '../app/workspace-context.ts';
 import { openReportContext, requireRepository } from '../compose.ts';
-import { taskFrom } from '../domain/author.ts';
+import { taskFrom } from '../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';

@@ -4,7 +4,7 @@
  */
 
 import { reportFolderInside, writeReportInside } from '../compose/report-inside.ts';
-import { taskFrom } from '../domain/author.ts';
+import { taskFrom } from '../board/rules/author.ts';
 import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import type { Report } from '../ports/reports.ts';

@@ -1,7 +1,7 @@
 /** The task a command is about when it is not an argument: the option, or the one whose agent is asking. */
 
 import type { TaskId } from '../kernel/ids.ts';
-import type { Board } from '../ports/board.ts';
+import type { Board } from '../board/port.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';

@@ -2,7 +2,7 @@
 
 import type { Pass } from '../app/orchestrate.ts';
 import type { RunContext } from '../app/run-context.ts';
-import type { BoardEvent } from '../domain/event.ts';
+import type { BoardEvent } from '../board/rules/event.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { answer } from './scenario.ts';
 

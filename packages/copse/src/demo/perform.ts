@@ -3,7 +3,7 @@
  * the agents ask. It is over when nothing is left to do and nothing is left to answer.
  */
 
-import type { Context } from '../app/context.ts';
+import type { Context } from '../board/context.ts';
 import { restartTask } from '../app/go-on.ts';
 import { Orchestrator, type Pass, type Problem } from '../app/orchestrate.ts';
 import type { RunContext } from '../app/run-context.ts';

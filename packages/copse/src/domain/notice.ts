@@ -11,7 +11,7 @@
  * has lasted for a while, about the task that waits in it for longest.
  */
 
-import type { BoardEvent, EventType } from './event.ts';
+import type { BoardEvent, EventType } from '../board/rules/event.ts';
 import type { BranchName, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { type PullRequest, summarise } from './pull-request.ts';

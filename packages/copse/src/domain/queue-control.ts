@@ -1,7 +1,7 @@
 /** What people ask of something that is in the queue. */
 
 import { type Decision, type Refused, refused } from '../kernel/decision.ts';
-import type { Author } from './event.ts';
+import type { Author } from '../board/rules/event.ts';
 import { type Landing, type LandingEvent, decideLanding, isCommitted } from './landing.ts';
 import type { Timestamp } from '../kernel/ids.ts';
 

@@ -1,6 +1,6 @@
 /** How the queue of a target did lately, from the events that tell it: how long checks and landings took, and how many. */
 
-import type { BoardEvent, EventType } from './event.ts';
+import type { BoardEvent, EventType } from '../board/rules/event.ts';
 import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 
 /** The events that `recentOf` reads. */

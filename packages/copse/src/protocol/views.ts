@@ -1,7 +1,7 @@
 /** What `--json` prints, and everything else that leaves Copse as data. Times are ISO 8601, priorities p1 to p5. */
 
 import { unreachable } from '../kernel/unreachable.ts';
-import type { Author, RecordedEvent } from '../domain/event.ts';
+import type { Author, RecordedEvent } from '../board/rules/event.ts';
 import type { Timestamp } from '../kernel/ids.ts';
 import type { Artifact, LedgerEntry } from '../domain/ledger.ts';
 import type { Plan } from '../domain/plan.ts';

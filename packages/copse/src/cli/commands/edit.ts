@@ -1,6 +1,6 @@
 import { editTask } from '../../app/tasks.ts';
 import { type TaskId, resolvePrefix } from '../../kernel/ids.ts';
-import type { Board } from '../../ports/board.ts';
+import type { Board } from '../../board/port.ts';
 import { taskView } from '../../protocol/views.ts';
 import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';
 import { orFail } from '../failure.ts';

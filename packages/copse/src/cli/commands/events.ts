@@ -1,9 +1,9 @@
-import { eventsSoFar } from '../../app/events-so-far.ts';
-import { followEvents } from '../../app/follow.ts';
-import type { RecordedEvent } from '../../domain/event.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
+import { followEvents } from '../../board/follow.ts';
+import type { RecordedEvent } from '../../board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import type { Board } from '../../ports/board.ts';
+import type { Board } from '../../board/port.ts';
 import { eventView } from '../../protocol/views.ts';
 import { fail } from '../failure.ts';
 import { asJson } from '../output.ts';

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 
-import { parseBoardLine } from '../../protocol/export-line.ts';
-import type { BoardLine } from '../../domain/board-line.ts';
+import { parseBoardLine } from '../../board/export-line.ts';
+import type { BoardLine } from '../../board/rules/board-line.ts';
 import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

@@ -1,4 +1,4 @@
-import type { Context } from '../../app/context.ts';
+import type { Context } from '../../board/context.ts';
 import { addLedgerEntry } from '../../app/ledger.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../domain/ledger.ts';

@@ -1,6 +1,6 @@
 import { type OpenQuestion, openQuestionOf } from '../../app/answer.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../domain/task.ts';
-import type { Board, TaskQuery } from '../../ports/board.ts';
+import type { Board, TaskQuery } from '../../board/port.ts';
 import { findingView } from '../../protocol/radar-views.ts';
 import { taskView } from '../../protocol/views.ts';
 import type { AgentName, TaskId } from '../../kernel/ids.ts';

@@ -1,4 +1,4 @@
-import { refusal } from '../../app/context.ts';
+import { refusal } from '../../board/context.ts';
 import { reportPhase, unknownPhase } from '../../app/report.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { openPhases } from '../../domain/session.ts';

@@ -1,7 +1,7 @@
 import { type QueueSettings, loadQueue, loadQueues } from '../../app/queue-view.ts';
 import { type RunContext } from '../../app/run-context.ts';
 import { targetOf } from '../../app/landing-target.ts';
-import type { BoardEvent, EventType } from '../../domain/event.ts';
+import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 import type { QueueView } from '../../domain/queue-view.ts';
 import { shown } from '../../kernel/text.ts';

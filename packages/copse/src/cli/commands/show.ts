@@ -1,5 +1,5 @@
 import { openQuestionOf } from '../../app/answer.ts';
-import type { Context } from '../../app/context.ts';
+import type { Context } from '../../board/context.ts';
 import { undoingOf } from '../../app/undoing.ts';
 import { delayCauses } from '../../domain/claim.ts';
 import type { Timestamp } from '../../kernel/ids.ts';

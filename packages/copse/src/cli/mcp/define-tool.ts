@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 
-import { sessionFrom } from '../../domain/author.ts';
+import { sessionFrom } from '../../board/rules/author.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
