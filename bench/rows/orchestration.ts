@@ -9,8 +9,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
-import { claimTask } from '../../packages/copse/src/app/claims.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {

@@ -12,7 +12,7 @@ import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/app/radar.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import { work } from '../../packages/copse/src/app/work.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { bundle, run } from '../commands.ts';

@@ -16,13 +16,13 @@ import {
   writeContext,
 } from '../../packages/copse/src/app/agent-context.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
-import { addPlan } from '../../packages/copse/src/app/plans.ts';
+import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
+import { addPlan } from '../../packages/copse/src/tasks/act/plans.ts';
 import { rescueFirst } from '../../packages/copse/src/app/rescue-first.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type AgentName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import { decidePromote } from '../../packages/copse/src/domain/task-decisions.ts';
-import { decideCrash, decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
+import { decidePromote } from '../../packages/copse/src/tasks/rules/decisions.ts';
+import { decideCrash, decideFinish } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Begin } from '../../packages/copse/src/ports/runners.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';
 import { git, newArea } from '../support/cli.ts';

@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimNext, claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
-import { canTake, metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
+import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
+import { canTake, metCapabilities } from '../../packages/copse/src/tasks/rules/capabilities.ts';
 import {
   type AgentName,
   type EventNumber,
@@ -15,13 +15,13 @@ import {
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import {
   decideCrash,
   decideFinish,
   decidePark,
   decideStuck,
-} from '../../packages/copse/src/domain/task-outcomes.ts';
+} from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../support/boards.ts';
 import { claimant, must, newTask } from '../support/tasks.ts';

@@ -7,10 +7,10 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 
-import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimNext, claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
-import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
+import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
+import { addTask, deleteTasks, editTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import type { CheckEvent, Verdict } from '../../packages/copse/src/domain/check.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
@@ -27,9 +27,9 @@ import {
 import { newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
-import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';
-import { decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
+import type { TaskEvent } from '../../packages/copse/src/tasks/rules/events.ts';
+import { decideFinish } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Board, EventQuery } from '../../packages/copse/src/board/port.ts';
 import { type BoardPlace, contextOf, engines, newPlace, person } from '../support/boards.ts';
 import { claimant, must, newTask } from '../support/tasks.ts';

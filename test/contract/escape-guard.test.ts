@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { checkoutState } from '../../packages/copse/src/adapters/git/checkout-state.ts';
 import { openCheckout } from '../../packages/copse/src/adapters/git/checkout.ts';
 import { openGit } from '../../packages/copse/src/git/repository.ts';
-import { claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import {
   type GuardContext,

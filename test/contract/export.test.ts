@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { claimNext, claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimNext, claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { parseBoardLine } from '../../packages/copse/src/board/export-line.ts';
-import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
-import { addPlan } from '../../packages/copse/src/app/plans.ts';
-import { deleteTasks } from '../../packages/copse/src/app/tasks.ts';
+import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
+import { addPlan } from '../../packages/copse/src/tasks/act/plans.ts';
+import { deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { recordKinds } from '../../packages/copse/src/board/rules/event.ts';
 import type { BoardLine } from '../../packages/copse/src/board/rules/board-line.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { LandingEvent } from '../../packages/copse/src/domain/landing.ts';
-import type { TaskEvent } from '../../packages/copse/src/domain/task-events.ts';
+import type { TaskEvent } from '../../packages/copse/src/tasks/rules/events.ts';
 import { Model, type Step, anyStep } from '../domain/world.ts';
 import { engines, newPlace, person } from '../support/boards.ts';
 

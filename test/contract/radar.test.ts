@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { change } from '../../packages/copse/src/board/context.ts';
 import { lastSighting, refreshRadar } from '../../packages/copse/src/app/radar.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
-import { decideCancel } from '../../packages/copse/src/domain/task-decisions.ts';
+import { decideCancel } from '../../packages/copse/src/tasks/rules/decisions.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Files, text } from '../support/merging.ts';
 import { RadarScene } from '../support/radar.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
+import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { contextOf, engines, newPlace } from '../support/boards.ts';
 import { must, newTask } from '../support/tasks.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { areaMatches, areasOverlap, parseArea, type Area } from '../../packages/copse/src/domain/areas.ts';
+import { areaMatches, areasOverlap, parseArea, type Area } from '../../packages/copse/src/tasks/rules/areas.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 function area(text: string): Area {

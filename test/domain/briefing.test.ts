@@ -14,7 +14,7 @@ import {
   type SessionId,
   brand,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { handbackReasons } from '../../packages/copse/src/domain/task.ts';
+import { handbackReasons } from '../../packages/copse/src/tasks/rules/task.ts';
 import { commit, git, hostileBriefing, id, names, plain, whole } from './briefing-world.ts';
 
 const context = (facts: Partial<Briefing> = {}) => agentContextText({ ...plain, ...facts }, names);

@@ -4,7 +4,7 @@ import {
   canTake,
   missingCapabilities,
   parseCapability,
-} from '../../packages/copse/src/domain/capabilities.ts';
+} from '../../packages/copse/src/tasks/rules/capabilities.ts';
 import { brand, type AgentName } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 

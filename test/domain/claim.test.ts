@@ -9,7 +9,7 @@ import {
   grant,
   isExpired,
   refuseUnlessHeld,
-} from '../../packages/copse/src/domain/claim.ts';
+} from '../../packages/copse/src/tasks/rules/claim.ts';
 import type { Decision } from '../../packages/copse/src/kernel/decision.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
@@ -22,10 +22,10 @@ import type {
   Timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/domain/task.ts';
-import { decidePause, decideRestart, decideResume } from '../../packages/copse/src/domain/task-decisions.ts';
-import { type TaskEvent, evolveTask } from '../../packages/copse/src/domain/task-events.ts';
-import { decideCrash, decidePark, decideStuck } from '../../packages/copse/src/domain/task-outcomes.ts';
+import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/tasks/rules/task.ts';
+import { decidePause, decideRestart, decideResume } from '../../packages/copse/src/tasks/rules/decisions.ts';
+import { type TaskEvent, evolveTask } from '../../packages/copse/src/tasks/rules/events.ts';
+import { decideCrash, decidePark, decideStuck } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import { commit, definition } from './world.ts';
 
 const at = timestamp(1_000_000);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { describeCycle, findCycle } from '../../packages/copse/src/domain/dependencies.ts';
+import { describeCycle, findCycle } from '../../packages/copse/src/tasks/rules/dependencies.ts';
 import { brand, type TaskId } from '../../packages/copse/src/kernel/ids.ts';
 
 const id = (name: string | number): TaskId => brand<TaskId>(`cp-${name}`);

@@ -12,8 +12,8 @@ import {
 } from '../../packages/copse/src/kernel/ids.ts';
 import { type Landing, decideLanding } from '../../packages/copse/src/domain/landing.ts';
 import { type BranchFacts, decideMovedBranch } from '../../packages/copse/src/domain/moved-branch.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
-import { decideUnqueue } from '../../packages/copse/src/domain/task-outcomes.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
+import { decideUnqueue } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 
 const [head, tip, other] = ['a', 'b', 'c'].map((letter) => brand<CommitId>(letter.repeat(40))) as [
   CommitId,

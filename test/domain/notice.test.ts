@@ -31,7 +31,7 @@ import {
   withStall,
 } from '../../packages/copse/src/domain/notice.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { DoneHow } from '../../packages/copse/src/domain/task.ts';
+import type { DoneHow } from '../../packages/copse/src/tasks/rules/task.ts';
 
 const id = brand<TaskId>('cp-a1b2');
 const session = brand<SessionId>('se-1');

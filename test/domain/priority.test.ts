@@ -7,7 +7,7 @@ import {
   parsePriority,
   type Priority,
   type Urgency,
-} from '../../packages/copse/src/domain/priority.ts';
+} from '../../packages/copse/src/tasks/rules/priority.ts';
 
 const priorities = [1, 2, 3, 4, 5] as const;
 

@@ -9,13 +9,13 @@ import {
   isSame,
   summarise,
 } from '../../packages/copse/src/domain/pull-request.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
-import { evolveTask } from '../../packages/copse/src/domain/task-events.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
+import { evolveTask } from '../../packages/copse/src/tasks/rules/events.ts';
 import {
   decideGiveUp,
   decideLand,
   decidePullRequest,
-} from '../../packages/copse/src/domain/task-outcomes.ts';
+} from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import { Model } from './world.ts';
 
 const at = timestamp(1);

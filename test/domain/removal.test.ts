@@ -11,7 +11,7 @@ import {
   decideRemoval,
 } from '../../packages/copse/src/domain/removal.ts';
 import type { InsideProcess } from '../../packages/copse/src/kernel/process.ts';
-import { taskStatuses } from '../../packages/copse/src/domain/task.ts';
+import { taskStatuses } from '../../packages/copse/src/tasks/rules/task.ts';
 import { type Disposition, keepReasons } from '../../packages/copse/src/domain/workspace.ts';
 
 const shell: InsideProcess = {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { areasOverlap, parseArea } from '../../packages/copse/src/domain/areas.ts';
+import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas.ts';
 import { type AgentName, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../../packages/copse/src/domain/schedule.ts';
-import type { Delay } from '../../packages/copse/src/domain/task.ts';
+import type { Delay } from '../../packages/copse/src/tasks/rules/task.ts';
 
 const now = timestamp(1_000_000);
 const rules = { ...defaultPolicy.orchestration, maxAgents: 2 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { evolveAttempt } from '../../packages/copse/src/domain/attempt.ts';
+import { evolveAttempt } from '../../packages/copse/src/tasks/rules/attempt.ts';
 import type { Decision } from '../../packages/copse/src/kernel/decision.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { AgentName, AttemptId, NodeId, SessionId, TaskId } from '../../packages/copse/src/kernel/ids.ts';

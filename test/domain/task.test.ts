@@ -12,9 +12,9 @@ import {
   taskActions,
   taskStatuses,
   taskTransitions,
-} from '../../packages/copse/src/domain/task.ts';
-import { decideCancel, decideDelete } from '../../packages/copse/src/domain/task-decisions.ts';
-import { backoffMs, decideLand } from '../../packages/copse/src/domain/task-outcomes.ts';
+} from '../../packages/copse/src/tasks/rules/task.ts';
+import { decideCancel, decideDelete } from '../../packages/copse/src/tasks/rules/decisions.ts';
+import { backoffMs, decideLand } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import { Model, type Step, anyStep, commit } from './world.ts';
 
 const quiet: Step = {

@@ -14,7 +14,7 @@ import {
 } from '../../packages/copse/src/kernel/ids.ts';
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { DoneHow, Task, TaskState } from '../../packages/copse/src/domain/task.ts';
+import type { DoneHow, Task, TaskState } from '../../packages/copse/src/tasks/rules/task.ts';
 import {
   type Undoing,
   decideUndo,

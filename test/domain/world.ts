@@ -7,7 +7,7 @@
 
 import fc from 'fast-check';
 
-import { type Claimant, decideClaim } from '../../packages/copse/src/domain/claim.ts';
+import { type Claimant, decideClaim } from '../../packages/copse/src/tasks/rules/claim.ts';
 import { type Decision, refused } from '../../packages/copse/src/kernel/decision.ts';
 import { unreachable } from '../../packages/copse/src/kernel/unreachable.ts';
 import {
@@ -41,9 +41,9 @@ import {
   isAllowed,
   suggestCommands,
   taskActions,
-} from '../../packages/copse/src/domain/task.ts';
-import * as people from '../../packages/copse/src/domain/task-decisions.ts';
-import * as outcomes from '../../packages/copse/src/domain/task-outcomes.ts';
+} from '../../packages/copse/src/tasks/rules/task.ts';
+import * as people from '../../packages/copse/src/tasks/rules/decisions.ts';
+import * as outcomes from '../../packages/copse/src/tasks/rules/outcomes.ts';
 
 export const definition: TaskDefinition = {
   title: 'Add login',

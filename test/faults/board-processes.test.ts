@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 
 import { type BoardEvent, type RecordedEvent, replay } from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
 import { engines, newPlace, person } from '../support/boards.ts';
 import { newTask } from '../support/tasks.ts';

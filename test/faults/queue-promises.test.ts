@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { addPlan } from '../../packages/copse/src/app/plans.ts';
+import { addPlan } from '../../packages/copse/src/tasks/act/plans.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { QueueScene } from '../support/queue-scene.ts';
 import { must } from '../support/tasks.ts';

@@ -16,7 +16,7 @@ import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
-import type { Attempt } from '../../packages/copse/src/domain/attempt.ts';
+import type { Attempt } from '../../packages/copse/src/tasks/rules/attempt.ts';
 import { cliFile, git, newArea } from '../support/cli.ts';
 import { expectGoodEnd, explained } from '../support/runs-checks.ts';
 import { Run, canSeeProcesses, kill } from '../support/runs.ts';

@@ -7,7 +7,7 @@ import { describe, expect, inject, it } from 'vitest';
 
 import { beginAttempt } from '../../packages/copse/src/app/begin-attempt.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type AgentName, type NodeId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Board, BoardTransaction } from '../../packages/copse/src/board/port.ts';

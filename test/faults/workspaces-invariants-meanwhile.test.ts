@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { claimNext } from '../../packages/copse/src/app/claims.ts';
+import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
 import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';

@@ -11,7 +11,7 @@ import { expect, it, onTestFinished } from 'vitest';
 
 import { cleanUp } from '../../packages/copse/src/app/cleanup.ts';
 import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { deleteTasks } from '../../packages/copse/src/app/tasks.ts';
+import { deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { must } from '../support/tasks.ts';

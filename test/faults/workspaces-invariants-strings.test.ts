@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { projectRoot } from '../guards/working-copy.ts';
 import { git, newArea } from '../support/cli.ts';

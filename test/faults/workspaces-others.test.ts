@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { type RemovalStep, removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
 import { undo } from '../../packages/copse/src/app/undo.ts';

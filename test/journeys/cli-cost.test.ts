@@ -5,8 +5,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { change } from '../../packages/copse/src/board/context.ts';
-import { addPlan } from '../../packages/copse/src/app/plans.ts';
-import { addTask, deleteTasks } from '../../packages/copse/src/app/tasks.ts';
+import { addPlan } from '../../packages/copse/src/tasks/act/plans.ts';
+import { addTask, deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import { type AgentName, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Usage } from '../../packages/copse/src/kernel/usage.ts';

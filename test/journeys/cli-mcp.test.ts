@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { change } from '../../packages/copse/src/board/context.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
-import { decideCrash } from '../../packages/copse/src/domain/task-outcomes.ts';
+import { decideCrash } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import { type RunOptions, answer, copse, finished, git, newArea, startCopse } from '../support/cli.ts';
 import { startSession } from '../support/sessions.ts';
 import { must } from '../support/tasks.ts';

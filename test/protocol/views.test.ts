@@ -17,7 +17,7 @@ import {
   fencingToken,
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/domain/task.ts';
+import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/tasks/rules/task.ts';
 import { eventView, ledgerView, planView, taskView } from '../../packages/copse/src/protocol/views.ts';
 import { oneOfEverything } from '../support/everything.ts';
 

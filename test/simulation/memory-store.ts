@@ -1,8 +1,8 @@
 /** A board in memory: the events, what `evolve` makes of them, and the leases. One transaction at a time. */
 
-import { metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
+import { metCapabilities } from '../../packages/copse/src/tasks/rules/capabilities.ts';
 import type { Check } from '../../packages/copse/src/domain/check.ts';
-import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/domain/claim.ts';
+import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/tasks/rules/claim.ts';
 import {
   type AnyRecord,
   type Author,
@@ -28,7 +28,7 @@ import {
   type TaskStatus,
   type TaskSummary,
   isFinished,
-} from '../../packages/copse/src/domain/task.ts';
+} from '../../packages/copse/src/tasks/rules/task.ts';
 import type {
   BoardTransaction,
   EventQuery,

@@ -10,7 +10,7 @@ import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
 import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { cancelTask, pauseTask } from '../../packages/copse/src/app/stop-task.ts';
-import { addTask, deleteTasks } from '../../packages/copse/src/app/tasks.ts';
+import { addTask, deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
 import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';

@@ -9,9 +9,9 @@ import { flushCompileCache } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 
 import { type BoardAddress, openBoard } from '../../packages/copse/src/board/open.ts';
-import { claimNext } from '../../packages/copse/src/app/claims.ts';
+import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
 import type { Context } from '../../packages/copse/src/board/context.ts';
-import { addLedgerEntry } from '../../packages/copse/src/app/ledger.ts';
+import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
 import {
   type AgentName,
   type AttemptId,

@@ -22,7 +22,7 @@ import { type BranchName, type TaskId, brand } from '../../packages/copse/src/ke
 import type { Landing } from '../../packages/copse/src/domain/landing.ts';
 import { type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import { git, plainEnv } from './cli.ts';
 import { type BranchCommit, commitOn } from './plain-commits.ts';
 import { type QueuedBranch, queueCommit } from './queued.ts';

@@ -1,9 +1,9 @@
 /** Commits that wait in the queue as a finished task's branch would, without an agent that made them. */
 
-import { claimTask } from '../../packages/copse/src/app/claims.ts';
+import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,
@@ -17,8 +17,8 @@ import {
   brand,
   drawId,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { decideResume } from '../../packages/copse/src/domain/task-decisions.ts';
-import { decideFinish } from '../../packages/copse/src/domain/task-outcomes.ts';
+import { decideResume } from '../../packages/copse/src/tasks/rules/decisions.ts';
+import { decideFinish } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import { must } from './tasks.ts';
 
 export interface QueuedBranch {

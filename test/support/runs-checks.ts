@@ -9,7 +9,7 @@ import { expect } from 'vitest';
 
 import { type RecordedEvent, replay, recordKinds } from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { TaskStatus } from '../../packages/copse/src/domain/task.ts';
+import type { TaskStatus } from '../../packages/copse/src/tasks/rules/task.ts';
 import { git, plainEnv } from './cli.ts';
 import type { Run } from './runs.ts';
 import { everythingIn, expectSound } from './workspaces.ts';

@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll } from 'vitest';
 
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { type AttemptId, type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
-import type { Attempt } from '../../packages/copse/src/domain/attempt.ts';
+import type { Attempt } from '../../packages/copse/src/tasks/rules/attempt.ts';
 import { cliFile, git, nodeFlags, plainEnv } from './cli.ts';
 import { must } from './tasks.ts';
 

@@ -1,7 +1,7 @@
 /** Sessions of agents, as they are once a runner has begun one: claimed, opened, with a worktree and its environment. */
 
 import { change } from '../../packages/copse/src/board/context.ts';
-import { decideClaim } from '../../packages/copse/src/domain/claim.ts';
+import { decideClaim } from '../../packages/copse/src/tasks/rules/claim.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,

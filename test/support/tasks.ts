@@ -1,9 +1,9 @@
 /** Shorthands for tests that need tasks on a board. */
 
 import type { Outcome } from '../../packages/copse/src/board/context.ts';
-import type { DefinitionInput } from '../../packages/copse/src/app/definition.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
-import type { Claimant } from '../../packages/copse/src/domain/claim.ts';
+import type { DefinitionInput } from '../../packages/copse/src/tasks/act/definition.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
+import type { Claimant } from '../../packages/copse/src/tasks/rules/claim.ts';
 import {
   type AgentName,
   type AttemptId,
@@ -12,7 +12,7 @@ import {
   brand,
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
 import { contextOf } from './boards.ts';
 

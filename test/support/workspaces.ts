@@ -19,7 +19,7 @@ import { expect, onTestFinished } from 'vitest';
 import { type Prepared, prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
 import { type Removed, removeWorkspace } from '../../packages/copse/src/app/remove.ts';
 import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type Undone, undo } from '../../packages/copse/src/app/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';

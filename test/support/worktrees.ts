@@ -16,7 +16,7 @@ import path from 'node:path';
 import { openBoard } from '../../packages/copse/src/board/open.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { decideCancel } from '../../packages/copse/src/domain/task-decisions.ts';
+import { decideCancel } from '../../packages/copse/src/tasks/rules/decisions.ts';
 import { contextOf } from './boards.ts';
 import { type RunOptions, type TaskDocument, answer, git, newRepository } from './cli.ts';
 import { must } from './tasks.ts';

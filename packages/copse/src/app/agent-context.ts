@@ -1,7 +1,7 @@
 /** What an agent is told at the beginning of an attempt: the facts as they are now, and the files made of them. */
 
 import { agentInstructionsText } from '../domain/agent-instructions.ts';
-import { areasOverlap, parseArea } from '../domain/areas.ts';
+import { areasOverlap, parseArea } from '../tasks/rules/areas.ts';
 import {
   type BriefedBegin,
   type BriefedEntry,
@@ -21,10 +21,10 @@ import { agentContextText } from '../domain/briefing-texts.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { agentEnvironment } from '../domain/environment.ts';
 import type { FinishRules } from '../domain/finish.ts';
-import type { LedgerEntry } from '../domain/ledger.ts';
+import type { LedgerEntry } from '../tasks/rules/ledger.ts';
 import type { Policy } from '../kernel/policy.ts';
 import { findingsOf } from '../domain/radar.ts';
-import type { HandbackReason, Task, TaskSummary } from '../domain/task.ts';
+import type { HandbackReason, Task, TaskSummary } from '../tasks/rules/task.ts';
 import type { ContextFiles } from '../ports/context-files.ts';
 import type { Merging } from '../ports/merging.ts';
 import type { RadarSight } from '../ports/radar.ts';

@@ -8,11 +8,11 @@
 import { refused } from '../kernel/decision.ts';
 import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../kernel/ids.ts';
 import { type Question, decideSession } from '../domain/session.ts';
-import { type TaskSummary, suggestCommands } from '../domain/task.ts';
+import { type TaskSummary, suggestCommands } from '../tasks/rules/task.ts';
 import { checkBody } from '../kernel/text.ts';
 import type { BoardReader } from '../board/port.ts';
 import { type Context, type Outcome, change, refusal } from '../board/context.ts';
-import { invalid } from './definition.ts';
+import { invalid } from '../tasks/act/definition.ts';
 import { eventsSoFar } from '../board/events-so-far.ts';
 
 export interface OpenQuestion extends Omit<Question, 'answer'> {

@@ -11,14 +11,14 @@ import {
   drawId,
 } from '../kernel/ids.ts';
 import { type EndReason, type SessionRequest, decideSession } from '../domain/session.ts';
-import type { AttentionCause, Task } from '../domain/task.ts';
-import type { ParkCause } from '../domain/task-events.ts';
-import { type Finish, decideFinish, decideGiveUp, decidePark, decideStuck } from '../domain/task-outcomes.ts';
+import type { AttentionCause, Task } from '../tasks/rules/task.ts';
+import type { ParkCause } from '../tasks/rules/events.ts';
+import { type Finish, decideFinish, decideGiveUp, decidePark, decideStuck } from '../tasks/rules/outcomes.ts';
 import type { Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import type { GateLook } from './finish.ts';
 import { keepWorkspace } from './keep-workspace.ts';
-import { promoteDependants } from './promote.ts';
+import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';
 

@@ -1,7 +1,7 @@
 /** What surrounds an attempt: the variables its processes get, the hooks around it, and an eye on the main checkout. */
 
 import { agentEnvironment } from '../domain/environment.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import type { Prepared } from './prepare.ts';

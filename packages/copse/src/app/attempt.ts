@@ -10,8 +10,8 @@
 
 import { decided } from '../kernel/decision.ts';
 import type { Timestamp } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
-import { decideHandback } from '../domain/task-outcomes.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import { decideHandback } from '../tasks/rules/outcomes.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { RunningTurn, StopAnswer } from '../ports/runtime.ts';
 import { afterTurn } from './after-turn.ts';
@@ -35,7 +35,7 @@ import { change } from '../board/context.ts';
 import { type GateLook, lookAtGate } from './finish.ts';
 import { Hearing } from './hear-turn.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
-import { addLedgerEntry } from './ledger.ts';
+import { addLedgerEntry } from '../tasks/act/ledger.ts';
 import { type Prepared, prepareWorkspace } from './prepare.ts';
 import { type Crash, endAttempt, recordCrash } from './recover.ts';
 import { terminalName } from '../domain/naming.ts';

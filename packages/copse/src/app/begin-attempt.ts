@@ -5,7 +5,7 @@
  * found by whoever looks next.
  */
 
-import { type Claimant, decideClaim } from '../domain/claim.ts';
+import { type Claimant, decideClaim } from '../tasks/rules/claim.ts';
 import { type Decision, decided, refused } from '../kernel/decision.ts';
 import {
   type AgentName,
@@ -19,9 +19,9 @@ import {
 } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { type Session, type SessionEvent, decideFollowUp, decideSession } from '../domain/session.ts';
-import type { Task } from '../domain/task.ts';
-import { decideRestart, decideResume } from '../domain/task-decisions.ts';
-import { type HandbackCause, decideHandback } from '../domain/task-outcomes.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import { decideRestart, decideResume } from '../tasks/rules/decisions.ts';
+import { type HandbackCause, decideHandback } from '../tasks/rules/outcomes.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import { keepWorkspace } from './keep-workspace.ts';

@@ -4,7 +4,7 @@ import { unreachable } from '../kernel/unreachable.ts';
 import type { CommitId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { Blame } from '../domain/queue.ts';
-import type { HandbackCause } from '../domain/task-outcomes.ts';
+import type { HandbackCause } from '../tasks/rules/outcomes.ts';
 import { listed, shown } from '../kernel/text.ts';
 import type { Candidate } from '../ports/merging.ts';
 import { causeOfConflict } from './conflict-brief.ts';

@@ -2,7 +2,7 @@
 
 import { type AgentName, type BranchName, brand } from '../kernel/ids.ts';
 import { branchName, chooseBranchPattern, slug } from '../domain/naming.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export interface NamedWork {

@@ -2,7 +2,7 @@
 
 import type { BranchName, CommitId } from '../kernel/ids.ts';
 import type { Change } from '../domain/queue-state.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { Candidate, MergeMethod } from '../ports/merging.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
 import { workspaceOf } from './workspace-context.ts';

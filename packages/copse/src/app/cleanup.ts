@@ -1,7 +1,7 @@
 /** Removes every worktree whose task is finished and in which nothing lives, one after another, each through the gate. */
 
 import type { TaskId } from '../kernel/ids.ts';
-import { type TaskStatus, isFinished } from '../domain/task.ts';
+import { type TaskStatus, isFinished } from '../tasks/rules/task.ts';
 import type { Ignored } from '../git/port.ts';
 import { type Removed, removeWorkspace } from './remove.ts';
 import type { WorkspaceContext } from './workspace-context.ts';

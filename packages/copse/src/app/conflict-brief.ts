@@ -2,8 +2,8 @@
 
 import { type ConflictDetails, type OtherSide, describeConflict } from '../domain/conflict.ts';
 import { type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
-import type { HandbackCause } from '../domain/task-outcomes.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import type { HandbackCause } from '../tasks/rules/outcomes.ts';
 import type { Ends } from '../ports/resolving.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -2,7 +2,7 @@
 
 import type { TaskId } from '../kernel/ids.ts';
 import { type Refused, refused } from '../kernel/decision.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import { endAttemptWith } from './attempt-end.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { type GateLook, lookAtGate } from './finish.ts';

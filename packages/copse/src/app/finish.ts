@@ -5,7 +5,7 @@
 
 import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from '../domain/finish.ts';
 import { type BranchName, type CommitId, brand } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import { loadConflict } from './conflict-brief.ts';
 import { findMissing } from './conflict-task.ts';

@@ -1,6 +1,6 @@
 import { agentEnvironment } from '../domain/environment.ts';
 import type { AgentName, BranchName, SessionId } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { DismantleRequest, FurnishRequest } from '../ports/furnishing.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 

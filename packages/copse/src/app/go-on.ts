@@ -2,13 +2,13 @@
 
 import { refused } from '../kernel/decision.ts';
 import { type AgentName, type TaskId, brand } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
-import { decideRestart } from '../domain/task-decisions.ts';
-import { canTake } from '../domain/capabilities.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import { decideRestart } from '../tasks/rules/decisions.ts';
+import { canTake } from '../tasks/rules/capabilities.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
 import { removeWorkspace } from './remove.ts';
-import { addLedgerEntry } from './ledger.ts';
+import { addLedgerEntry } from '../tasks/act/ledger.ts';
 import type { RunContext } from './run-context.ts';
 
 export interface GoneOn {

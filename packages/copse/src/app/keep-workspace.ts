@@ -1,7 +1,7 @@
 /** A person will look at the workspace of a task: nothing may clean it up meanwhile. */
 
 import type { NodeId, TaskId } from '../kernel/ids.ts';
-import type { AttentionCause } from '../domain/task.ts';
+import type { AttentionCause } from '../tasks/rules/task.ts';
 import { decideWorkspace } from '../domain/workspace.ts';
 import type { Change } from '../board/context.ts';
 import { workspaceOf } from './workspace-context.ts';

@@ -14,15 +14,15 @@ import { unreachable } from '../kernel/unreachable.ts';
 import type { BranchName, CommitId, TaskId } from '../kernel/ids.ts';
 import { type Landing, type Proof, decideLanding } from '../domain/landing.ts';
 import type { Change as QueuedChange } from '../domain/queue-state.ts';
-import type { AttentionCause } from '../domain/task.ts';
-import { type HandbackCause, decideGiveUp, decideLand } from '../domain/task-outcomes.ts';
+import type { AttentionCause } from '../tasks/rules/task.ts';
+import { type HandbackCause, decideGiveUp, decideLand } from '../tasks/rules/outcomes.ts';
 import type { TargetMove } from '../ports/merging.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import { learnFromLanded, recordResolved } from './conflict-task.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { keepWorkspace } from './keep-workspace.ts';
 import { type Lead, requireLead } from './lead.ts';
-import { promoteDependants } from './promote.ts';
+import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';
 
 export interface LandedTask {

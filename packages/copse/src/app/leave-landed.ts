@@ -5,7 +5,7 @@
  */
 
 import { type BranchName, type FencingToken, brand } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { hasLanded } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';

@@ -3,8 +3,8 @@
 import { type Refused, refused } from '../kernel/decision.ts';
 import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
-import { refuseUnlessAllowed } from '../domain/task.ts';
-import { type HandbackCause, decideMerge } from '../domain/task-outcomes.ts';
+import { refuseUnlessAllowed } from '../tasks/rules/task.ts';
+import { type HandbackCause, decideMerge } from '../tasks/rules/outcomes.ts';
 import { shown } from '../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import { type Outcome, change } from '../board/context.ts';

@@ -7,7 +7,7 @@ import type { CommitId } from '../kernel/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../domain/landing.ts';
 import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../domain/moved-branch.ts';
 import type { WorktreeFacts } from '../domain/preparation.ts';
-import { decideUnqueue } from '../domain/task-outcomes.ts';
+import { decideUnqueue } from '../tasks/rules/outcomes.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import { change } from '../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';

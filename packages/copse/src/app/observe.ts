@@ -3,10 +3,10 @@
  * on a clock that nobody sets; forgetting it (a restart) only makes it more patient.
  */
 
-import type { Attempt } from '../domain/attempt.ts';
+import type { Attempt } from '../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { HeldTask, RunnerLife } from '../domain/reconcile.ts';
-import type { TaskSummary } from '../domain/task.ts';
+import type { TaskSummary } from '../tasks/rules/task.ts';
 import type { RunContext } from './run-context.ts';
 
 export interface Running {

@@ -10,7 +10,7 @@ import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskI
 import type { Landing } from '../domain/landing.ts';
 import { decideRecoveries } from '../domain/reconcile.ts';
 import { type Placement, Schedule } from '../domain/schedule.ts';
-import type { TaskSummary } from '../domain/task.ts';
+import type { TaskSummary } from '../tasks/rules/task.ts';
 import { beginAttempt } from './begin-attempt.ts';
 import { resolveByTask, whoResolves } from './conflict-task.ts';
 import { type LandedTask, giveUpLanding } from './land.ts';

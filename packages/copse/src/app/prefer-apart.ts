@@ -1,7 +1,7 @@
 /** The scheduler's use of what the conflict radar found. */
 
 import { Collisions, apartFirst } from '../domain/apart-first.ts';
-import type { TaskSummary } from '../domain/task.ts';
+import type { TaskSummary } from '../tasks/rules/task.ts';
 import type { RunContext } from './run-context.ts';
 
 type Facts = Pick<RunContext, 'clock' | 'policy' | 'radar'>;

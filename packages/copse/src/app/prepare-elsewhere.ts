@@ -5,7 +5,7 @@
 
 import { decided } from '../kernel/decision.ts';
 import { type TaskId, type WorkspaceId, brand, drawId } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import { change } from '../board/context.ts';
 import { type WorkspaceContext, workspaceOf } from './workspace-context.ts';

@@ -3,11 +3,11 @@
 import { decided } from '../kernel/decision.ts';
 import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../kernel/ids.ts';
 import type { PullRequest } from '../domain/pull-request.ts';
-import type { Task } from '../domain/task.ts';
-import { decideGiveUp, decideLand, decidePullRequest } from '../domain/task-outcomes.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import { decideGiveUp, decideLand, decidePullRequest } from '../tasks/rules/outcomes.ts';
 import { type Change, change } from '../board/context.ts';
 import { keepWorkspace } from './keep-workspace.ts';
-import { promoteDependants } from './promote.ts';
+import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A task in review whose pull request Copse looks after. */

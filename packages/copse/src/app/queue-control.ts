@@ -12,8 +12,8 @@ import {
 } from '../domain/merge-queue.ts';
 import { decideHurry, decideSkipChecks, decideTryAgain } from '../domain/queue-control.ts';
 import { type Intervention, restartsBy } from '../domain/queue-effect.ts';
-import { type Task, suggestCommands } from '../domain/task.ts';
-import { decideUnqueue } from '../domain/task-outcomes.ts';
+import { type Task, suggestCommands } from '../tasks/rules/task.ts';
+import { decideUnqueue } from '../tasks/rules/outcomes.ts';
 import { type Change, type Context, type Outcome, change } from '../board/context.ts';
 import { queueTask } from './merge.ts';
 import { type QueueSettings, queueOf, queuedTasks } from './queue-view.ts';

@@ -4,7 +4,7 @@ import type { CommitId, EventNumber } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import type { MergeQueue } from '../domain/merge-queue.ts';
 import type { Entry } from '../domain/queue.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import { methodFor } from './build-candidate.ts';
 import type { QueueMemory } from './queue-memory.ts';
 import type { RunContext } from './run-context.ts';

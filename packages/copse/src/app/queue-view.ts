@@ -5,7 +5,7 @@ import type { Landing } from '../domain/landing.ts';
 import { type MergeQueue, newQueue } from '../domain/merge-queue.ts';
 import { historyTypes, recentOf } from '../domain/queue-history.ts';
 import { type EntryView, type QueueRecord, type QueueView, viewQueue } from '../domain/queue-view.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { BoardReader } from '../board/port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Context } from '../board/context.ts';

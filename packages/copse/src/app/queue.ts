@@ -19,7 +19,7 @@ import {
 } from '../domain/queue.ts';
 import { isInFlight } from '../domain/queue-state.ts';
 import type { ProcessIdentity } from '../kernel/process.ts';
-import type { HandbackCause } from '../domain/task-outcomes.ts';
+import type { HandbackCause } from '../tasks/rules/outcomes.ts';
 import { change } from '../board/context.ts';
 import { explainBlame } from './blame.ts';
 import {

@@ -21,7 +21,7 @@ import {
   sharedFiles,
   sightingOf,
 } from '../domain/radar.ts';
-import { isFinished } from '../domain/task.ts';
+import { isFinished } from '../tasks/rules/task.ts';
 import type { Merging } from '../ports/merging.ts';
 import type { Radar, RadarSight } from '../ports/radar.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';

@@ -6,7 +6,7 @@
  * Everything carries the token of the attempt that died, so a crash that is seen late or twice changes nothing.
  */
 
-import type { Attempt } from '../domain/attempt.ts';
+import type { Attempt } from '../tasks/rules/attempt.ts';
 import { decided, refused } from '../kernel/decision.ts';
 import {
   type AttemptId,
@@ -19,8 +19,8 @@ import {
 import { terminalName } from '../domain/naming.ts';
 import type { Recovery } from '../domain/reconcile.ts';
 import { decideSession } from '../domain/session.ts';
-import type { TaskStatus } from '../domain/task.ts';
-import { decideCrash } from '../domain/task-outcomes.ts';
+import type { TaskStatus } from '../tasks/rules/task.ts';
+import { decideCrash } from '../tasks/rules/outcomes.ts';
 import { listed } from '../kernel/text.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
 import { rescueFirst } from './rescue-first.ts';

@@ -16,11 +16,11 @@ import {
   type RemovalRequest,
   decideRemoval,
 } from '../domain/removal.ts';
-import { decidePause } from '../domain/task-decisions.ts';
+import { decidePause } from '../tasks/rules/decisions.ts';
 import { decideWorkspace, type Workspace } from '../domain/workspace.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { change } from '../board/context.ts';
-import { endSession } from './end-session.ts';
+import { endSession } from '../tasks/act/end-session.ts';
 import { furnishingOf } from './furnishing-of.ts';
 import { releasePorts } from './ports-of-sessions.ts';
 import { type SeenFacts, branchOf, gatherFacts, whoIsThere } from './removal-gate.ts';

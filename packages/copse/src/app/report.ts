@@ -6,17 +6,17 @@
  * they say is done at once.
  */
 
-import { refuseUnlessHeld } from '../domain/claim.ts';
+import { refuseUnlessHeld } from '../tasks/rules/claim.ts';
 import { type Refused, refused } from '../kernel/decision.ts';
 import type { FencingToken, TaskId } from '../kernel/ids.ts';
 import { type OpenPhase, type Session, decideSession, openPhases } from '../domain/session.ts';
-import { type Task, suggestCommands } from '../domain/task.ts';
-import { decideStuck } from '../domain/task-outcomes.ts';
+import { type Task, suggestCommands } from '../tasks/rules/task.ts';
+import { decideStuck } from '../tasks/rules/outcomes.ts';
 import { checkBody } from '../kernel/text.ts';
 import type { Report, Reports } from '../ports/reports.ts';
 import { type Change, type Outcome, change, refusal } from '../board/context.ts';
-import { invalid } from './definition.ts';
-import { refuseForeignTask } from './own-task.ts';
+import { invalid } from '../tasks/act/definition.ts';
+import { refuseForeignTask } from '../tasks/act/own-task.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from './workspace-context.ts';
 
 export interface ReportContext extends WorkspaceContext {

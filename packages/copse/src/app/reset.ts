@@ -6,7 +6,7 @@
 
 import { refused } from '../kernel/decision.ts';
 import type { FencingToken } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';

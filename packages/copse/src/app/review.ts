@@ -7,15 +7,15 @@
 import { type Refused, refused } from '../kernel/decision.ts';
 import type { AgentName, BranchName, CommitId, TaskId } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
-import type { LedgerEntry } from '../domain/ledger.ts';
+import type { LedgerEntry } from '../tasks/rules/ledger.ts';
 import { addressOf } from '../domain/pull-request.ts';
-import { type Task, refuseUnlessAllowed } from '../domain/task.ts';
+import { type Task, refuseUnlessAllowed } from '../tasks/rules/task.ts';
 import type { Diff } from '../ports/diff.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { tipOfTarget, targetOf } from './landing-target.ts';
 import { type GoneOn, resumeTask } from './go-on.ts';
 import { whyItLeftTheQueue } from './last-landing.ts';
-import { addLedgerEntry } from './ledger.ts';
+import { addLedgerEntry } from '../tasks/act/ledger.ts';
 import { queueTask } from './merge.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { requiredChecks } from './queue-checks.ts';

@@ -4,10 +4,10 @@
  */
 
 import type { AttemptId, TaskId } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
-import { decideCancel, decidePause } from '../domain/task-decisions.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import { decideCancel, decidePause } from '../tasks/rules/decisions.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
-import { endSession } from './end-session.ts';
+import { endSession } from '../tasks/act/end-session.ts';
 import { endAttempt } from './recover.ts';
 import type { RunContext } from './run-context.ts';
 

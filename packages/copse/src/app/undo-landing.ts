@@ -22,8 +22,8 @@ import {
 } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
 import { branchName, chooseBranchPattern, isoDate, slug } from '../domain/naming.ts';
-import type { Task } from '../domain/task.ts';
-import type { Submission } from '../domain/task-outcomes.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import type { Submission } from '../tasks/rules/outcomes.ts';
 import { decideUndo, findUndoable, undoDefinition } from '../domain/undo-landing.ts';
 import type { BoardReader } from '../board/port.ts';
 import type { Diff } from '../ports/diff.ts';
@@ -34,7 +34,7 @@ import { tipOfTarget } from './landing-target.ts';
 import { branchRef } from './rescue-first.ts';
 import type { RunContext } from './run-context.ts';
 import { landingsOf, loadUndoing } from './undoing.ts';
-import { unusedId } from './unused-id.ts';
+import { unusedId } from '../tasks/act/unused-id.ts';
 
 export interface UndoContext extends RunContext {
   readonly reverting: Reverting;

@@ -9,7 +9,7 @@ import { decideSession } from '../domain/session.ts';
 import type { ReportSeen } from '../domain/report.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { RunningTurn, RuntimeOutcome } from '../ports/runtime.ts';
-import { addLedgerEntry } from './ledger.ts';
+import { addLedgerEntry } from '../tasks/act/ledger.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import { change } from '../board/context.ts';
 import type { Enough, Hearing } from './hear-turn.ts';

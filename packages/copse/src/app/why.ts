@@ -1,7 +1,7 @@
 /** Why a task is where it is, and what would move it: one answer for every status, from the same decisions as the loop. */
 
 import { type OpenQuestion, openQuestionOf } from './answer.ts';
-import { delayCauses } from '../domain/claim.ts';
+import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../domain/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../domain/pull-request.ts';
@@ -9,7 +9,7 @@ import { rangeText } from '../domain/queue-view.ts';
 import { named } from '../kernel/text.ts';
 import { type WaitingFor, Schedule } from '../domain/schedule.ts';
 import { type Verdict, findingsOf } from '../domain/radar.ts';
-import { type AttentionCause, type Task, isFinished, suggestCommands } from '../domain/task.ts';
+import { type AttentionCause, type Task, isFinished, suggestCommands } from '../tasks/rules/task.ts';
 import { describeResolver } from './conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';

@@ -5,13 +5,13 @@
  * moment one gets it. Whoever comes later finds a worktree, and has to say what is to become of it.
  */
 
-import { type Claimant, decideClaim } from '../domain/claim.ts';
+import { type Claimant, decideClaim } from '../tasks/rules/claim.ts';
 import { type Decision, decided, refused } from '../kernel/decision.ts';
 import { type AttemptId, type SessionId, type TaskId, type Timestamp, brand, drawId } from '../kernel/ids.ts';
 import type { SessionEvent } from '../domain/session.ts';
-import { type Task, type TaskStatus, suggestCommands } from '../domain/task.ts';
-import type { TaskEvent } from '../domain/task-events.ts';
-import { decideRestart, decideResume } from '../domain/task-decisions.ts';
+import { type Task, type TaskStatus, suggestCommands } from '../tasks/rules/task.ts';
+import type { TaskEvent } from '../tasks/rules/events.ts';
+import { decideRestart, decideResume } from '../tasks/rules/decisions.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
 import { resetWorkspace } from './reset.ts';

@@ -1,7 +1,7 @@
 /** What preparing and removing workspaces needs besides the board. */
 
 import { type AgentName, type NodeId, type TaskId, brand } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import type { BoardReader } from '../board/port.ts';
 import type { Checkout } from '../ports/checkout.ts';

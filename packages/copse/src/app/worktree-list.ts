@@ -3,7 +3,7 @@
 import type { BranchName } from '../kernel/ids.ts';
 import { parseQueueWorktree } from '../domain/naming.ts';
 import type { WorktreeFacts } from '../domain/preparation.ts';
-import type { TaskStatus } from '../domain/task.ts';
+import type { TaskStatus } from '../tasks/rules/task.ts';
 import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../domain/workspace.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './workspace-context.ts';

@@ -1,6 +1,6 @@
 /** What every use of the board needs: the board itself, the time, chance, the rules, and on whose behalf. */
 
-import { refuseUnlessHeld } from '../domain/claim.ts';
+import { refuseUnlessHeld } from '../tasks/rules/claim.ts';
 import { type Decision, type Refusal, type Refused, refused } from '../kernel/decision.ts';
 import type { Author, BoardEvent, RecordKind, Records } from './rules/event.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';

@@ -6,10 +6,10 @@
 import * as z from 'zod';
 
 import type { BoardLine } from './rules/board-line.ts';
-import { parseArea } from '../domain/areas.ts';
-import { parseCapability } from '../domain/capabilities.ts';
+import { parseArea } from '../tasks/rules/areas.ts';
+import { parseCapability } from '../tasks/rules/capabilities.ts';
 import { isRecordKind, recordKinds } from './rules/event.ts';
-import { taskKinds } from '../domain/task.ts';
+import { taskKinds } from '../tasks/rules/task.ts';
 import { checkName, checkTitle } from '../kernel/text.ts';
 
 /** Ids become names of branches, folders and arguments of programs: nothing but what Copse itself would draw. */

@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Lease } from '../domain/claim.ts';
+import type { Lease } from '../tasks/rules/claim.ts';
 import {
   type AnyRecord,
   type RecordedEvent,
@@ -18,7 +18,7 @@ import {
   replay,
 } from './rules/event.ts';
 import type { BoardLine } from './rules/board-line.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task } from '../tasks/rules/task.ts';
 import type { ImportOutcome } from './port.ts';
 import type { Engine } from './sql/engine.ts';
 import { migrations } from './migrations/index.ts';

@@ -9,7 +9,7 @@
 
 import type { BoardLine } from './rules/board-line.ts';
 import type { Check } from '../domain/check.ts';
-import type { Lease, Renewal } from '../domain/claim.ts';
+import type { Lease, Renewal } from '../tasks/rules/claim.ts';
 import type { Author, BoardEvent, EventType, RecordKind, RecordedEvent, Records } from './rules/event.ts';
 import type {
   AgentName,
@@ -21,7 +21,7 @@ import type {
   Timestamp,
 } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
-import type { Task, TaskStatus, TaskSummary, WorkItem } from '../domain/task.ts';
+import type { Task, TaskStatus, TaskSummary, WorkItem } from '../tasks/rules/task.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 
 export interface TaskQuery {

@@ -1,7 +1,7 @@
 /** The options that `add` and `edit` share. `--no-…` arrives as false and means "none". */
 
 import type { Context } from '../board/context.ts';
-import type { DefinitionInput } from '../app/definition.ts';
+import type { DefinitionInput } from '../tasks/act/definition.ts';
 import { requirePlanId } from './with-board.ts';
 
 export interface DefinitionOptions {

@@ -5,10 +5,10 @@
 
 import { Command } from 'commander';
 
-import { ledgerKinds } from '../domain/ledger.ts';
+import { ledgerKinds } from '../tasks/rules/ledger.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { openPhases } from '../domain/session.ts';
-import { taskKinds, taskStatuses } from '../domain/task.ts';
+import { taskKinds, taskStatuses } from '../tasks/rules/task.ts';
 import { refuseSessions } from './by-session.ts';
 import type { Cli } from './invocation.ts';
 import { type On, type Run, examples } from './program-parts.ts';

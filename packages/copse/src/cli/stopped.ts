@@ -1,7 +1,7 @@
 /** How a task that a person stopped is told. */
 
 import type { Stopped } from '../app/stop-task.ts';
-import { suggestCommands } from '../domain/task.ts';
+import { suggestCommands } from '../tasks/rules/task.ts';
 import { shown } from '../kernel/text.ts';
 import { taskView } from '../protocol/views.ts';
 import type { Cli } from './invocation.ts';

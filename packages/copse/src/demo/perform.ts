@@ -9,7 +9,7 @@ import { Orchestrator, type Pass, type Problem } from '../app/orchestrate.ts';
 import type { RunContext } from '../app/run-context.ts';
 import { pauseTask } from '../app/stop-task.ts';
 import type { TaskId } from '../kernel/ids.ts';
-import type { TaskSummary } from '../domain/task.ts';
+import type { TaskSummary } from '../tasks/rules/task.ts';
 import { runLoop } from '../app/loop.ts';
 import { answer } from './scenario.ts';
 

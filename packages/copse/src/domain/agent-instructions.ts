@@ -1,6 +1,6 @@
 /** AGENT_INSTRUCTIONS.md: how to work here, the same for every agent of a board. */
 
-import { ledgerKinds } from './ledger.ts';
+import { ledgerKinds } from '../tasks/rules/ledger.ts';
 import { openPhases } from './session.ts';
 
 export function agentInstructionsText(): string {

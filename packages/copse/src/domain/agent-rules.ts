@@ -2,7 +2,7 @@
 
 import type { Briefing, ContextNames } from './briefing.ts';
 import { fencedLines, quoted } from './fence.ts';
-import { ledgerKinds } from './ledger.ts';
+import { ledgerKinds } from '../tasks/rules/ledger.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { openPhases } from './session.ts';
 

@@ -1,5 +1,5 @@
 import type { CommitId } from '../kernel/ids.ts';
-import type { AttentionCause, HandbackReason } from './task.ts';
+import type { AttentionCause, HandbackReason } from '../tasks/rules/task.ts';
 
 /** Why an attempt begins, with what was said about it: as it is on the board, or as much of it as an agent is told. */
 export type BeginOf<Text> =

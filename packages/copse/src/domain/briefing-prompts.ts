@@ -5,7 +5,7 @@ import { type Briefing, type ContextNames, excerpt } from './briefing.ts';
 import { unreachable } from '../kernel/unreachable.ts';
 import { fenced, fencedLines, quoted } from './fence.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
-import type { AttentionCause, HandbackReason } from './task.ts';
+import type { AttentionCause, HandbackReason } from '../tasks/rules/task.ts';
 
 const { lineLength, entryLength } = defaultPolicy.briefing;
 

@@ -12,10 +12,10 @@ import type {
 } from './briefing.ts';
 import { whatHappened } from './briefing-prompts.ts';
 import { fenced, fencedLines, oneLine, quoted } from './fence.ts';
-import type { LedgerEntry } from './ledger.ts';
+import type { LedgerEntry } from '../tasks/rules/ledger.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { counted } from '../kernel/text.ts';
-import { formatPriority } from './priority.ts';
+import { formatPriority } from '../tasks/rules/priority.ts';
 
 const { lineLength } = defaultPolicy.briefing;
 

@@ -8,9 +8,9 @@
 
 import type { BeginOf } from './begin.ts';
 import type { AgentName, AttemptId, CommitId, PlanId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { LedgerEntry } from './ledger.ts';
-import type { Priority } from './priority.ts';
-import type { TaskDefinition, TaskStatus } from './task.ts';
+import type { LedgerEntry } from '../tasks/rules/ledger.ts';
+import type { Priority } from '../tasks/rules/priority.ts';
+import type { TaskDefinition, TaskStatus } from '../tasks/rules/task.ts';
 
 /** The beginning of a text, and how many characters of it are missing. */
 export interface Excerpt {

@@ -1,7 +1,7 @@
 /** The variables that every agent process gets, whatever its runtime, and that setup and teardown commands get too. */
 
 import type { AgentName, BranchName, SessionId, TaskId } from '../kernel/ids.ts';
-import type { WorkItem } from './task.ts';
+import type { WorkItem } from '../tasks/rules/task.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface EnvironmentFacts {

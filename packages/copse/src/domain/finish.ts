@@ -14,7 +14,7 @@
 
 import { type ConflictDetails, describeConflict } from './conflict.ts';
 import type { CommitId, TaskId } from '../kernel/ids.ts';
-import type { HandbackReason } from './task.ts';
+import type { HandbackReason } from '../tasks/rules/task.ts';
 import { listed, shown } from '../kernel/text.ts';
 
 export interface FinishRules {

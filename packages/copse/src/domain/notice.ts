@@ -15,7 +15,7 @@ import type { BoardEvent, EventType } from '../board/rules/event.ts';
 import type { BranchName, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { type PullRequest, summarise } from './pull-request.ts';
-import type { DoneHow } from './task.ts';
+import type { DoneHow } from '../tasks/rules/task.ts';
 import { named, shown } from '../kernel/text.ts';
 
 export type NoticeKind = (typeof defaultPolicy.notifications.events)[number];

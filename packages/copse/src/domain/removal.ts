@@ -14,7 +14,7 @@ import { unreachable } from '../kernel/unreachable.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { InsideProcess, TmuxSession } from '../kernel/process.ts';
-import { type TaskStatus, isFinished } from './task.ts';
+import { type TaskStatus, isFinished } from '../tasks/rules/task.ts';
 import { counted, shown } from '../kernel/text.ts';
 import type { Disposition } from './workspace.ts';
 

@@ -3,7 +3,7 @@
  * all kinds, so what can be understood is taken and the rest is named; nothing in it is believed to be complete.
  */
 
-import { ledgerKinds } from './ledger.ts';
+import { ledgerKinds } from '../tasks/rules/ledger.ts';
 import { type OpenPhase, openPhases } from './session.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
 

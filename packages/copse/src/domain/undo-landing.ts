@@ -6,11 +6,11 @@
 import { type Decision, type Refused, refused } from '../kernel/decision.ts';
 import type { LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
 import type { Landing, LandingEvent } from './landing.ts';
-import type { LedgerEntry } from './ledger.ts';
-import type { Task, TaskDefinition, TaskStatus } from './task.ts';
-import { decideCreate } from './task-decisions.ts';
-import type { TaskEvent } from './task-events.ts';
-import { type Submission, decideSubmit } from './task-outcomes.ts';
+import type { LedgerEntry } from '../tasks/rules/ledger.ts';
+import type { Task, TaskDefinition, TaskStatus } from '../tasks/rules/task.ts';
+import { decideCreate } from '../tasks/rules/decisions.ts';
+import type { TaskEvent } from '../tasks/rules/events.ts';
+import { type Submission, decideSubmit } from '../tasks/rules/outcomes.ts';
 
 /** How far taking back a landing is. */
 export type Undoing =

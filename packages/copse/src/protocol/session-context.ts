@@ -1,7 +1,7 @@
 /** `.copse/session-context.json`: what an agent is told, for programs. Field names stay; what changes raises the version. */
 
 import type { Briefing, ContextNames, Excerpt, Some } from '../domain/briefing.ts';
-import { formatPriority } from '../domain/priority.ts';
+import { formatPriority } from '../tasks/rules/priority.ts';
 import { time } from '../kernel/time.ts';
 
 const VERSION = 1;

@@ -3,11 +3,11 @@
 import { unreachable } from '../kernel/unreachable.ts';
 import type { Author, RecordedEvent } from '../board/rules/event.ts';
 import type { Timestamp } from '../kernel/ids.ts';
-import type { Artifact, LedgerEntry } from '../domain/ledger.ts';
-import type { Plan } from '../domain/plan.ts';
-import { type Priority, formatPriority } from '../domain/priority.ts';
+import type { Artifact, LedgerEntry } from '../tasks/rules/ledger.ts';
+import type { Plan } from '../tasks/rules/plan.ts';
+import { type Priority, formatPriority } from '../tasks/rules/priority.ts';
 import { type PullRequest, addressOf } from '../domain/pull-request.ts';
-import type { Task, TaskStatus, TaskSummary } from '../domain/task.ts';
+import type { Task, TaskStatus, TaskSummary } from '../tasks/rules/task.ts';
 import { time } from '../kernel/time.ts';
 
 /** `waiting`: what keeps it from landing, where that was looked up. */

@@ -1,7 +1,7 @@
 /** What `--json` prints about worktrees, rescues and diffs. */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { TaskStatus } from '../domain/task.ts';
+import type { TaskStatus } from '../tasks/rules/task.ts';
 import { time } from '../kernel/time.ts';
 
 interface Prepared {

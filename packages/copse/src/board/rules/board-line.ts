@@ -1,4 +1,4 @@
-import type { Lease } from '../../domain/claim.ts';
+import type { Lease } from '../../tasks/rules/claim.ts';
 import type { AnyRecord, RecordedEvent, RecordKind } from './event.ts';
 
 /** One line of an export: first the board, then its records and leases, then every event. */

@@ -5,7 +5,7 @@
  * exactly what `evolve` makes of its events, in order; `replay` relies on nothing else.
  */
 
-import { type Attempt, type AttemptEvent, evolveAttempt } from '../../domain/attempt.ts';
+import { type Attempt, type AttemptEvent, evolveAttempt } from '../../tasks/rules/attempt.ts';
 import { type CheckEvent, type Check, evolveCheck } from '../../domain/check.ts';
 import {
   type Node,
@@ -27,12 +27,12 @@ import {
   type LedgerEvent,
   evolveArtifact,
   evolveLedger,
-} from '../../domain/ledger.ts';
+} from '../../tasks/rules/ledger.ts';
 import { type MergeQueue, type MergeQueueEvent, evolveQueue } from '../../domain/merge-queue.ts';
-import { type Plan, type PlanEvent, evolvePlan } from '../../domain/plan.ts';
+import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts';
 import { type Session, type SessionEvent, evolveSession } from '../../domain/session.ts';
-import type { Task } from '../../domain/task.ts';
-import { type TaskEvent, evolveTask } from '../../domain/task-events.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { type TaskEvent, evolveTask } from '../../tasks/rules/events.ts';
 import { type Workspace, type WorkspaceEvent, evolveWorkspace } from '../../domain/workspace.ts';
 
 export interface Records {

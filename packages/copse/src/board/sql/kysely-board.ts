@@ -1,7 +1,7 @@
 /** A board on either engine. */
 
 import type { BoardLine } from '../rules/board-line.ts';
-import { type Renewal, decideRenewal } from '../../domain/claim.ts';
+import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import {

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 
 import type { ReadyQuery } from '../port.ts';
-import { metCapabilities } from '../../domain/capabilities.ts';
+import { metCapabilities } from '../../tasks/rules/capabilities.ts';
 import type { Statement, Statements, Values } from './statements.ts';
 
 export function nextReadyStatement(

@@ -3,7 +3,7 @@
 import type { Insertable } from 'kysely';
 
 import type { AnyRecord, RecordKind, Records } from '../rules/event.ts';
-import { type TaskSummary, type WorkItem, isFinished } from '../../domain/task.ts';
+import { type TaskSummary, type WorkItem, isFinished } from '../../tasks/rules/task.ts';
 import type { BoardTables, tableOf } from './schema.ts';
 
 type RowOf<K extends RecordKind> = Insertable<BoardTables[(typeof tableOf)[K]]>;

@@ -19,7 +19,7 @@ import {
 } from '../rules/event.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Session } from '../../domain/session.ts';
-import type { Task } from '../../domain/task.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import type { BoardTransaction, ReadyQuery } from '../port.ts';
 import type { Engine } from './engine.ts';
 import { nextReadyStatement } from './next-ready.ts';

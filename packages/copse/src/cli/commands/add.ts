@@ -1,4 +1,4 @@
-import { addTask } from '../../app/tasks.ts';
+import { addTask } from '../../tasks/act/tasks.ts';
 import { taskView } from '../../protocol/views.ts';
 import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';
 import { orFail } from '../failure.ts';

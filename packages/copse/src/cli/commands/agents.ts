@@ -1,7 +1,7 @@
 import { openQuestionOf } from '../../app/answer.ts';
 import { Silences, observeRunning } from '../../app/observe.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { TaskSummary } from '../../domain/task.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { isNothing } from '../../kernel/usage.ts';
 import { fail } from '../failure.ts';

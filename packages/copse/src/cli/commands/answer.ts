@@ -1,5 +1,5 @@
 import { answerQuestion, openQuestionOf } from '../../app/answer.ts';
-import { suggestCommands } from '../../domain/task.ts';
+import { suggestCommands } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

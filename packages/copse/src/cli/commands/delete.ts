@@ -1,4 +1,4 @@
-import { deleteTasks } from '../../app/tasks.ts';
+import { deleteTasks } from '../../tasks/act/tasks.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';

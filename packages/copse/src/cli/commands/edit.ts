@@ -1,4 +1,4 @@
-import { editTask } from '../../app/tasks.ts';
+import { editTask } from '../../tasks/act/tasks.ts';
 import { type TaskId, resolvePrefix } from '../../kernel/ids.ts';
 import type { Board } from '../../board/port.ts';
 import { taskView } from '../../protocol/views.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../../board/context.ts';
-import { addLedgerEntry } from '../../app/ledger.ts';
+import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import { ledgerKinds } from '../../domain/ledger.ts';
+import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { shown } from '../../kernel/text.ts';
 import { ledgerView } from '../../protocol/views.ts';
 import { fail, orFail } from '../failure.ts';

@@ -1,5 +1,5 @@
 import { type OpenQuestion, openQuestionOf } from '../../app/answer.ts';
-import { type TaskStatus, type TaskSummary, taskStatuses } from '../../domain/task.ts';
+import { type TaskStatus, type TaskSummary, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Board, TaskQuery } from '../../board/port.ts';
 import { findingView } from '../../protocol/radar-views.ts';
 import { taskView } from '../../protocol/views.ts';

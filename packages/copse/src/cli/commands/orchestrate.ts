@@ -4,7 +4,7 @@ import type { RunContext } from '../../app/run-context.ts';
 import { watchRadar } from '../../app/radar-watch.ts';
 import { describeWaiting } from '../../app/why.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { TaskStatus } from '../../domain/task.ts';
+import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { runLoop } from '../../app/loop.ts';
 import { duration } from '../../config/quantities.ts';

@@ -1,4 +1,4 @@
-import { addPlan } from '../../app/plans.ts';
+import { addPlan } from '../../tasks/act/plans.ts';
 import { shown } from '../../kernel/text.ts';
 import { planView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';

@@ -1,10 +1,10 @@
 import { openQuestionOf } from '../../app/answer.ts';
 import type { Context } from '../../board/context.ts';
 import { undoingOf } from '../../app/undoing.ts';
-import { delayCauses } from '../../domain/claim.ts';
+import { delayCauses } from '../../tasks/rules/claim.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
-import { formatPriority } from '../../domain/priority.ts';
-import type { Task } from '../../domain/task.ts';
+import { formatPriority } from '../../tasks/rules/priority.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Undoing } from '../../domain/undo-landing.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../kernel/usage.ts';

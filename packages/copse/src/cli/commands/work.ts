@@ -1,8 +1,8 @@
 import { type Choice, type Existing, type Worked, work } from '../../app/work.ts';
 import type { WorkspaceContext } from '../../app/workspace-context.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import { formatPriority } from '../../domain/priority.ts';
-import type { TaskSummary } from '../../domain/task.ts';
+import { formatPriority } from '../../tasks/rules/priority.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { counted, shown } from '../../kernel/text.ts';
 import { workView } from '../../protocol/workspace-views.ts';
 import { canAsk, choose } from '../ask.ts';

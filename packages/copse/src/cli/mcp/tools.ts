@@ -4,7 +4,7 @@
  */
 
 import type { TaskId } from '../../kernel/ids.ts';
-import { ledgerKinds } from '../../domain/ledger.ts';
+import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { openPhases } from '../../domain/session.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

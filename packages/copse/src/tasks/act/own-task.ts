@@ -1,9 +1,9 @@
 /** A session speaks for its own task and for no other. Which one that is never changes, so asking once is enough. */
 
-import { type Refused, refused } from '../kernel/decision.ts';
-import type { Author } from '../board/rules/event.ts';
-import type { TaskId } from '../kernel/ids.ts';
-import type { Change, Context } from '../board/context.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
+import type { Author } from '../../board/rules/event.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import type { Change, Context } from '../../board/context.ts';
 
 export async function refuseForeignTask(
   { board, by }: Pick<Context, 'board' | 'by'>,

@@ -10,11 +10,11 @@
  *           somebody else claimed, the older token changes nothing, ever
  */
 
-import { type Decision, type Refused, decided, refused } from '../kernel/decision.ts';
-import type { AgentName, AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
+import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
+import type { AgentName, AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import { type Claim, type Delay, type Task, suggestCommands } from './task.ts';
-import type { TaskEvent } from './task-events.ts';
+import type { TaskEvent } from './events.ts';
 
 /** Who is to hold a task. The token is not theirs to choose. */
 export interface Claimant {

@@ -1,9 +1,9 @@
 /** Taking a ready task, so that of any number of processes exactly one gets it. */
 
-import { type Claimant, decideClaim } from '../domain/claim.ts';
-import type { TaskId } from '../kernel/ids.ts';
-import type { Task } from '../domain/task.ts';
-import { type Context, type Outcome, change } from '../board/context.ts';
+import { type Claimant, decideClaim } from '../rules/claim.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import type { Task } from '../rules/task.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
 
 export async function claimTask(context: Context, id: TaskId, claimant: Claimant): Promise<Outcome<Task>> {
   return change(context, async (change) => {

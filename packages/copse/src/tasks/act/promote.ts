@@ -1,8 +1,8 @@
 /** A task that is done lets those go on that waited for nothing else: in the transaction that makes it done. */
 
-import type { NodeId, TaskId } from '../kernel/ids.ts';
-import { decidePromote } from '../domain/task-decisions.ts';
-import type { Change } from '../board/context.ts';
+import type { NodeId, TaskId } from '../../kernel/ids.ts';
+import { decidePromote } from '../rules/decisions.ts';
+import type { Change } from '../../board/context.ts';
 
 export async function promoteDependants(
   change: Change,

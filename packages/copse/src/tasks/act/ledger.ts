@@ -1,10 +1,10 @@
 /** What was learned, decided, handed over or broke, per task. */
 
-import { decided } from '../kernel/decision.ts';
-import { type LedgerEntryId, type TaskId, brand, drawId } from '../kernel/ids.ts';
-import { type LedgerEntry, type LedgerEvent, ledgerKinds } from '../domain/ledger.ts';
-import { checkBody } from '../kernel/text.ts';
-import { type Context, type Outcome, change, refusal } from '../board/context.ts';
+import { decided } from '../../kernel/decision.ts';
+import { type LedgerEntryId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
+import { type LedgerEntry, type LedgerEvent, ledgerKinds } from '../rules/ledger.ts';
+import { checkBody } from '../../kernel/text.ts';
+import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
 import { invalid } from './definition.ts';
 import { refuseForeignTask } from './own-task.ts';
 

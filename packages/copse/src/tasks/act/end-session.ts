@@ -1,10 +1,10 @@
 /** When a person takes a task from its session: the session and its attempt end in the transaction that does so. */
 
-import type { Attempt } from '../domain/attempt.ts';
-import { decided } from '../kernel/decision.ts';
-import { type SessionRequest, decideSession } from '../domain/session.ts';
-import type { Task } from '../domain/task.ts';
-import type { Change } from '../board/context.ts';
+import type { Attempt } from '../rules/attempt.ts';
+import { decided } from '../../kernel/decision.ts';
+import { type SessionRequest, decideSession } from '../../domain/session.ts';
+import type { Task } from '../rules/task.ts';
+import type { Change } from '../../board/context.ts';
 
 /** The task as it was before. Returns the attempt that was running, whose processes are still to be ended. */
 export async function endSession(

@@ -1,13 +1,13 @@
 /** What people and agents type, turned into a task's definition or into a sentence about what is wrong with it. */
 
-import { parseArea } from '../domain/areas.ts';
-import { parseCapability } from '../domain/capabilities.ts';
-import { type Refusal, type Refused, refused } from '../kernel/decision.ts';
-import type { AgentName, PlanId, TaskId } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
-import { type Priority, parsePriority } from '../domain/priority.ts';
-import { type TaskDefinition, type TaskKind, type WorkItem, taskKinds } from '../domain/task.ts';
-import { checkBody, checkName, checkTitle } from '../kernel/text.ts';
+import { parseArea } from '../rules/areas.ts';
+import { parseCapability } from '../rules/capabilities.ts';
+import { type Refusal, type Refused, refused } from '../../kernel/decision.ts';
+import type { AgentName, PlanId, TaskId } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Priority, parsePriority } from '../rules/priority.ts';
+import { type TaskDefinition, type TaskKind, type WorkItem, taskKinds } from '../rules/task.ts';
+import { checkBody, checkName, checkTitle } from '../../kernel/text.ts';
 
 /** Only what was said; what was not is null or absent. */
 export interface DefinitionInput {

@@ -1,11 +1,11 @@
 /** Adding, editing and deleting tasks. */
 
-import { refused } from '../kernel/decision.ts';
-import { type TaskId, taskIdDraws } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
-import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../domain/task.ts';
-import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../domain/task-decisions.ts';
-import { type Change, type Context, type Outcome, change, refusal } from '../board/context.ts';
+import { refused } from '../../kernel/decision.ts';
+import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
+import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../rules/decisions.ts';
+import { type Change, type Context, type Outcome, change, refusal } from '../../board/context.ts';
 import { type DefinitionInput, readDefinition } from './definition.ts';
 import { endSession } from './end-session.ts';
 import { requireHolding } from './own-task.ts';

@@ -6,11 +6,11 @@
  */
 
 import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
-import { type Decision, type Refused, decided, refused } from '../kernel/decision.ts';
-import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
-import { type Landing, type LandingEvent, decideLanding } from './landing.ts';
-import type { Policy } from '../kernel/policy.ts';
-import { type PullRequest, isSame } from './pull-request.ts';
+import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
+import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { type Landing, type LandingEvent, decideLanding } from '../../domain/landing.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type PullRequest, isSame } from '../../domain/pull-request.ts';
 import {
   type AttentionCause,
   type DoneHow,
@@ -20,7 +20,7 @@ import {
   suggestCommands,
   wrongStatus,
 } from './task.ts';
-import type { ParkCause, TaskEvent } from './task-events.ts';
+import type { ParkCause, TaskEvent } from './events.ts';
 
 type Outcome = Decision<TaskEvent | LandingEvent>;
 

@@ -1,8 +1,8 @@
 /** An attempt: one process life inside a session. */
 
-import { existing, mustBeNew } from '../kernel/evolution.ts';
-import type { AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { EndReason } from './session.ts';
+import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import type { AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { EndReason } from '../../domain/session.ts';
 
 export interface Attempt {
   readonly id: AttemptId;

@@ -1,7 +1,7 @@
 /** A plan: a document that groups tasks and explains why. */
 
-import { existing, mustBeNew } from '../kernel/evolution.ts';
-import type { PlanId, Timestamp } from '../kernel/ids.ts';
+import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import type { PlanId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Plan {
   readonly id: PlanId;

@@ -1,4 +1,4 @@
-import type { TaskId } from '../kernel/ids.ts';
+import type { TaskId } from '../../kernel/ids.ts';
 
 /**
  * The cycle that would appear if `from` also depended on `newDependencies`, or undefined. `edges` leads from a task to

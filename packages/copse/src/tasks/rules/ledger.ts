@@ -3,8 +3,8 @@
  * (results with an address). Both are only ever added.
  */
 
-import { mustBeNew } from '../kernel/evolution.ts';
-import type { ArtifactId, LandingId, LedgerEntryId, SessionId, TaskId, Timestamp } from '../kernel/ids.ts';
+import { mustBeNew } from '../../kernel/evolution.ts';
+import type { ArtifactId, LandingId, LedgerEntryId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
 
 export const ledgerKinds = ['learning', 'decision', 'handoff', 'crash'] as const;
 type LedgerKind = (typeof ledgerKinds)[number];

@@ -1,4 +1,4 @@
-import type { BoardTransaction } from '../board/port.ts';
+import type { BoardTransaction } from '../../board/port.ts';
 
 /** The first of the draws that was never used, not even by something that is gone: branches may still carry it. */
 export async function unusedId<T extends string>(board: BoardTransaction, draws: Iterable<T>): Promise<T> {

@@ -7,7 +7,7 @@
  * about which action leads where; the decisions in task-decisions.ts consult it and nothing else.
  */
 
-import { type Refused, refused } from '../kernel/decision.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
 import type {
   AgentName,
   AttemptId,
@@ -19,9 +19,9 @@ import type {
   SessionId,
   TaskId,
   Timestamp,
-} from '../kernel/ids.ts';
+} from '../../kernel/ids.ts';
 import type { Priority } from './priority.ts';
-import type { PullRequest } from './pull-request.ts';
+import type { PullRequest } from '../../domain/pull-request.ts';
 
 export const taskStatuses = [
   'pending',

@@ -1,5 +1,5 @@
-import type { AgentName } from '../kernel/ids.ts';
-import { defaultPolicy } from '../kernel/policy.ts';
+import type { AgentName } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 
 export type CapabilityCheck =
   | { readonly ok: true; readonly capability: string }

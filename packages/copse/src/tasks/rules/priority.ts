@@ -1,4 +1,4 @@
-import type { TaskId, Timestamp } from '../kernel/ids.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 
 /** 5 is the most urgent. */
 export type Priority = 1 | 2 | 3 | 4 | 5;

@@ -1,9 +1,9 @@
 /** Everything that can happen to a task, and what each makes of it. */
 
-import { unreachable } from '../kernel/unreachable.ts';
-import { existing, mustBeNew } from '../kernel/evolution.ts';
-import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { PullRequest } from './pull-request.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { PullRequest } from '../../domain/pull-request.ts';
 import type {
   AttentionCause,
   Claim,

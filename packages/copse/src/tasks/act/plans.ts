@@ -1,10 +1,10 @@
 /** Plans: documents that group tasks and explain why. */
 
-import { decided } from '../kernel/decision.ts';
-import { type PlanId, planIdDraws } from '../kernel/ids.ts';
-import type { Plan, PlanEvent } from '../domain/plan.ts';
-import { checkBody, checkTitle } from '../kernel/text.ts';
-import { type Context, type Outcome, change, refusal } from '../board/context.ts';
+import { decided } from '../../kernel/decision.ts';
+import { type PlanId, planIdDraws } from '../../kernel/ids.ts';
+import type { Plan, PlanEvent } from '../rules/plan.ts';
+import { checkBody, checkTitle } from '../../kernel/text.ts';
+import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
 import { invalid } from './definition.ts';
 import { unusedId } from './unused-id.ts';
 
