@@ -9,9 +9,9 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { work } from '../../packages/copse/src/app/work.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import { work } from '../../packages/copse/src/workspaces/act/work.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';

@@ -13,7 +13,7 @@ import { outcomeOfError, outcomeOfStop } from '../../packages/copse/src/adapters
 import { answerFor, isAllowed, modeFor } from '../../packages/copse/src/adapters/runtimes/acp-permissions.ts';
 import { RpcError } from '../../packages/copse/src/adapters/runtimes/acp-rpc.ts';
 import { readUpdates } from '../../packages/copse/src/adapters/runtimes/acp-updates.ts';
-import { writeInside } from '../../packages/copse/src/adapters/workspace/write-inside.ts';
+import { writeInside } from '../../packages/copse/src/workspaces/files/write-inside.ts';
 import { addUsage, noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import {
   type PermissionRequest,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, onTestFinished, test } from 'vitest';
 
-import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
+import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
 import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { openContextFiles } from '../../packages/copse/src/adapters/workspace/context-files.ts';
@@ -18,7 +18,7 @@ import {
 import { change } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
 import { addPlan } from '../../packages/copse/src/tasks/act/plans.ts';
-import { rescueFirst } from '../../packages/copse/src/app/rescue-first.ts';
+import { rescueFirst } from '../../packages/copse/src/workspaces/discard/rescue-first.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type AgentName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { decidePromote } from '../../packages/copse/src/tasks/rules/decisions.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { cachedTree } from '../../packages/copse/src/adapters/git/cached-tree.ts';
+import { cachedTree } from '../../packages/copse/src/workspaces/git/rescue/cached-tree.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 
 const area = newArea();

@@ -5,10 +5,10 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { cleanUp } from '../../packages/copse/src/app/cleanup.ts';
-import { tend } from '../../packages/copse/src/app/tend.ts';
-import { undo } from '../../packages/copse/src/app/undo.ts';
-import { listSpareWorktrees, listWorktrees } from '../../packages/copse/src/app/worktree-list.ts';
+import { cleanUp } from '../../packages/copse/src/workspaces/discard/cleanup.ts';
+import { tend } from '../../packages/copse/src/workspaces/act/tend.ts';
+import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
+import { listSpareWorktrees, listWorktrees } from '../../packages/copse/src/workspaces/act/worktree-list.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import { type CommitId, brand, parseTaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { CheckRunEnd } from '../../packages/copse/src/ports/checks.ts';

@@ -18,7 +18,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openGit } from '../../packages/copse/src/git/repository.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
+import { openTrash } from '../../packages/copse/src/workspaces/trash/open.ts';
 import type { CommitId } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {

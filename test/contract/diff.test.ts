@@ -3,8 +3,8 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { openDiffs } from '../../packages/copse/src/adapters/git/diff.ts';
-import { type DiffOptions, diffTask } from '../../packages/copse/src/app/diff.ts';
+import { openDiffs } from '../../packages/copse/src/workspaces/git/diff.ts';
+import { type DiffOptions, diffTask } from '../../packages/copse/src/workspaces/act/diff.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { BRANCH, commitAll, newTaskWorktree, write } from '../support/task-worktree.ts';

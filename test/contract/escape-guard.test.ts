@@ -12,8 +12,8 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { checkoutState } from '../../packages/copse/src/adapters/git/checkout-state.ts';
-import { openCheckout } from '../../packages/copse/src/adapters/git/checkout.ts';
+import { checkoutState } from '../../packages/copse/src/workspaces/git/checkout-state.ts';
+import { openCheckout } from '../../packages/copse/src/workspaces/git/checkout.ts';
 import { openGit } from '../../packages/copse/src/git/repository.ts';
 import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
@@ -22,7 +22,7 @@ import {
   beginGuard,
   checkGuard,
   moveEscape,
-} from '../../packages/copse/src/app/escape-guard.ts';
+} from '../../packages/copse/src/workspaces/discard/escape-guard.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,

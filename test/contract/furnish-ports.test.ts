@@ -3,13 +3,13 @@ import { createServer } from 'node:net';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { portProbe } from '../../packages/copse/src/adapters/workspace/port-probe.ts';
+import { portProbe } from '../../packages/copse/src/workspaces/files/port-probe.ts';
 import type { Context, Outcome } from '../../packages/copse/src/board/context.ts';
 import {
   type LeasedPorts,
   leasePorts,
   releasePorts,
-} from '../../packages/copse/src/app/ports-of-sessions.ts';
+} from '../../packages/copse/src/workspaces/act/ports-of-sessions.ts';
 import { type NodeId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';

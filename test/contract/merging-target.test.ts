@@ -11,7 +11,7 @@ import { type MergingOptions, openMerging } from '../../packages/copse/src/adapt
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
-import { syncSteps } from '../../packages/copse/src/ports/sync.ts';
+import { syncSteps } from '../../packages/copse/src/workspaces/ports/sync.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { type Files, MergeScene, putFiles } from '../support/merging.ts';
 import { bundleWorker } from '../support/worker-program.ts';

@@ -21,7 +21,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { MANY_FILES } from '../../packages/copse/src/adapters/git/pool-entries.ts';
+import { MANY_FILES } from '../../packages/copse/src/workspaces/git/pool/entries.ts';
 import { repairMoved } from '../../packages/copse/src/git/worktrees/registrations.ts';
 import { lookAtWorktree } from '../../packages/copse/src/git/worktrees/worktrees.ts';
 import {
@@ -30,7 +30,7 @@ import {
   type Taken,
   fillSteps,
   takeSteps,
-} from '../../packages/copse/src/ports/pool.ts';
+} from '../../packages/copse/src/workspaces/ports/pool.ts';
 import { finished, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
 import { bundleWorker } from '../support/worker-program.ts';
 import { type PoolJob, doJob, poolOf } from './pool-worker.ts';

@@ -13,10 +13,10 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
-import { syncTask } from '../../packages/copse/src/app/sync.ts';
+import { openSync } from '../../packages/copse/src/workspaces/git/sync/sync.ts';
+import { syncTask } from '../../packages/copse/src/workspaces/act/sync.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import { type SyncOutcome, type SyncRequest, syncSteps } from '../../packages/copse/src/ports/sync.ts';
+import { type SyncOutcome, type SyncRequest, syncSteps } from '../../packages/copse/src/workspaces/ports/sync.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { BRANCH, commitAll, newTaskWorktree, trustedDirOf, write } from '../support/task-worktree.ts';
 import { bundleWorker } from '../support/worker-program.ts';

@@ -20,15 +20,15 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { fromTrash } from '../../packages/copse/src/adapters/trash/bring-back.ts';
-import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
-import { thin } from '../../packages/copse/src/adapters/trash/thin.ts';
-import { listTrash } from '../../packages/copse/src/adapters/trash/entry.ts';
-import { deleteTrash, stateOf, toTrash } from '../../packages/copse/src/adapters/trash/trash.ts';
-import type { Removal, TrashStep } from '../../packages/copse/src/adapters/trash/trash.ts';
+import { fromTrash } from '../../packages/copse/src/workspaces/trash/bring-back.ts';
+import { openTrash } from '../../packages/copse/src/workspaces/trash/open.ts';
+import { thin } from '../../packages/copse/src/workspaces/trash/thin.ts';
+import { listTrash } from '../../packages/copse/src/workspaces/trash/entry.ts';
+import { deleteTrash, stateOf, toTrash } from '../../packages/copse/src/workspaces/trash/trash.ts';
+import type { Removal, TrashStep } from '../../packages/copse/src/workspaces/trash/trash.ts';
 import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { BranchName, CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
-import type { HeldFile, TrashRecord } from '../../packages/copse/src/ports/trash.ts';
+import type { HeldFile, TrashRecord } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 
 const area = newArea();
@@ -198,7 +198,7 @@ describe('a removal', () => {
 describe('a removal that is killed', () => {
   const steps: readonly TrashStep[] = ['recorded', 'files_moved', 'git_dir_moved'];
   const trashModule = fileURLToPath(
-    new URL('../../packages/copse/src/adapters/trash/trash.ts', import.meta.url),
+    new URL('../../packages/copse/src/workspaces/trash/trash.ts', import.meta.url),
   );
 
   function killedAfter(step: TrashStep, removal: Removal): void {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { agentEnvironment } from '../../packages/copse/src/domain/environment.ts';
+import { agentEnvironment } from '../../packages/copse/src/workspaces/rules/environment.ts';
 import {
   type AgentName,
   type BranchName,

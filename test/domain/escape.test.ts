@@ -5,7 +5,7 @@ import {
   type RunningSession,
   decideEscape,
   describeEscape,
-} from '../../packages/copse/src/domain/escape.ts';
+} from '../../packages/copse/src/workspaces/rules/escape.ts';
 import {
   type CommitId,
   type SessionId,
@@ -14,7 +14,7 @@ import {
   brand,
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { type Workspace, evolveWorkspace } from '../../packages/copse/src/domain/workspace.ts';
+import { type Workspace, evolveWorkspace } from '../../packages/copse/src/workspaces/rules/workspace.ts';
 
 const first = brand<CommitId>('1'.repeat(40));
 const second = brand<CommitId>('2'.repeat(40));

@@ -11,7 +11,7 @@ import {
   isValidBranchName,
   placeholders,
   slug,
-} from '../../packages/copse/src/domain/naming.ts';
+} from '../../packages/copse/src/workspaces/rules/naming.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 const anyText = fc.oneof(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { type PoolFacts, decidePoolSize } from '../../packages/copse/src/domain/pool.ts';
+import { type PoolFacts, decidePoolSize } from '../../packages/copse/src/workspaces/rules/pool.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 
 const GIGABYTE = 1024 ** 3;

@@ -6,7 +6,7 @@ import {
   type Preparation,
   type PreparationFacts,
   decidePreparation,
-} from '../../packages/copse/src/domain/preparation.ts';
+} from '../../packages/copse/src/workspaces/rules/preparation.ts';
 
 const tip = (digit: string) => brand<PreparationFacts['localTip'] & string>(digit.repeat(40));
 

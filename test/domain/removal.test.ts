@@ -9,10 +9,10 @@ import {
   type RemovalFacts,
   type RemovalRequest,
   decideRemoval,
-} from '../../packages/copse/src/domain/removal.ts';
+} from '../../packages/copse/src/workspaces/rules/removal.ts';
 import type { InsideProcess } from '../../packages/copse/src/kernel/process.ts';
 import { taskStatuses } from '../../packages/copse/src/tasks/rules/task.ts';
-import { type Disposition, keepReasons } from '../../packages/copse/src/domain/workspace.ts';
+import { type Disposition, keepReasons } from '../../packages/copse/src/workspaces/rules/workspace.ts';
 
 const shell: InsideProcess = {
   pid: 4242,

@@ -21,7 +21,7 @@ import {
   keepReasons,
   workspaceStatus,
   workspaceTransitions,
-} from '../../packages/copse/src/domain/workspace.ts';
+} from '../../packages/copse/src/workspaces/rules/workspace.ts';
 
 const at = timestamp(1_000);
 const later = timestamp(2_000);

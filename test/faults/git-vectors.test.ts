@@ -23,7 +23,7 @@ import { describe, expect, it } from 'vitest';
 
 import { RefWriter } from '../../packages/copse/src/git/long-lived.ts';
 import { openGit } from '../../packages/copse/src/git/repository.ts';
-import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';
+import { openRescues } from '../../packages/copse/src/workspaces/git/rescue/rescues.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';

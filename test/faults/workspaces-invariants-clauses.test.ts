@@ -12,7 +12,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { fetchBranches } from '../../packages/copse/src/git/refs/remote.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
-import { tend } from '../../packages/copse/src/app/tend.ts';
+import { tend } from '../../packages/copse/src/workspaces/act/tend.ts';
 import { type BranchName, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant } from '../support/tasks.ts';

@@ -10,10 +10,10 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
-import type { RemovalRequest } from '../../packages/copse/src/domain/removal.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import { resetWorkspace } from '../../packages/copse/src/workspaces/discard/reset.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
+import type { RemovalRequest } from '../../packages/copse/src/workspaces/rules/removal.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant } from '../support/tasks.ts';
 import { newDirty, stateOf } from '../support/workspaces.ts';

@@ -9,8 +9,8 @@ import path from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { cleanUp } from '../../packages/copse/src/app/cleanup.ts';
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
+import { cleanUp } from '../../packages/copse/src/workspaces/discard/cleanup.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
 import { deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';

@@ -21,7 +21,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant } from '../support/tasks.ts';

@@ -8,9 +8,9 @@ import path from 'node:path';
 
 import { expect, it, vi } from 'vitest';
 
-import { removalSteps } from '../../packages/copse/src/app/remove.ts';
+import { removalSteps } from '../../packages/copse/src/workspaces/discard/remove.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
-import { preparationSteps } from '../../packages/copse/src/domain/preparation.ts';
+import { preparationSteps } from '../../packages/copse/src/workspaces/rules/preparation.ts';
 import { newArea } from '../support/cli.ts';
 import type { WorkspaceAct } from '../support/workspace-worker.ts';
 import { forEachAtOnce, runWorker } from '../support/workspace-processes.ts';

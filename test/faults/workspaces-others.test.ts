@@ -10,8 +10,8 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
-import { prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
+import { prepareWorkspace } from '../../packages/copse/src/workspaces/act/prepare.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { claimant, must } from '../support/tasks.ts';

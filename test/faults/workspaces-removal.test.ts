@@ -6,10 +6,10 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
-import { type RemovalStep, removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
-import { undo } from '../../packages/copse/src/app/undo.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
+import { type RemovalStep, removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import { resetWorkspace } from '../../packages/copse/src/workspaces/discard/reset.ts';
+import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import { brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Rescues } from '../../packages/copse/src/git/port.ts';
 import { git, newArea } from '../support/cli.ts';

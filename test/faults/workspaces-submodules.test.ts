@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { tend } from '../../packages/copse/src/app/tend.ts';
+import { tend } from '../../packages/copse/src/workspaces/act/tend.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Project, newProject, openForTest, placesIn } from '../support/workspaces.ts';

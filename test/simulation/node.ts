@@ -12,7 +12,7 @@ import {
   type TaskId,
   brand,
 } from '../../packages/copse/src/kernel/ids.ts';
-import type { WorktreeFacts } from '../../packages/copse/src/domain/preparation.ts';
+import type { WorktreeFacts } from '../../packages/copse/src/workspaces/rules/preparation.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type {
   Rescue,
@@ -21,7 +21,7 @@ import type {
   Uncommitted,
 } from '../../packages/copse/src/git/port.ts';
 import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
-import type { TrashRecord } from '../../packages/copse/src/ports/trash.ts';
+import type { TrashRecord } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import { type Repository, type Tree, changedPaths, isSame } from './repository.ts';
 import type { Process } from './world.ts';
 

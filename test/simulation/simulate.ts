@@ -7,7 +7,7 @@ import { runAttempt } from '../../packages/copse/src/app/attempt.ts';
 import { restartTask, resumeTask } from '../../packages/copse/src/app/go-on.ts';
 import { landNow, queueTask } from '../../packages/copse/src/app/merge.ts';
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
 import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
 import { cancelTask, pauseTask } from '../../packages/copse/src/app/stop-task.ts';
 import { addTask, deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';

@@ -8,13 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChecksOptions, openChecks } from '../../packages/copse/src/adapters/checks/open.ts';
 import { openCheckPlaces } from '../../packages/copse/src/adapters/git/check-place.ts';
 import { excludeFromGit } from '../../packages/copse/src/git/directory/exclude.ts';
-import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
+import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
 import { tryFileLock, withFileLock } from '../../packages/copse/src/git/lock.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { steps } from '../../packages/copse/src/processes/start/steps.ts';
-import { openTrash } from '../../packages/copse/src/adapters/trash/open.ts';
-import { disk } from '../../packages/copse/src/adapters/workspace/disk.ts';
-import { workspaceFurnishing } from '../../packages/copse/src/adapters/workspace/furnish.ts';
+import { openTrash } from '../../packages/copse/src/workspaces/trash/open.ts';
+import { disk } from '../../packages/copse/src/workspaces/files/disk.ts';
+import { workspaceFurnishing } from '../../packages/copse/src/workspaces/files/furnish.ts';
 import { setupOf } from '../../packages/copse/src/compose/checks.ts';
 import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
@@ -24,7 +24,7 @@ import type {
   CheckRunEnd,
   Checks,
 } from '../../packages/copse/src/ports/checks.ts';
-import { queueAsTask } from '../../packages/copse/src/ports/trash.ts';
+import { queueAsTask } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import { git, newRepository, plainEnv } from './cli.ts';
 import { type Files, write } from './furnishing.ts';
 

@@ -3,16 +3,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { furnishingGit } from '../../packages/copse/src/adapters/git/furnish-git.ts';
+import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { workspaceFurnishing } from '../../packages/copse/src/adapters/workspace/furnish.ts';
+import { workspaceFurnishing } from '../../packages/copse/src/workspaces/files/furnish.ts';
 import { type CommitId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   FurnishReport,
   FurnishRequest,
   FurnishSettings,
   Furnishing,
-} from '../../packages/copse/src/ports/furnishing.ts';
+} from '../../packages/copse/src/workspaces/ports/furnishing.ts';
 import { git, newRepository } from './cli.ts';
 
 export interface Fixture {

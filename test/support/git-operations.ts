@@ -17,7 +17,7 @@ import { Merger, RefWriter } from '../../packages/copse/src/git/long-lived.ts';
 import { ObjectReader } from '../../packages/copse/src/git/objects/object-reader.ts';
 import { git, gitLine, tryGit } from '../../packages/copse/src/git/process.ts';
 import { fetchBranches, pushDelete } from '../../packages/copse/src/git/refs/remote.ts';
-import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';
+import { openRescues } from '../../packages/copse/src/workspaces/git/rescue/rescues.ts';
 import type { TrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { uncommittedIn } from '../../packages/copse/src/git/worktrees/worktrees.ts';
 import {

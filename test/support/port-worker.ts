@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 
 import { type BoardAddress, openBoard } from '../../packages/copse/src/board/open.ts';
-import { portProbe } from '../../packages/copse/src/adapters/workspace/port-probe.ts';
-import { leasePorts } from '../../packages/copse/src/app/ports-of-sessions.ts';
+import { portProbe } from '../../packages/copse/src/workspaces/files/port-probe.ts';
+import { leasePorts } from '../../packages/copse/src/workspaces/act/ports-of-sessions.ts';
 import { type NodeId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 

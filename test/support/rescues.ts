@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 
 import { excludeFromGit } from '../../packages/copse/src/git/directory/exclude.ts';
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { openRescues } from '../../packages/copse/src/adapters/git/rescues.ts';
+import { openRescues } from '../../packages/copse/src/workspaces/git/rescue/rescues.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Rescue, Rescues, SnapshotOutcome } from '../../packages/copse/src/git/port.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import { openResolving } from '../../packages/copse/src/adapters/git/resolve.ts';
 import type { ResolveSettings } from '../../packages/copse/src/adapters/git/resolve-work.ts';
-import { runCommands } from '../../packages/copse/src/adapters/workspace/commands.ts';
+import { runCommands } from '../../packages/copse/src/workspaces/files/commands.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { ConflictedMerge, Resolution } from '../../packages/copse/src/ports/merging.ts';

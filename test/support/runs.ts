@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { type AttemptId, type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';

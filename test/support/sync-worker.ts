@@ -3,7 +3,7 @@
 import { flushCompileCache } from 'node:module';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { openSync } from '../../packages/copse/src/adapters/git/sync.ts';
+import { openSync } from '../../packages/copse/src/workspaces/git/sync/sync.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../packages/copse/src/kernel/ids.ts';
 

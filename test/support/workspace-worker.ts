@@ -12,11 +12,11 @@ import { flushCompileCache, syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
-import { undo } from '../../packages/copse/src/app/undo.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
+import { prepareWorkspace } from '../../packages/copse/src/workspaces/act/prepare.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import { resetWorkspace } from '../../packages/copse/src/workspaces/discard/reset.ts';
+import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { agentEnv, drawing } from './workspace-chance.ts';

@@ -16,15 +16,15 @@ import path from 'node:path';
 
 import { expect, onTestFinished } from 'vitest';
 
-import { type Prepared, prepareWorkspace } from '../../packages/copse/src/app/prepare.ts';
-import { type Removed, removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { resetWorkspace } from '../../packages/copse/src/app/reset.ts';
+import { type Prepared, prepareWorkspace } from '../../packages/copse/src/workspaces/act/prepare.ts';
+import { type Removed, removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import { resetWorkspace } from '../../packages/copse/src/workspaces/discard/reset.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import { type Undone, undo } from '../../packages/copse/src/app/undo.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
+import { type Undone, undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
-import type { RemovalRequest } from '../../packages/copse/src/domain/removal.ts';
+import type { RemovalRequest } from '../../packages/copse/src/workspaces/rules/removal.ts';
 import { git, plainEnv } from './cli.ts';
 import { must } from './tasks.ts';
 

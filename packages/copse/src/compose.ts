@@ -9,7 +9,7 @@ import { type Repository, findRepository } from './git/directory/locate.ts';
 import type { GitVersion } from './git/version.ts';
 import type { Context } from './board/context.ts';
 import type { ReportContext } from './app/report.ts';
-import type { WorkspaceContext } from './app/workspace-context.ts';
+import type { WorkspaceContext } from './workspaces/act/context.ts';
 import { authorFrom } from './board/rules/author.ts';
 import { type NodeId, type TaskId, brand, drawId, timestamp } from './kernel/ids.ts';
 import { type Policy, defaultPolicy } from './kernel/policy.ts';

@@ -19,7 +19,7 @@ import {
 import { sessionPromptText, systemPromptText } from '../domain/briefing-prompts.ts';
 import { agentContextText } from '../domain/briefing-texts.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { agentEnvironment } from '../domain/environment.ts';
+import { agentEnvironment } from '../workspaces/rules/environment.ts';
 import type { FinishRules } from '../domain/finish.ts';
 import type { LedgerEntry } from '../tasks/rules/ledger.ts';
 import type { Policy } from '../kernel/policy.ts';
@@ -30,10 +30,10 @@ import type { Merging } from '../ports/merging.ts';
 import type { RadarSight } from '../ports/radar.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
 import { sessionContextText } from '../protocol/session-context.ts';
-import type { Prepared } from './prepare.ts';
-import { strategyFor } from './prepare-elsewhere.ts';
+import type { Prepared } from '../workspaces/act/prepare.ts';
+import { strategyFor } from '../workspaces/act/prepare-elsewhere.ts';
 import { lastSighting } from './radar.ts';
-import type { WorkspaceContext } from './workspace-context.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 
 export { handbackPrompt, handoffPrompt } from '../domain/briefing-prompts.ts';
 

@@ -17,10 +17,10 @@ import { type Finish, decideFinish, decideGiveUp, decidePark, decideStuck } from
 import type { Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import type { GateLook } from './finish.ts';
-import { keepWorkspace } from './keep-workspace.ts';
+import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 export type Ending =
   | {

@@ -1,11 +1,11 @@
 /** What surrounds an attempt: the variables its processes get, the hooks around it, and an eye on the main checkout. */
 
-import { agentEnvironment } from '../domain/environment.ts';
+import { agentEnvironment } from '../workspaces/rules/environment.ts';
 import type { Task } from '../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { AttemptContext } from './attempt-context.ts';
-import type { Prepared } from './prepare.ts';
-import { lookAtCheckout } from './watch-checkout.ts';
+import type { Prepared } from '../workspaces/act/prepare.ts';
+import { lookAtCheckout } from '../workspaces/discard/watch-checkout.ts';
 
 export type PreparedWorkspace = Extract<Prepared, { prepared: true }>;
 

@@ -36,14 +36,14 @@ import { type GateLook, lookAtGate } from './finish.ts';
 import { Hearing } from './hear-turn.ts';
 import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { addLedgerEntry } from '../tasks/act/ledger.ts';
-import { type Prepared, prepareWorkspace } from './prepare.ts';
+import { type Prepared, prepareWorkspace } from '../workspaces/act/prepare.ts';
 import { type Crash, endAttempt, recordCrash } from './recover.ts';
-import { terminalName } from '../domain/naming.ts';
+import { terminalName } from '../workspaces/rules/naming.ts';
 import { pushFinished } from './push-finished.ts';
 import { reportFolder } from './report.ts';
-import { rescueFirst } from './rescue-first.ts';
+import { rescueFirst } from '../workspaces/discard/rescue-first.ts';
 import { settleWorktree } from './settle-worktree.ts';
-import { syncTask } from './sync.ts';
+import { syncTask } from '../workspaces/act/sync.ts';
 import { type Watched, watchTurn } from './watch-turn.ts';
 
 export type AttemptEnd =

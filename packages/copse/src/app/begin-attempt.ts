@@ -24,7 +24,7 @@ import { decideRestart, decideResume } from '../tasks/rules/decisions.ts';
 import { type HandbackCause, decideHandback } from '../tasks/rules/outcomes.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
-import { keepWorkspace } from './keep-workspace.ts';
+import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { recordCrash } from './recover.ts';
 import type { RunContext } from './run-context.ts';
 import { scheduleNow } from './schedule-facts.ts';

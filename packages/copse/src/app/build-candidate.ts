@@ -5,7 +5,7 @@ import type { Change } from '../domain/queue-state.ts';
 import type { Task } from '../tasks/rules/task.ts';
 import type { Candidate, MergeMethod } from '../ports/merging.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 export async function buildCandidate(
   context: RunContext,

@@ -17,14 +17,14 @@ import type { Policy } from '../kernel/policy.ts';
 import type { Task, TaskDefinition, WorkItem } from '../tasks/rules/task.ts';
 import { decideCreate } from '../tasks/rules/decisions.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../tasks/rules/outcomes.ts';
-import { decideWorkspace } from '../domain/workspace.ts';
+import { decideWorkspace } from '../workspaces/rules/workspace.ts';
 import type { BoardReader } from '../board/port.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
-import { keepWorkspace } from './keep-workspace.ts';
+import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';
 import { unusedId } from '../tasks/act/unused-id.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 const SOURCE = 'conflict';
 

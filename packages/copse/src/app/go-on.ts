@@ -7,7 +7,7 @@ import { decideRestart } from '../tasks/rules/decisions.ts';
 import { canTake } from '../tasks/rules/capabilities.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
-import { removeWorkspace } from './remove.ts';
+import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import { addLedgerEntry } from '../tasks/act/ledger.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -20,7 +20,7 @@ import type { TargetMove } from '../ports/merging.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import { learnFromLanded, recordResolved } from './conflict-task.ts';
 import { tipOfTarget } from './landing-target.ts';
-import { keepWorkspace } from './keep-workspace.ts';
+import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { type Lead, requireLead } from './lead.ts';
 import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';

@@ -2,7 +2,7 @@
 
 import type { BranchName, CommitId } from '../kernel/ids.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
-import { baseBranchOf } from './newest-base.ts';
+import { baseBranchOf } from '../workspaces/act/newest-base.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The branch that a task's work lands on. */

@@ -6,16 +6,16 @@ import type { Landing } from '../domain/landing.ts';
 import { refuseUnlessAllowed } from '../tasks/rules/task.ts';
 import { type HandbackCause, decideMerge } from '../tasks/rules/outcomes.ts';
 import { shown } from '../kernel/text.ts';
-import { type Workspace, decideWorkspace } from '../domain/workspace.ts';
+import { type Workspace, decideWorkspace } from '../workspaces/rules/workspace.ts';
 import { type Outcome, change } from '../board/context.ts';
 import { type LandedTask, giveUpLanding } from './land.ts';
 import { lead } from './lead.ts';
 import { leadQueue } from './queue.ts';
 import { newQueueMemory } from './queue-memory.ts';
-import { removeWorkspace } from './remove.ts';
+import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
 import { targetOf } from './landing-target.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 /** Puts it into the queue unless it is there already. */
 export async function queueTask(

@@ -6,15 +6,15 @@
 import type { CommitId } from '../kernel/ids.ts';
 import { type Landing, decideLanding, isCommitted } from '../domain/landing.ts';
 import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../domain/moved-branch.ts';
-import type { WorktreeFacts } from '../domain/preparation.ts';
+import type { WorktreeFacts } from '../workspaces/rules/preparation.ts';
 import { decideUnqueue } from '../tasks/rules/outcomes.ts';
-import type { Workspace } from '../domain/workspace.ts';
+import type { Workspace } from '../workspaces/rules/workspace.ts';
 import { change } from '../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { giveUpLanding } from './land.ts';
-import { branchRef, keepTip } from './rescue-first.ts';
+import { branchRef, keepTip } from '../workspaces/discard/rescue-first.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 export interface Noticed {
   /** Those that may land as they are queued. */

@@ -21,7 +21,7 @@ import { PullRequests } from './pull-request-follow.ts';
 import { endLeftBehind, recover } from './recover.ts';
 import { type QueueCause, leadQueue } from './queue.ts';
 import { type QueueMemory, newQueueMemory } from './queue-memory.ts';
-import { removeWorkspace } from './remove.ts';
+import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
 import { scheduleFacts } from './schedule-facts.ts';
 

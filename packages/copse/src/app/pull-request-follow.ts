@@ -17,9 +17,9 @@ import {
   openPushed,
   recordSeen,
 } from './pull-request-open.ts';
-import { removeWorkspace } from './remove.ts';
+import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import type { RunContext } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 export interface PullRequestWork {
   readonly task: TaskId;

@@ -6,7 +6,7 @@ import type { PullRequest } from '../domain/pull-request.ts';
 import type { Task } from '../tasks/rules/task.ts';
 import { decideGiveUp, decideLand, decidePullRequest } from '../tasks/rules/outcomes.ts';
 import { type Change, change } from '../board/context.ts';
-import { keepWorkspace } from './keep-workspace.ts';
+import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../tasks/act/promote.ts';
 import type { RunContext } from './run-context.ts';
 

@@ -6,7 +6,7 @@
 
 import type { GateLook } from './finish.ts';
 import type { RunContext } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 import type { TaskId } from '../kernel/ids.ts';
 
 export type PushedFinished =

@@ -24,8 +24,8 @@ import {
 import { isFinished } from '../tasks/rules/task.ts';
 import type { Merging } from '../ports/merging.ts';
 import type { Radar, RadarSight } from '../ports/radar.ts';
-import { baseBranchOf, findNewestBase } from './newest-base.ts';
-import type { WorkspaceContext } from './workspace-context.ts';
+import { baseBranchOf, findNewestBase } from '../workspaces/act/newest-base.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 
 export type RadarContext = Pick<
   WorkspaceContext,

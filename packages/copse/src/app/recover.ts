@@ -16,16 +16,16 @@ import {
   brand,
   drawId,
 } from '../kernel/ids.ts';
-import { terminalName } from '../domain/naming.ts';
+import { terminalName } from '../workspaces/rules/naming.ts';
 import type { Recovery } from '../domain/reconcile.ts';
 import { decideSession } from '../domain/session.ts';
 import type { TaskStatus } from '../tasks/rules/task.ts';
 import { decideCrash } from '../tasks/rules/outcomes.ts';
 import { listed } from '../kernel/text.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
-import { rescueFirst } from './rescue-first.ts';
+import { rescueFirst } from '../workspaces/discard/rescue-first.ts';
 import type { RunContext } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 export interface Crash {
   readonly task: TaskId;

@@ -17,7 +17,7 @@ import type { Report, Reports } from '../ports/reports.ts';
 import { type Change, type Outcome, change, refusal } from '../board/context.ts';
 import { invalid } from '../tasks/act/definition.ts';
 import { refuseForeignTask } from '../tasks/act/own-task.ts';
-import { type WorkspaceContext, isHeldByHand, workspaceOf } from './workspace-context.ts';
+import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../workspaces/act/context.ts';
 
 export interface ReportContext extends WorkspaceContext {
   readonly reports: Reports;

@@ -10,7 +10,7 @@ import type { Landing } from '../domain/landing.ts';
 import type { LedgerEntry } from '../tasks/rules/ledger.ts';
 import { addressOf } from '../domain/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../tasks/rules/task.ts';
-import type { Diff } from '../ports/diff.ts';
+import type { Diff } from '../workspaces/ports/diff.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { tipOfTarget, targetOf } from './landing-target.ts';
 import { type GoneOn, resumeTask } from './go-on.ts';
@@ -21,7 +21,7 @@ import { noticeMovedBranches } from './moved-branches.ts';
 import { requiredChecks } from './queue-checks.ts';
 import { checkKey } from '../domain/check.ts';
 import { type RunContext, agentNamed } from './run-context.ts';
-import { workspaceOf } from './workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 
 /** What would land. */
 interface Change {

@@ -3,7 +3,7 @@
 import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts } from '../ports/artifacts.ts';
 import type { Checks } from '../ports/checks.ts';
-import type { Commands } from '../ports/commands.ts';
+import type { Commands } from '../workspaces/ports/commands.ts';
 import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Machine } from '../ports/machine.ts';
@@ -13,7 +13,7 @@ import type { Resolving } from '../ports/resolving.ts';
 import type { Runners } from '../ports/runners.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import type { Config } from '../config/schema.ts';
-import type { WorkspaceContext } from './workspace-context.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 
 export interface RunContext extends WorkspaceContext {
   /** Of this process. */

@@ -4,7 +4,7 @@
  */
 
 import type { TaskId } from '../kernel/ids.ts';
-import type { WorkspaceContext } from './workspace-context.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 
 export async function settleWorktree(
   { git, occupancy, sync }: WorkspaceContext,

@@ -21,17 +21,17 @@ import {
   taskIdDraws,
 } from '../kernel/ids.ts';
 import type { Landing } from '../domain/landing.ts';
-import { branchName, chooseBranchPattern, isoDate, slug } from '../domain/naming.ts';
+import { branchName, chooseBranchPattern, isoDate, slug } from '../workspaces/rules/naming.ts';
 import type { Task } from '../tasks/rules/task.ts';
 import type { Submission } from '../tasks/rules/outcomes.ts';
 import { decideUndo, findUndoable, undoDefinition } from '../domain/undo-landing.ts';
 import type { BoardReader } from '../board/port.ts';
-import type { Diff } from '../ports/diff.ts';
+import type { Diff } from '../workspaces/ports/diff.ts';
 import type { CommitSummary } from '../ports/merging.ts';
 import type { Reverted, Reverting } from '../ports/reverting.ts';
 import { type Change, type Outcome, change, refusal } from '../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';
-import { branchRef } from './rescue-first.ts';
+import { branchRef } from '../workspaces/discard/rescue-first.ts';
 import type { RunContext } from './run-context.ts';
 import { landingsOf, loadUndoing } from './undoing.ts';
 import { unusedId } from '../tasks/act/unused-id.ts';

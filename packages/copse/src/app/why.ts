@@ -2,7 +2,7 @@
 
 import { type OpenQuestion, openQuestionOf } from './answer.ts';
 import { delayCauses } from '../tasks/rules/claim.ts';
-import { describeEscape } from '../domain/escape.ts';
+import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../domain/pull-request.ts';
 import { rangeText } from '../domain/queue-view.ts';

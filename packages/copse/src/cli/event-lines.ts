@@ -1,6 +1,6 @@
 /** What happened to tasks, one line each, for whoever watches. What is only of use to programs has no line. */
 
-import { describeEscape } from '../domain/escape.ts';
+import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { BoardEvent } from '../board/rules/event.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../domain/pull-request.ts';

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 
-import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';
+import { type WorkspaceContext, workspaceOf } from '../workspaces/act/context.ts';
 import { requireRepository } from '../compose.ts';
 import { type TaskId, parseTaskId } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';

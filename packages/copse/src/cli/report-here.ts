@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import type { About, ReportContext } from '../app/report.ts';
-import { workspaceOf } from '../app/workspace-context.ts';
+import { workspaceOf } from '../workspaces/act/context.ts';
 import { openReportContext, requireRepository } from '../compose.ts';
 import { taskFrom } from '../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../kernel/ids.ts';

@@ -1,6 +1,6 @@
 /** The one rescue that is meant by its ref or any part of it that no other has. */
 
-import type { WorkspaceContext } from '../app/workspace-context.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import type { Rescue } from '../git/port.ts';
 import { fail } from './failure.ts';
 

@@ -1,8 +1,8 @@
 /** Starts the upkeep that nobody should wait for (app/tend.ts) as a process of its own. */
 
 import { startBackground } from '../compose.ts';
-import { needsTending } from '../app/tend.ts';
-import type { WorkspaceContext } from '../app/workspace-context.ts';
+import { needsTending } from '../workspaces/act/tend.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import type { Cli } from './invocation.ts';
 
 /** `filesMade`: how many files a worktree has that was just made. */

@@ -1,6 +1,6 @@
 /** Opens the board together with what worktrees need, for as long as a command needs it. */
 
-import type { WorkspaceContext } from '../app/workspace-context.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import { openWorkspaceContext } from '../compose.ts';
 import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { RefusalCode } from '../kernel/decision.ts';

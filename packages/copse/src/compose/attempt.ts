@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { furnishingGit } from '../adapters/git/furnish-git.ts';
+import { furnishingGit } from '../workspaces/files/furnish-git.ts';
 import { openMerging } from '../adapters/git/merging.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
@@ -12,13 +12,13 @@ import { recordProcesses } from '../processes/start/recorder.ts';
 import { attemptFiles, readOrders } from '../adapters/runners/attempt-files.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
-import { runCommands } from '../adapters/workspace/commands.ts';
+import { runCommands } from '../workspaces/files/commands.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
 import { openMemory } from '../kernel/system/json-file.ts';
 import { openReports } from '../adapters/workspace/report-file.ts';
 import type { AttemptContext } from '../app/attempt-context.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from '../compose.ts';
-import { REPOSITORY_VARIABLES } from '../domain/environment.ts';
+import { REPOSITORY_VARIABLES } from '../workspaces/rules/environment.ts';
 import type { Orders } from '../ports/runners.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';

@@ -7,12 +7,12 @@ import type { CheckSetup } from '../adapters/checks/runner.ts';
 import { openCheckPlaces } from '../adapters/git/check-place.ts';
 import type { TrustedDir } from '../git/directory/trusted-dir.ts';
 import { steps } from '../processes/start/steps.ts';
-import { foreignEnvironment, readForeignSetup } from '../adapters/workspace/foreign-setup.ts';
-import { readIncludeFile } from '../adapters/workspace/include-file.ts';
-import type { WorkspaceContext } from '../app/workspace-context.ts';
+import { foreignEnvironment, readForeignSetup } from '../workspaces/files/foreign-setup.ts';
+import { readIncludeFile } from '../workspaces/files/include-file.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import type { Surroundings } from '../compose.ts';
 import type { Checks } from '../ports/checks.ts';
-import { queueAsTask } from '../ports/trash.ts';
+import { queueAsTask } from '../workspaces/ports/trash.ts';
 
 export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surroundings['env']): Checks {
   const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;

@@ -2,11 +2,11 @@
 
 import path from 'node:path';
 
-import { furnishingGit } from '../adapters/git/furnish-git.ts';
+import { furnishingGit } from '../workspaces/files/furnish-git.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { openContextFiles } from '../adapters/workspace/context-files.ts';
-import { readInside } from '../adapters/workspace/read-inside.ts';
-import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';
+import { readInside } from '../workspaces/files/read-inside.ts';
+import { type WorkspaceContext, workspaceOf } from '../workspaces/act/context.ts';
 import { type Surroundings, requireRepository } from '../compose.ts';
 import type { TaskId } from '../kernel/ids.ts';
 

@@ -2,7 +2,7 @@
 
 import { openResolving } from '../adapters/git/resolve.ts';
 import type { TrustedDir } from '../git/directory/trusted-dir.ts';
-import { runCommands } from '../adapters/workspace/commands.ts';
+import { runCommands } from '../workspaces/files/commands.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Resolving } from '../ports/resolving.ts';
 import type { Config } from '../config/schema.ts';

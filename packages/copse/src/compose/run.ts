@@ -8,7 +8,7 @@ import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
-import { runCommands } from '../adapters/workspace/commands.ts';
+import { runCommands } from '../workspaces/files/commands.ts';
 import type { RunContext } from '../app/run-context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../compose.ts';
 import type { Policy } from '../kernel/policy.ts';

@@ -73,7 +73,7 @@ export async function runtimeOf(
     case 'acp': {
       if (command === undefined) break;
       const { acpRuntime } = await import('../adapters/runtimes/acp.ts');
-      const { writeInside } = await import('../adapters/workspace/write-inside.ts');
+      const { writeInside } = await import('../workspaces/files/write-inside.ts');
       return acpRuntime({ ...common, ...dollars, command }, connections, writeInside);
     }
     default:

@@ -4,7 +4,7 @@
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { WorktreeFacts } from '../domain/preparation.ts';
+import type { WorktreeFacts } from '../workspaces/rules/preparation.ts';
 
 export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */

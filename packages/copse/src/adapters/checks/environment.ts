@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { arch, platform, release } from 'node:os';
 
-import { REPOSITORY_VARIABLES } from '../../domain/environment.ts';
+import { REPOSITORY_VARIABLES } from '../../workspaces/rules/environment.ts';
 import type { CheckCommand } from '../../ports/checks.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;

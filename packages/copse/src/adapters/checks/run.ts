@@ -18,7 +18,7 @@ import path from 'node:path';
 
 import { brand } from '../../kernel/ids.ts';
 import type { CheckRequest, CheckRunEnd } from '../../ports/checks.ts';
-import type { FurnishReport } from '../../ports/furnishing.ts';
+import type { FurnishReport } from '../../workspaces/ports/furnishing.ts';
 import type { Place } from '../../git/port.ts';
 import type { EndedLeftovers } from '../../processes/ports/steps.ts';
 import { RunCommands } from './commands.ts';

@@ -1,7 +1,7 @@
 /** What running checks needs. */
 
 import type { CheckPlaces } from '../../ports/check-places.ts';
-import type { Checkout, FurnishSettings, Furnishing } from '../../ports/furnishing.ts';
+import type { Checkout, FurnishSettings, Furnishing } from '../../workspaces/ports/furnishing.ts';
 import type { Git } from '../../git/port.ts';
 import type { Steps } from '../../processes/ports/steps.ts';
 

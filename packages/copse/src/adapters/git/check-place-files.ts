@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync, writeFileSync } f
 import path from 'node:path';
 
 import type { Candidate } from '../../ports/check-places.ts';
-import { inside } from './pool-entries.ts';
+import { inside } from '../../workspaces/git/pool/entries.ts';
 import { copyWithTime, entries } from '../../git/private-index.ts';
 import { type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';

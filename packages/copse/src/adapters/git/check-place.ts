@@ -22,7 +22,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { parseQueueWorktree, queueWorktree } from '../../domain/naming.ts';
+import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
 import type { Candidate, CheckPlaces, Readied } from '../../ports/check-places.ts';
 import type { Git, Place } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';

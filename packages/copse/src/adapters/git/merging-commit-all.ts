@@ -22,7 +22,7 @@ import {
   requirePlace,
   withScratch,
 } from '../../git/worktrees/place.ts';
-import { applyMove, finishMove } from './sync-worktree.ts';
+import { applyMove, finishMove } from '../../workspaces/git/sync/sync-worktree.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 import { headOf } from '../../git/worktrees/worktrees.ts';
 

@@ -21,8 +21,8 @@ import { findTip, isAncestor, moveRef } from '../../git/refs/refs.ts';
 import { Recent } from '../../git/objects/recent.ts';
 import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
 import { type Place, hasOperation, requirePlace, withScratch } from '../../git/worktrees/place.ts';
-import type { Move } from './sync-note.ts';
-import { type Applied, applyMove, finishMove, inTheWayOf } from './sync-worktree.ts';
+import type { Move } from '../../workspaces/git/sync/note.ts';
+import { type Applied, applyMove, finishMove, inTheWayOf } from '../../workspaces/git/sync/sync-worktree.ts';
 import { type TrustedDir, stampOfFile } from '../../git/directory/trusted-dir.ts';
 import { headOf } from '../../git/worktrees/worktrees.ts';
 

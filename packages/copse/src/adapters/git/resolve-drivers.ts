@@ -13,7 +13,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { CommandsOutcome } from '../../ports/furnishing.ts';
+import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
 import { git } from '../../git/process.ts';
 import type { ContentConflict } from './resolve-conflict.ts';
 import { hasMarkers } from './resolve-markers.ts';

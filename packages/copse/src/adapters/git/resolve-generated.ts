@@ -8,7 +8,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import type { CommandsOutcome } from '../../ports/furnishing.ts';
+import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
 import { entries } from '../../git/private-index.ts';
 import { type GitOptions, git, tryGit } from '../../git/process.ts';
 import { type ContentConflict, readBlobs } from './resolve-conflict.ts';

@@ -30,8 +30,8 @@ import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Ask, Asks } from '../../ports/asks.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
-import { inFolder } from './in-folder.ts';
-import { NotInside } from './inside.ts';
+import { inFolder } from '../../workspaces/files/in-folder.ts';
+import { NotInside } from '../../workspaces/files/inside.ts';
 
 const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, nobodyMs } = defaultPolicy.asks;
 

@@ -5,9 +5,9 @@ import path from 'node:path';
 
 import type { TaskId } from '../../kernel/ids.ts';
 import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../../ports/context-files.ts';
-import type { FurnishingGit } from '../../ports/furnishing.ts';
-import { kindOf } from './inside.ts';
-import { writeInside } from './write-inside.ts';
+import type { FurnishingGit } from '../../workspaces/ports/furnishing.ts';
+import { kindOf } from '../../workspaces/files/inside.ts';
+import { writeInside } from '../../workspaces/files/write-inside.ts';
 
 export interface ContextFilesSettings {
   readonly git: Pick<FurnishingGit, 'exclude' | 'wouldIgnore'>;

@@ -24,8 +24,8 @@ import { type Report, type ReportSeen, mergeReport, parseReport } from '../../do
 import type { Reports } from '../../ports/reports.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
-import { inFolder } from './in-folder.ts';
-import { NotInside } from './inside.ts';
+import { inFolder } from '../../workspaces/files/in-folder.ts';
+import { NotInside } from '../../workspaces/files/inside.ts';
 
 const NAME = 'session.json';
 const MOST_BYTES = 1024 * 1024;

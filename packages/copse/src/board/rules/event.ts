@@ -33,7 +33,7 @@ import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts
 import { type Session, type SessionEvent, evolveSession } from '../../domain/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { type TaskEvent, evolveTask } from '../../tasks/rules/events.ts';
-import { type Workspace, type WorkspaceEvent, evolveWorkspace } from '../../domain/workspace.ts';
+import { type Workspace, type WorkspaceEvent, evolveWorkspace } from '../../workspaces/rules/workspace.ts';
 
 export interface Records {
   readonly task: Task;

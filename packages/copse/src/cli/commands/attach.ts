@@ -1,4 +1,4 @@
-import { terminalName } from '../../domain/naming.ts';
+import { terminalName } from '../../workspaces/rules/naming.ts';
 import { joinTerminal } from '../../compose.ts';
 import { isTerminal } from '../ask.ts';
 import { fail } from '../failure.ts';

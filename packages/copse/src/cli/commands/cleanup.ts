@@ -1,6 +1,6 @@
-import { type CleanedUp, type RemovedOne, cleanUp, withIgnored } from '../../app/cleanup.ts';
-import { type BranchFate, removeWorkspace } from '../../app/remove.ts';
-import type { WorkspaceContext } from '../../app/workspace-context.ts';
+import { type CleanedUp, type RemovedOne, cleanUp, withIgnored } from '../../workspaces/discard/cleanup.ts';
+import { type BranchFate, removeWorkspace } from '../../workspaces/discard/remove.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { shown } from '../../kernel/text.ts';
 import { keptView, removedView } from '../../protocol/workspace-views.ts';
 import { canAsk, confirm } from '../ask.ts';

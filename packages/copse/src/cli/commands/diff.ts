@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-import { diffTask } from '../../app/diff.ts';
+import { diffTask } from '../../workspaces/act/diff.ts';
 import { diffView } from '../../protocol/workspace-views.ts';
 import { fileLines, patchForReader } from '../diff-text.ts';
 import { requireTaskHere } from '../here.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceContext } from '../../app/workspace-context.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { KeptTip, Rescue } from '../../git/port.ts';

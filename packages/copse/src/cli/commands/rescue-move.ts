@@ -1,10 +1,10 @@
 import path from 'node:path';
 
-import { moveEscape } from '../../app/escape-guard.ts';
-import type { WorkspaceContext } from '../../app/workspace-context.ts';
+import { moveEscape } from '../../workspaces/discard/escape-guard.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { requireRepository } from '../../compose.ts';
 import { shown } from '../../kernel/text.ts';
-import type { PathMove } from '../../ports/checkout.ts';
+import type { PathMove } from '../../workspaces/ports/checkout.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { requireTaskId } from '../with-board.ts';

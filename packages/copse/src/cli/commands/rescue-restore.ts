@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import { prepareWorkspace } from '../../app/prepare.ts';
-import type { WorkspaceContext } from '../../app/workspace-context.ts';
+import { prepareWorkspace } from '../../workspaces/act/prepare.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { findRepository, requireRepository } from '../../compose.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Rescue, Restored } from '../../git/port.ts';

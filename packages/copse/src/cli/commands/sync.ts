@@ -1,4 +1,4 @@
-import { type TaskSynced, syncTask } from '../../app/sync.ts';
+import { type TaskSynced, syncTask } from '../../workspaces/act/sync.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { shown } from '../../kernel/text.ts';

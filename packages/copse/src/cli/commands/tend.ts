@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 
-import { tend } from '../../app/tend.ts';
+import { tend } from '../../workspaces/act/tend.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Invocation } from '../invocation.ts';
 import { withWorkspaces } from '../with-workspaces.ts';

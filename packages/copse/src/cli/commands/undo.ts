@@ -1,4 +1,4 @@
-import { type Undone, undo } from '../../app/undo.ts';
+import { type Undone, undo } from '../../workspaces/discard/undo.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { ignoredView } from '../../protocol/workspace-views.ts';

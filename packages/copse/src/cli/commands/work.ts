@@ -1,5 +1,5 @@
-import { type Choice, type Existing, type Worked, work } from '../../app/work.ts';
-import type { WorkspaceContext } from '../../app/workspace-context.ts';
+import { type Choice, type Existing, type Worked, work } from '../../workspaces/act/work.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { formatPriority } from '../../tasks/rules/priority.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';

@@ -3,7 +3,7 @@ import {
   type SpareWorktree,
   listSpareWorktrees,
   listWorktrees,
-} from '../../app/worktree-list.ts';
+} from '../../workspaces/act/worktree-list.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { worktreeView } from '../../protocol/workspace-views.ts';

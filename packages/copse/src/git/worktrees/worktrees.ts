@@ -5,7 +5,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
-import type { WorktreeFacts } from '../../domain/preparation.ts';
+import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from '../private-index.ts';
