@@ -8,13 +8,13 @@ import {
   type QueuePlan,
   type Start,
   decideQueue,
-} from '../../packages/copse/src/domain/queue.ts';
-import type { Stack, Stacked } from '../../packages/copse/src/domain/queue-stack.ts';
+} from '../../packages/copse/src/queue/rules/decide/decide.ts';
+import type { Stack, Stacked } from '../../packages/copse/src/queue/rules/decide/stack.ts';
 import {
   type Change,
   type QueueState,
   emptyQueueState,
-} from '../../packages/copse/src/domain/queue-state.ts';
+} from '../../packages/copse/src/queue/rules/decide/state.ts';
 import { drawing } from '../../test/support/workspace-chance.ts';
 import { type Outcome, Record, type World } from './world.ts';
 

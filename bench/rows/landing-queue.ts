@@ -11,13 +11,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 
-import { lead } from '../../packages/copse/src/app/lead.ts';
-import { leadQueue } from '../../packages/copse/src/app/queue.ts';
-import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
+import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
+import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
+import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
 import { gitsStartedBy } from '../../test/support/git-starts.ts';
 import { queueCommit } from '../../test/support/queued.ts';
 import { COMMITS_PER_BRANCH, SHARED_FILES, makeBranches } from '../branches.ts';

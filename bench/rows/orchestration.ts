@@ -21,7 +21,7 @@ import {
   brand,
 } from '../../packages/copse/src/kernel/ids.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { fill } from '../boards.ts';
 import { bundle, run } from '../commands.ts';
 import { newSizedRepository } from '../repositories.ts';

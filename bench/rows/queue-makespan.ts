@@ -10,10 +10,10 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { giveUpLanding } from '../../packages/copse/src/app/land.ts';
-import { lead } from '../../packages/copse/src/app/lead.ts';
-import { leadQueue } from '../../packages/copse/src/app/queue.ts';
-import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
+import { giveUpLanding } from '../../packages/copse/src/queue/lead/land.ts';
+import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
+import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
+import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { queueCommit } from '../../test/support/queued.ts';

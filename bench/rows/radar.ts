@@ -8,7 +8,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/app/radar.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { openContextFiles } from '../../packages/copse/src/adapters/workspace/context-files.ts';
 import {

@@ -11,7 +11,7 @@ import { claimNext, claimTask } from '../../packages/copse/src/tasks/act/claims.
 import { change } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
 import { addTask, deleteTasks, editTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import type { CheckEvent, Verdict } from '../../packages/copse/src/domain/check.ts';
+import type { CheckEvent, Verdict } from '../../packages/copse/src/queue/rules/check.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
@@ -24,9 +24,9 @@ import {
   brand,
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
+import { newQueue } from '../../packages/copse/src/queue/rules/merge-queue.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
+import { emptyQueueState } from '../../packages/copse/src/queue/rules/decide/state.ts';
 import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import type { TaskEvent } from '../../packages/copse/src/tasks/rules/events.ts';
 import { decideFinish } from '../../packages/copse/src/tasks/rules/outcomes.ts';

@@ -11,7 +11,7 @@ import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
 import { listSpareWorktrees, listWorktrees } from '../../packages/copse/src/workspaces/act/worktree-list.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import { type CommitId, brand, parseTaskId } from '../../packages/copse/src/kernel/ids.ts';
-import type { CheckRunEnd } from '../../packages/copse/src/ports/checks.ts';
+import type { CheckRunEnd } from '../../packages/copse/src/queue/ports/checks.ts';
 import { only } from '../support/checks.ts';
 import { git, newArea, newRepository, plainEnv } from '../support/cli.ts';
 

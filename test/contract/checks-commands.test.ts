@@ -3,8 +3,8 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { keepOutput } from '../../packages/copse/src/adapters/checks/output.ts';
-import type { CheckCommand } from '../../packages/copse/src/ports/checks.ts';
+import { keepOutput } from '../../packages/copse/src/queue/checks/output.ts';
+import type { CheckCommand } from '../../packages/copse/src/queue/ports/checks.ts';
 import { checksAt, done, logOf, newCheckSite, only, writeFile } from '../support/checks.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { CheckCommand } from '../../packages/copse/src/ports/checks.ts';
+import type { CheckCommand } from '../../packages/copse/src/queue/ports/checks.ts';
 import {
   type CheckSite,
   done,

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 
-import { findMissing, recordResolved, resolveByTask } from '../../packages/copse/src/app/conflict-task.ts';
+import { findMissing, recordResolved, resolveByTask } from '../../packages/copse/src/queue/act/conflict-task.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';

@@ -10,7 +10,7 @@ import {
   replay,
 } from '../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { LandingEvent } from '../../packages/copse/src/domain/landing.ts';
+import type { LandingEvent } from '../../packages/copse/src/queue/rules/landing.ts';
 import type { TaskEvent } from '../../packages/copse/src/tasks/rules/events.ts';
 import { Model, type Step, anyStep } from '../domain/world.ts';
 import { engines, newPlace, person } from '../support/boards.ts';

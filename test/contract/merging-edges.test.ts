@@ -7,10 +7,10 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import { mergeMethods } from '../../packages/copse/src/ports/merging.ts';
+import { mergeMethods } from '../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { type History, compareWithGit } from '../support/merging-comparison.ts';
 import { BASE, MergeScene, text } from '../support/merging.ts';

@@ -6,12 +6,12 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { Standing, layBench } from '../../packages/copse/src/adapters/git/merging-bench.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
+import { Standing, layBench } from '../../packages/copse/src/queue/merge/bench.ts';
 import { Quarantine } from '../../packages/copse/src/git/objects/quarantine.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../packages/copse/src/kernel/ids.ts';
-import { type MergeMethod, mergeMethods } from '../../packages/copse/src/ports/merging.ts';
+import { type MergeMethod, mergeMethods } from '../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea } from '../support/cli.ts';
 import { gitsStartedBy } from '../support/git-starts.ts';
 import { BASE, MergeScene, text } from '../support/merging.ts';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 
-import { trailersIn, withTrailers } from '../../packages/copse/src/adapters/git/merging-trailers.ts';
+import { trailersIn, withTrailers } from '../../packages/copse/src/queue/merge/trailers.ts';
 import { newArea } from '../support/cli.ts';
 import { type Files, MergeScene, interpretTrailers } from '../support/merging.ts';
 

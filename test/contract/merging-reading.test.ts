@@ -8,7 +8,7 @@ import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { commitsOf, isReachable } from '../../packages/copse/src/git/objects/history.ts';
-import { type Splicer, splice } from '../../packages/copse/src/adapters/git/merging-splice.ts';
+import { type Splicer, splice } from '../../packages/copse/src/queue/merge/splice.ts';
 import { ObjectReader } from '../../packages/copse/src/git/objects/object-reader.ts';
 import { Objects } from '../../packages/copse/src/git/objects/objects.ts';
 import { Quarantine } from '../../packages/copse/src/git/objects/quarantine.ts';

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { Standing, layBench } from '../../packages/copse/src/adapters/git/merging-bench.ts';
-import { loadBranch } from '../../packages/copse/src/adapters/git/merging-branch.ts';
-import { findReverts } from '../../packages/copse/src/adapters/git/merging-verify.ts';
-import { mergeMethods } from '../../packages/copse/src/ports/merging.ts';
+import { Standing, layBench } from '../../packages/copse/src/queue/merge/bench.ts';
+import { loadBranch } from '../../packages/copse/src/queue/merge/branch.ts';
+import { findReverts } from '../../packages/copse/src/queue/merge/verify.ts';
+import { mergeMethods } from '../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Files, MergeScene, putFiles } from '../support/merging.ts';
 

@@ -7,10 +7,10 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { type MergingOptions, openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { type MergingOptions, openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
+import type { TargetMove } from '../../packages/copse/src/queue/ports/merging.ts';
 import { syncSteps } from '../../packages/copse/src/workspaces/ports/sync.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { type Files, MergeScene, putFiles } from '../support/merging.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { PullRequests } from '../../packages/copse/src/app/pull-request-follow.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { describePullRequest } from '../../packages/copse/src/domain/pull-request-text.ts';

@@ -21,7 +21,7 @@ import type {
   SessionId,
   TaskId,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
+import { emptyQueueState } from '../../packages/copse/src/queue/rules/decide/state.ts';
 import { commit, definition, target } from './world.ts';
 
 const at = timestamp(1_000);

@@ -20,7 +20,7 @@ import {
   evolveLanding,
   isCommitted,
   landingTransitions,
-} from '../../packages/copse/src/domain/landing.ts';
+} from '../../packages/copse/src/queue/rules/landing.ts';
 
 const at = timestamp(1_000);
 const later = timestamp(2_000);

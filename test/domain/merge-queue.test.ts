@@ -17,8 +17,8 @@ import {
   evolveQueue,
   keepRetry,
   newQueue,
-} from '../../packages/copse/src/domain/merge-queue.ts';
-import { type QueueState, emptyQueueState } from '../../packages/copse/src/domain/queue-state.ts';
+} from '../../packages/copse/src/queue/rules/merge-queue.ts';
+import { type QueueState, emptyQueueState } from '../../packages/copse/src/queue/rules/decide/state.ts';
 
 const id = brand<BranchName>('main');
 const [at, later] = [timestamp(1_000), timestamp(2_000)];

@@ -10,8 +10,8 @@ import {
   brand,
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { type Landing, decideLanding } from '../../packages/copse/src/domain/landing.ts';
-import { type BranchFacts, decideMovedBranch } from '../../packages/copse/src/domain/moved-branch.ts';
+import { type Landing, decideLanding } from '../../packages/copse/src/queue/rules/landing.ts';
+import { type BranchFacts, decideMovedBranch } from '../../packages/copse/src/queue/rules/moved-branch.ts';
 import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import { decideUnqueue } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 

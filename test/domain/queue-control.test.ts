@@ -10,16 +10,16 @@ import type {
   SessionId,
   TaskId,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { type Landing, evolveLanding } from '../../packages/copse/src/domain/landing.ts';
-import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
+import { type Landing, evolveLanding } from '../../packages/copse/src/queue/rules/landing.ts';
+import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/queue/rules/merge-queue.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   decideHurry,
   decideSkipChecks,
   decideTryAgain,
-} from '../../packages/copse/src/domain/queue-control.ts';
-import { type EffectFacts, restartsBy } from '../../packages/copse/src/domain/queue-effect.ts';
-import type { Batch, Stage } from '../../packages/copse/src/domain/queue-state.ts';
+} from '../../packages/copse/src/queue/rules/control.ts';
+import { type EffectFacts, restartsBy } from '../../packages/copse/src/queue/rules/effect.ts';
+import type { Batch, Stage } from '../../packages/copse/src/queue/rules/decide/state.ts';
 
 const main = brand<BranchName>('main');
 const tip = brand<CommitId>('tip');

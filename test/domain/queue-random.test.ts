@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { drawing } from '../support/workspace-chance.ts';
-import type { QueueState } from '../../packages/copse/src/domain/queue-state.ts';
+import type { QueueState } from '../../packages/copse/src/queue/rules/decide/state.ts';
 import { QueueWorld, type WorldOptions } from './queue-world.ts';
 
 const NAMES = 'abcdefghijkl'.split('');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { batchSize } from '../../packages/copse/src/domain/queue.ts';
+import { batchSize } from '../../packages/copse/src/queue/rules/decide/decide.ts';
 import { QueueWorld, batchesOf, namesOf, purposes } from './queue-world.ts';
 
 describe('the rules at the top of queue.ts', () => {

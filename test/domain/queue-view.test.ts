@@ -10,13 +10,13 @@ import type {
   TaskId,
   Timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import type { Landing } from '../../packages/copse/src/domain/landing.ts';
-import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
+import type { Landing } from '../../packages/copse/src/queue/rules/landing.ts';
+import { type CheckRun, type MergeQueue, newQueue } from '../../packages/copse/src/queue/rules/merge-queue.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
-import { recentOf, usualOf } from '../../packages/copse/src/domain/queue-history.ts';
-import type { Batch, QueueState, Stage } from '../../packages/copse/src/domain/queue-state.ts';
-import { type QueueRecords, rangeText, viewQueue } from '../../packages/copse/src/domain/queue-view.ts';
+import { recentOf, usualOf } from '../../packages/copse/src/queue/rules/view/history.ts';
+import type { Batch, QueueState, Stage } from '../../packages/copse/src/queue/rules/decide/state.ts';
+import { type QueueRecords, rangeText, viewQueue } from '../../packages/copse/src/queue/rules/view/view.ts';
 import { named } from '../../packages/copse/src/kernel/text.ts';
 import { spanText } from '../../packages/copse/src/kernel/durations.ts';
 

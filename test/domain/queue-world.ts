@@ -18,8 +18,8 @@ import {
   type Stacked,
   type Start,
   decideQueue,
-} from '../../packages/copse/src/domain/queue.ts';
-import { type QueueState, emptyQueueState, runsOf } from '../../packages/copse/src/domain/queue-state.ts';
+} from '../../packages/copse/src/queue/rules/decide/decide.ts';
+import { type QueueState, emptyQueueState, runsOf } from '../../packages/copse/src/queue/rules/decide/state.ts';
 
 /** A change by its name; its head is the name with a number that grows when the branch moves. */
 export interface Queued {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { replay } from '../../packages/copse/src/board/rules/event.ts';
-import { landingTransitions } from '../../packages/copse/src/domain/landing.ts';
+import { landingTransitions } from '../../packages/copse/src/queue/rules/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type TaskAction,

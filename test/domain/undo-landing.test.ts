@@ -12,7 +12,7 @@ import {
   brand,
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import type { Landing } from '../../packages/copse/src/domain/landing.ts';
+import type { Landing } from '../../packages/copse/src/queue/rules/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { DoneHow, Task, TaskState } from '../../packages/copse/src/tasks/rules/task.ts';
 import {
@@ -21,7 +21,7 @@ import {
   findUndoable,
   undoDefinition,
   undoneBy,
-} from '../../packages/copse/src/domain/undo-landing.ts';
+} from '../../packages/copse/src/queue/rules/undo-landing.ts';
 
 const at = timestamp(1_000);
 const commit = brand<CommitId>('a'.repeat(40));

@@ -29,7 +29,7 @@ import type {
   TaskId,
   Timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { type LandingRequest, decideLanding } from '../../packages/copse/src/domain/landing.ts';
+import { type LandingRequest, decideLanding } from '../../packages/copse/src/queue/rules/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { PullRequest } from '../../packages/copse/src/domain/pull-request.ts';
 import {

@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { landingSteps } from '../../packages/copse/src/app/land.ts';
+import { landingSteps } from '../../packages/copse/src/queue/lead/land.ts';
 import { answer, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
 import { bundleWorker } from '../support/worker-program.ts';
 import { forEachAtOnce } from '../support/workspace-processes.ts';
@@ -102,9 +102,9 @@ it('whoever lost the lead of a queue journals nothing', async () => {
   const task = await queueOne(repository);
   git(repository, 'switch', '--quiet', '--detach');
   const { openRun } = await import('../../packages/copse/src/compose/run.ts');
-  const { lead } = await import('../../packages/copse/src/app/lead.ts');
-  const { leadQueue } = await import('../../packages/copse/src/app/queue.ts');
-  const { newQueueMemory } = await import('../../packages/copse/src/app/queue-memory.ts');
+  const { lead } = await import('../../packages/copse/src/queue/lead/leadership.ts');
+  const { leadQueue } = await import('../../packages/copse/src/queue/lead/lead-queue.ts');
+  const { newQueueMemory } = await import('../../packages/copse/src/queue/lead/memory.ts');
   const opened = await openRun({ cwd: repository, env: plainEnv }, { asNode: true });
   const { context } = opened;
   const [landing] = await context.board.openLandings();

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { announce } from '../../packages/copse/src/app/announce.ts';
-import { tryAgain, unqueueTasks } from '../../packages/copse/src/app/queue-control.ts';
-import { loadQueue } from '../../packages/copse/src/app/queue-view.ts';
+import { tryAgain, unqueueTasks } from '../../packages/copse/src/queue/act/control.ts';
+import { loadQueue } from '../../packages/copse/src/queue/act/view.ts';
 import { whyTask } from '../../packages/copse/src/app/why.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';

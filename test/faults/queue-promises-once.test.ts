@@ -8,8 +8,8 @@ import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:chil
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { change } from '../../packages/copse/src/board/context.ts';
-import { type LandingStep, landingSteps } from '../../packages/copse/src/app/land.ts';
-import { queueTask } from '../../packages/copse/src/app/merge.ts';
+import { type LandingStep, landingSteps } from '../../packages/copse/src/queue/lead/land.ts';
+import { queueTask } from '../../packages/copse/src/queue/act/merge.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import { type LandingId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea, plainEnv } from '../support/cli.ts';

@@ -11,7 +11,7 @@ import {
   resumeQueue,
   skipChecks,
   unqueueTasks,
-} from '../../packages/copse/src/app/queue-control.ts';
+} from '../../packages/copse/src/queue/act/control.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
@@ -22,7 +22,7 @@ import {
   brand,
   fencingToken,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { decideLanding } from '../../packages/copse/src/domain/landing.ts';
+import { decideLanding } from '../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';
 import { queueAgain } from '../support/queued.ts';

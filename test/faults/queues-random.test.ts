@@ -14,7 +14,7 @@ import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
 import { openRun } from '../../packages/copse/src/compose/run.ts';
-import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
+import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { queueCommit } from '../support/queued.ts';
 import { type RandomBranch, makeRandomQueue } from '../support/random-queue.ts';

@@ -12,7 +12,7 @@ import { processesOfAttempt } from '../../packages/copse/src/processes/start/att
 import { attemptFiles } from '../../packages/copse/src/adapters/runners/attempt-files.ts';
 import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';

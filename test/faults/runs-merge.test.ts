@@ -5,8 +5,8 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { landNow, queueTask } from '../../packages/copse/src/app/merge.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import { landNow, queueTask } from '../../packages/copse/src/queue/act/merge.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { answer, git, newArea, newRepository, plainEnv } from '../support/cli.ts';

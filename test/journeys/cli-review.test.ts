@@ -6,8 +6,8 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 
 import { approve, sendBack } from '../../packages/copse/src/app/review.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
-import { undoLanding } from '../../packages/copse/src/app/undo-landing.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
+import { undoLanding } from '../../packages/copse/src/queue/act/undo-landing.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import {
   type CommitId,

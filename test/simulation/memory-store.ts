@@ -1,7 +1,7 @@
 /** A board in memory: the events, what `evolve` makes of them, and the leases. One transaction at a time. */
 
 import { metCapabilities } from '../../packages/copse/src/tasks/rules/capabilities.ts';
-import type { Check } from '../../packages/copse/src/domain/check.ts';
+import type { Check } from '../../packages/copse/src/queue/rules/check.ts';
 import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/tasks/rules/claim.ts';
 import {
   type AnyRecord,
@@ -21,7 +21,7 @@ import type {
   TaskId,
   Timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
-import { type Landing, openLandingStatuses } from '../../packages/copse/src/domain/landing.ts';
+import { type Landing, openLandingStatuses } from '../../packages/copse/src/queue/rules/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type Task,

@@ -20,7 +20,7 @@ import type {
   SnapshotRequest,
   Uncommitted,
 } from '../../packages/copse/src/git/port.ts';
-import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
+import type { TargetMove } from '../../packages/copse/src/queue/ports/merging.ts';
 import type { TrashRecord } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import { type Repository, type Tree, changedPaths, isSame } from './repository.ts';
 import type { Process } from './world.ts';

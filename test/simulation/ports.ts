@@ -1,7 +1,7 @@
 /** The ports of one process, each call of which is an action in the world. */
 
 import { mergeReport, parseReport } from '../../packages/copse/src/domain/report.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import type { Author, RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
@@ -10,7 +10,7 @@ import type { Board } from '../../packages/copse/src/board/port.ts';
 import type { ContextFiles } from '../../packages/copse/src/ports/context-files.ts';
 import type { FurnishReport } from '../../packages/copse/src/workspaces/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
-import type { Merging } from '../../packages/copse/src/ports/merging.ts';
+import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
 import type { Radar } from '../../packages/copse/src/ports/radar.ts';
 import type { Reports } from '../../packages/copse/src/ports/reports.ts';

@@ -5,10 +5,10 @@
 
 import { runAttempt } from '../../packages/copse/src/app/attempt.ts';
 import { restartTask, resumeTask } from '../../packages/copse/src/app/go-on.ts';
-import { landNow, queueTask } from '../../packages/copse/src/app/merge.ts';
+import { landNow, queueTask } from '../../packages/copse/src/queue/act/merge.ts';
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
 import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { cancelTask, pauseTask } from '../../packages/copse/src/app/stop-task.ts';
 import { addTask, deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
 import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';

@@ -1,6 +1,6 @@
 /** A process that runs one check, to be killed in the middle of it. */
 
-import type { CheckRequest } from '../../packages/copse/src/ports/checks.ts';
+import type { CheckRequest } from '../../packages/copse/src/queue/ports/checks.ts';
 import { checksAt } from './checks.ts';
 
 const [root = '', request = '', setup = ''] = process.argv.slice(2);

@@ -5,8 +5,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type ChecksOptions, openChecks } from '../../packages/copse/src/adapters/checks/open.ts';
-import { openCheckPlaces } from '../../packages/copse/src/adapters/git/check-place.ts';
+import { type ChecksOptions, openChecks } from '../../packages/copse/src/queue/checks/open.ts';
+import { openCheckPlaces } from '../../packages/copse/src/queue/checks/place.ts';
 import { excludeFromGit } from '../../packages/copse/src/git/directory/exclude.ts';
 import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
 import { tryFileLock, withFileLock } from '../../packages/copse/src/git/lock.ts';
@@ -23,7 +23,7 @@ import type {
   CheckResult,
   CheckRunEnd,
   Checks,
-} from '../../packages/copse/src/ports/checks.ts';
+} from '../../packages/copse/src/queue/ports/checks.ts';
 import { queueAsTask } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import { git, newRepository, plainEnv } from './cli.ts';
 import { type Files, write } from './furnishing.ts';

@@ -3,11 +3,11 @@
 import { flushCompileCache } from 'node:module';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { lead } from '../../packages/copse/src/app/lead.ts';
-import { leadQueue } from '../../packages/copse/src/app/queue.ts';
-import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
+import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
+import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
+import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 

@@ -7,10 +7,10 @@ import path from 'node:path';
 import { afterAll } from 'vitest';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { type MergingOptions, openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { type MergingOptions, openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { type TrustedDir, openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import type { Candidate, CandidateRequest, Merging } from '../../packages/copse/src/ports/merging.ts';
+import type { Candidate, CandidateRequest, Merging } from '../../packages/copse/src/queue/ports/merging.ts';
 import { git, plainEnv } from './cli.ts';
 
 /** Null deletes a file. */

@@ -11,16 +11,16 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'nod
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { giveUpLanding, type LandedTask, type LandingStep } from '../../packages/copse/src/app/land.ts';
-import { lead } from '../../packages/copse/src/app/lead.ts';
-import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
-import { type QueueCause, leadQueue } from '../../packages/copse/src/app/queue.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import { giveUpLanding, type LandedTask, type LandingStep } from '../../packages/copse/src/queue/lead/land.ts';
+import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
+import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
+import { type QueueCause, leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { BoardEvent, EventType } from '../../packages/copse/src/board/rules/event.ts';
 import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { Landing } from '../../packages/copse/src/domain/landing.ts';
-import { type MergeQueue, newQueue } from '../../packages/copse/src/domain/merge-queue.ts';
+import type { Landing } from '../../packages/copse/src/queue/rules/landing.ts';
+import { type MergeQueue, newQueue } from '../../packages/copse/src/queue/rules/merge-queue.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import { git, plainEnv } from './cli.ts';

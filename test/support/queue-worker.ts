@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline';
 import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { giveUpLanding } from '../../packages/copse/src/app/land.ts';
-import { lead } from '../../packages/copse/src/app/lead.ts';
-import { leadQueue } from '../../packages/copse/src/app/queue.ts';
-import { newQueueMemory } from '../../packages/copse/src/app/queue-memory.ts';
+import { giveUpLanding } from '../../packages/copse/src/queue/lead/land.ts';
+import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
+import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
+import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 

@@ -2,7 +2,7 @@
 
 import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {

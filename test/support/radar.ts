@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import {
   type Look,

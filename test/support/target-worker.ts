@@ -3,7 +3,7 @@
 import { flushCompileCache } from 'node:module';
 
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
 

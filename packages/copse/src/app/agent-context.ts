@@ -26,7 +26,7 @@ import type { Policy } from '../kernel/policy.ts';
 import { findingsOf } from '../domain/radar.ts';
 import type { HandbackReason, Task, TaskSummary } from '../tasks/rules/task.ts';
 import type { ContextFiles } from '../ports/context-files.ts';
-import type { Merging } from '../ports/merging.ts';
+import type { Merging } from '../queue/ports/merging.ts';
 import type { RadarSight } from '../ports/radar.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
 import { sessionContextText } from '../protocol/session-context.ts';

@@ -27,8 +27,8 @@ import {
 } from '../domain/notice.ts';
 import type { NoticeChannel } from '../ports/notices.ts';
 import { eventsSoFar } from '../board/events-so-far.ts';
-import { whyItLeftNow } from './last-landing.ts';
-import type { RunContext } from './run-context.ts';
+import { whyItLeftNow } from '../queue/act/last-landing.ts';
+import type { RunContext } from '../queue/context.ts';
 
 type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
 

@@ -4,7 +4,7 @@ import type { ContextFiles } from '../ports/context-files.ts';
 import type { Reports } from '../ports/reports.ts';
 import type { Runtime } from '../ports/runtime.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import type { CheckoutMemory } from '../workspaces/discard/watch-checkout.ts';
 
 export interface AttemptContext extends RunContext {

@@ -19,7 +19,7 @@ import { type Change, type Outcome, change } from '../board/context.ts';
 import type { GateLook } from './finish.ts';
 import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../tasks/act/promote.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 
 export type Ending =

@@ -17,7 +17,7 @@ import {
   brand,
   drawId,
 } from '../kernel/ids.ts';
-import type { Landing } from '../domain/landing.ts';
+import type { Landing } from '../queue/rules/landing.ts';
 import { type Session, type SessionEvent, decideFollowUp, decideSession } from '../domain/session.ts';
 import type { Task } from '../tasks/rules/task.ts';
 import { decideRestart, decideResume } from '../tasks/rules/decisions.ts';
@@ -26,7 +26,7 @@ import type { Begin, Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { recordCrash } from './recover.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { scheduleNow } from './schedule-facts.ts';
 
 export type BeginRequest =

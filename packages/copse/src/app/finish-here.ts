@@ -10,7 +10,7 @@ import { attendPullRequest } from './pull-request-follow.ts';
 import { submittedOf } from './pull-request-record.ts';
 import { pushFinished } from './push-finished.ts';
 import type { FinishReport } from './report.ts';
-import { type RunContext, agentNamed } from './run-context.ts';
+import { type RunContext, agentNamed } from '../queue/context.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 
 /** What the gate would say, as far as that can be told at once. */

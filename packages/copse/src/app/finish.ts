@@ -7,10 +7,10 @@ import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from
 import { type BranchName, type CommitId, brand } from '../kernel/ids.ts';
 import type { Task } from '../tasks/rules/task.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
-import { loadConflict } from './conflict-brief.ts';
-import { findMissing } from './conflict-task.ts';
-import { type RunContext } from './run-context.ts';
-import { targetOf, tipOfTarget } from './landing-target.ts';
+import { loadConflict } from '../queue/act/conflict-brief.ts';
+import { findMissing } from '../queue/act/conflict-task.ts';
+import { type RunContext } from '../queue/context.ts';
+import { targetOf, tipOfTarget } from '../queue/act/landing-target.ts';
 
 export interface GateRequest {
   readonly task: Task;

@@ -9,7 +9,7 @@ import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import { addLedgerEntry } from '../tasks/act/ledger.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 
 export interface GoneOn {
   readonly task: Task;

@@ -4,7 +4,7 @@
  */
 
 import { type Orchestrator, type Pass } from './orchestrate.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 
 export interface LoopOptions {
   readonly signal: AbortSignal;

@@ -7,22 +7,22 @@
  */
 
 import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
-import type { Landing } from '../domain/landing.ts';
+import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from '../domain/reconcile.ts';
 import { type Placement, Schedule } from '../domain/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
 import { beginAttempt } from './begin-attempt.ts';
-import { resolveByTask, whoResolves } from './conflict-task.ts';
-import { type LandedTask, giveUpLanding } from './land.ts';
-import { lead } from './lead.ts';
+import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';
+import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
+import { lead } from '../queue/lead/leadership.ts';
 import { type Running, Silences, observeRunning } from './observe.ts';
 import { preferApart } from './prefer-apart.ts';
 import { PullRequests } from './pull-request-follow.ts';
 import { endLeftBehind, recover } from './recover.ts';
-import { type QueueCause, leadQueue } from './queue.ts';
-import { type QueueMemory, newQueueMemory } from './queue-memory.ts';
+import { type QueueCause, leadQueue } from '../queue/lead/lead-queue.ts';
+import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
-import { type RunContext, agentNamed } from './run-context.ts';
+import { type RunContext, agentNamed } from '../queue/context.ts';
 import { scheduleFacts } from './schedule-facts.ts';
 
 /** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */

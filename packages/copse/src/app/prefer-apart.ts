@@ -2,7 +2,7 @@
 
 import { Collisions, apartFirst } from '../domain/apart-first.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 
 type Facts = Pick<RunContext, 'clock' | 'policy' | 'radar'>;
 

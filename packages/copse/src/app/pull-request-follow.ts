@@ -18,7 +18,7 @@ import {
   recordSeen,
 } from './pull-request-open.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 
 export interface PullRequestWork {

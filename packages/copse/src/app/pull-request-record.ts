@@ -8,7 +8,7 @@ import { decideGiveUp, decideLand, decidePullRequest } from '../tasks/rules/outc
 import { type Change, change } from '../board/context.ts';
 import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../tasks/act/promote.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 
 /** A task in review whose pull request Copse looks after. */
 export interface Submitted {

@@ -5,7 +5,7 @@
  */
 
 import type { GateLook } from './finish.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 import type { TaskId } from '../kernel/ids.ts';
 

@@ -22,7 +22,7 @@ import {
   sightingOf,
 } from '../domain/radar.ts';
 import { isFinished } from '../tasks/rules/task.ts';
-import type { Merging } from '../ports/merging.ts';
+import type { Merging } from '../queue/ports/merging.ts';
 import type { Radar, RadarSight } from '../ports/radar.ts';
 import { baseBranchOf, findNewestBase } from '../workspaces/act/newest-base.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';

@@ -24,7 +24,7 @@ import { decideCrash } from '../tasks/rules/outcomes.ts';
 import { listed } from '../kernel/text.ts';
 import { type Outcome, change, refusal } from '../board/context.ts';
 import { rescueFirst } from '../workspaces/discard/rescue-first.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 
 export interface Crash {

@@ -1,11 +1,11 @@
 /** What the schedule has to know about this node and about everybody's work. */
 
 import { type AgentName, brand } from '../kernel/ids.ts';
-import type { Landing } from '../domain/landing.ts';
+import type { Landing } from '../queue/rules/landing.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../domain/schedule.ts';
 import type { BoardReader } from '../board/port.ts';
 import type { Running } from './observe.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 
 export async function scheduleFacts(
   { board, agents, clock, disk, machine, node, root }: RunContext,

@@ -9,7 +9,7 @@ import { decideCancel, decidePause } from '../tasks/rules/decisions.ts';
 import { type Change, type Outcome, change } from '../board/context.ts';
 import { endSession } from '../tasks/act/end-session.ts';
 import { endAttempt } from './recover.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 
 export interface Stopped {
   readonly task: Task;

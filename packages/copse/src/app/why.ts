@@ -5,22 +5,22 @@ import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../domain/pull-request.ts';
-import { rangeText } from '../domain/queue-view.ts';
+import { rangeText } from '../queue/rules/view/view.ts';
 import { named } from '../kernel/text.ts';
 import { type WaitingFor, Schedule } from '../domain/schedule.ts';
 import { type Verdict, findingsOf } from '../domain/radar.ts';
 import { type AttentionCause, type Task, isFinished, suggestCommands } from '../tasks/rules/task.ts';
-import { describeResolver } from './conflict-task.ts';
+import { describeResolver } from '../queue/act/conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { Silences, observeRunning } from './observe.ts';
 import { loadCollisions } from './prefer-apart.ts';
-import { howItLanded, whyItLeftTheQueue } from './last-landing.ts';
+import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from './radar.ts';
-import { loadPlace } from './queue-view.ts';
+import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from './schedule-facts.ts';
-import type { RunContext } from './run-context.ts';
-import { undoingOf } from './undoing.ts';
+import type { RunContext } from '../queue/context.ts';
+import { undoingOf } from '../queue/act/undoing.ts';
 
 export interface Why {
   readonly task: Task;

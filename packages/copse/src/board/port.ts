@@ -8,7 +8,7 @@
  */
 
 import type { BoardLine } from './rules/board-line.ts';
-import type { Check } from '../domain/check.ts';
+import type { Check } from '../queue/rules/check.ts';
 import type { Lease, Renewal } from '../tasks/rules/claim.ts';
 import type { Author, BoardEvent, EventType, RecordKind, RecordedEvent, Records } from './rules/event.ts';
 import type {
@@ -20,7 +20,7 @@ import type {
   TaskId,
   Timestamp,
 } from '../kernel/ids.ts';
-import type { Landing } from '../domain/landing.ts';
+import type { Landing } from '../queue/rules/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../tasks/rules/task.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 

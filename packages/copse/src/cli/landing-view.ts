@@ -1,8 +1,8 @@
 /** What whoever waits for tasks to land sees: one line for each, on a terminal, saying where it stands right now. */
 
-import { loadPlace } from '../app/queue-view.ts';
-import type { RunContext } from '../app/run-context.ts';
-import type { Landing } from '../domain/landing.ts';
+import { loadPlace } from '../queue/act/view.ts';
+import type { RunContext } from '../queue/context.ts';
+import type { Landing } from '../queue/rules/landing.ts';
 import { shown } from '../kernel/text.ts';
 import { isTerminal } from './ask.ts';
 import type { Cli } from './invocation.ts';

@@ -6,7 +6,7 @@
 import { followEvents } from '../board/follow.ts';
 import type { Running } from '../app/observe.ts';
 import type { Pass } from '../app/orchestrate.ts';
-import type { RunContext } from '../app/run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import type { BoardEvent } from '../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';

@@ -1,10 +1,10 @@
 /** Where tasks stand in their queues, in short, for lists. */
 
 import type { Context } from '../board/context.ts';
-import { loadQueues } from '../app/queue-view.ts';
+import { loadQueues } from '../queue/act/view.ts';
 import { configOf, requireRepository } from '../compose.ts';
 import type { TaskId } from '../kernel/ids.ts';
-import type { EntryState } from '../domain/queue-view.ts';
+import type { EntryState } from '../queue/rules/view/view.ts';
 import type { Cli } from './invocation.ts';
 
 export interface Place {

@@ -1,7 +1,7 @@
 /** The queue that a command is about. */
 
-import { type RunContext } from '../app/run-context.ts';
-import { targetOf } from '../app/landing-target.ts';
+import { type RunContext } from '../queue/context.ts';
+import { targetOf } from '../queue/act/landing-target.ts';
 import type { BranchName } from '../kernel/ids.ts';
 import { fail } from './failure.ts';
 

@@ -1,8 +1,8 @@
 /** How a queue looks on a terminal: what holds it up first, then what is being checked, then who waits for what. */
 
 import type { Timestamp } from '../kernel/ids.ts';
-import type { RecentLanding } from '../domain/queue-history.ts';
-import { type EntryState, type EntryView, type QueueView, rangeText } from '../domain/queue-view.ts';
+import type { RecentLanding } from '../queue/rules/view/history.ts';
+import { type EntryState, type EntryView, type QueueView, rangeText } from '../queue/rules/view/view.ts';
 import { spanText } from '../kernel/durations.ts';
 import { shown } from '../kernel/text.ts';
 import type { Output } from './output.ts';

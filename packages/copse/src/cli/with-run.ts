@@ -1,6 +1,6 @@
 /** Opens everything that running and landing needs, for as long as a command needs it. */
 
-import type { RunContext } from '../app/run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import type { OpenRun, RunOptions } from '../compose/run.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { Cli } from './invocation.ts';

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { furnishingGit } from '../workspaces/files/furnish-git.ts';
-import { openMerging } from '../adapters/git/merging.ts';
+import { openMerging } from '../queue/merge/open.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
 import { closeInherited } from '../processes/inherited.ts';

@@ -1,6 +1,6 @@
 /** What undoing a landing needs besides all the rest. */
 
-import { openReverting } from '../adapters/git/revert.ts';
+import { openReverting } from '../queue/merge/revert.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { type Surroundings, requireRepository } from '../compose.ts';
 

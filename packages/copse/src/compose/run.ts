@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 
-import { openMerging } from '../adapters/git/merging.ts';
+import { openMerging } from '../queue/merge/open.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
 import { openRunners } from '../adapters/runners/open.ts';
 import { openArtifacts } from '../adapters/workspace/artifacts.ts';
 import { runCommands } from '../workspaces/files/commands.ts';
-import type { RunContext } from '../app/run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../compose.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Machine } from '../ports/machine.ts';

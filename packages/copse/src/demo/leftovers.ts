@@ -1,6 +1,6 @@
 /** Looks whether anything of the demo is still there that should have gone: the last runner may need a moment. */
 
-import type { RunContext } from '../app/run-context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { parseTaskId } from '../kernel/ids.ts';
 import type { Leftovers } from './summary.ts';
 

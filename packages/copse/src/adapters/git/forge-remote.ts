@@ -1,5 +1,5 @@
 import type { ForgeRemote } from '../../ports/forge.ts';
-import { pushAndListen } from './merging-push.ts';
+import { pushAndListen } from '../../queue/target/push.ts';
 import { remoteRefs, usualAddress } from '../../git/refs/remote.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 

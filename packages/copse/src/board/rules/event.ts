@@ -6,7 +6,7 @@
  */
 
 import { type Attempt, type AttemptEvent, evolveAttempt } from '../../tasks/rules/attempt.ts';
-import { type CheckEvent, type Check, evolveCheck } from '../../domain/check.ts';
+import { type CheckEvent, type Check, evolveCheck } from '../../queue/rules/check.ts';
 import {
   type Node,
   type NodeEvent,
@@ -19,7 +19,7 @@ import {
   evolveSchedule,
 } from '../../domain/fleet.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
-import { type Landing, type LandingEvent, evolveLanding } from '../../domain/landing.ts';
+import { type Landing, type LandingEvent, evolveLanding } from '../../queue/rules/landing.ts';
 import {
   type Artifact,
   type ArtifactEvent,
@@ -28,7 +28,7 @@ import {
   evolveArtifact,
   evolveLedger,
 } from '../../tasks/rules/ledger.ts';
-import { type MergeQueue, type MergeQueueEvent, evolveQueue } from '../../domain/merge-queue.ts';
+import { type MergeQueue, type MergeQueueEvent, evolveQueue } from '../../queue/rules/merge-queue.ts';
 import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts';
 import { type Session, type SessionEvent, evolveSession } from '../../domain/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';

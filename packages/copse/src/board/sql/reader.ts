@@ -2,12 +2,12 @@
 
 import { sql } from 'kysely';
 
-import type { Check } from '../../domain/check.ts';
+import type { Check } from '../../queue/rules/check.ts';
 import type { Lease } from '../../tasks/rules/claim.ts';
 import type { Author, BoardEvent, RecordKind, RecordedEvent, Records } from '../rules/event.ts';
 import type { EventNumber, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { type TaskStatus, type TaskSummary, isFinished } from '../../tasks/rules/task.ts';
-import { type Landing, openLandingStatuses } from '../../domain/landing.ts';
+import { type Landing, openLandingStatuses } from '../../queue/rules/landing.ts';
 import type { BoardReader, EventQuery, Held, TaskQuery } from '../port.ts';
 import { fromRow, summariesFromRows, workItemKey } from './rows.ts';
 import { type BoardTables, tableOf, type Queries } from './schema.ts';

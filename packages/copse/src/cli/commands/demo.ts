@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import type { RunContext } from '../../app/run-context.ts';
+import type { RunContext } from '../../queue/context.ts';
 import { whyTask } from '../../app/why.ts';
 import { gitVersion } from '../../compose.ts';
 import { drawHistory, makeRepository } from '../../compose/demo.ts';

@@ -1,8 +1,8 @@
-import { type Landed, landNow, queueTask } from '../../app/merge.ts';
-import { skipChecks } from '../../app/queue-control.ts';
-import type { RunContext } from '../../app/run-context.ts';
+import { type Landed, landNow, queueTask } from '../../queue/act/merge.ts';
+import { skipChecks } from '../../queue/act/control.ts';
+import type { RunContext } from '../../queue/context.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import type { Landing } from '../../domain/landing.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
 import { shown } from '../../kernel/text.ts';
 import { CommandFailed, orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -1,6 +1,6 @@
 import { announce } from '../../app/announce.ts';
 import { Orchestrator } from '../../app/orchestrate.ts';
-import type { RunContext } from '../../app/run-context.ts';
+import type { RunContext } from '../../queue/context.ts';
 import { watchRadar } from '../../app/radar-watch.ts';
 import { describeWaiting } from '../../app/why.ts';
 import type { Policy } from '../../kernel/policy.ts';

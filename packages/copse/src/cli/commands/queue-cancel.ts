@@ -1,4 +1,4 @@
-import { effectOf, unqueueTasks } from '../../app/queue-control.ts';
+import { effectOf, unqueueTasks } from '../../queue/act/control.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';

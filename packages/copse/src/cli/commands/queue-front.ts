@@ -1,4 +1,4 @@
-import { effectOf, hurryTasks } from '../../app/queue-control.ts';
+import { effectOf, hurryTasks } from '../../queue/act/control.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { effectText } from '../queue-effect-text.ts';

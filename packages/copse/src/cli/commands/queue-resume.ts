@@ -1,5 +1,5 @@
-import { resumeQueue } from '../../app/queue-control.ts';
-import type { QueueSwitch } from '../../domain/merge-queue.ts';
+import { resumeQueue } from '../../queue/act/control.ts';
+import type { QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import { shown } from '../../kernel/text.ts';
 import { pausedView } from '../../protocol/queue-views.ts';
 import { orFail } from '../failure.ts';

@@ -1,5 +1,5 @@
-import { tryAgain } from '../../app/queue-control.ts';
-import type { Landing } from '../../domain/landing.ts';
+import { tryAgain } from '../../queue/act/control.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
 import { shown } from '../../kernel/text.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

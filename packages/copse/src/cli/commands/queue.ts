@@ -1,9 +1,9 @@
-import { type QueueSettings, loadQueue, loadQueues } from '../../app/queue-view.ts';
-import { type RunContext } from '../../app/run-context.ts';
-import { targetOf } from '../../app/landing-target.ts';
+import { type QueueSettings, loadQueue, loadQueues } from '../../queue/act/view.ts';
+import { type RunContext } from '../../queue/context.ts';
+import { targetOf } from '../../queue/act/landing-target.ts';
 import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import type { BranchName } from '../../kernel/ids.ts';
-import type { QueueView } from '../../domain/queue-view.ts';
+import type { QueueView } from '../../queue/rules/view/view.ts';
 import { shown } from '../../kernel/text.ts';
 import { queueView } from '../../protocol/queue-views.ts';
 import { isTerminal } from '../ask.ts';

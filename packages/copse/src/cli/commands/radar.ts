@@ -1,5 +1,5 @@
 import { lastSighting, refreshRadar } from '../../app/radar.ts';
-import type { RunContext } from '../../app/run-context.ts';
+import type { RunContext } from '../../queue/context.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import type { Pair, Sighting } from '../../domain/radar.ts';
 import { shown } from '../../kernel/text.ts';

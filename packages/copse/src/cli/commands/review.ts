@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { type Review, approve, listReviews, loadReview, sendBack } from '../../app/review.ts';
-import type { RunContext } from '../../app/run-context.ts';
+import type { RunContext } from '../../queue/context.ts';
 import { showInPager } from '../../compose.ts';
 import type { OpenRun } from '../../compose/run.ts';
 import type { CommitId } from '../../kernel/ids.ts';

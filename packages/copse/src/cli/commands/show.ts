@@ -1,12 +1,12 @@
 import { openQuestionOf } from '../../app/answer.ts';
 import type { Context } from '../../board/context.ts';
-import { undoingOf } from '../../app/undoing.ts';
+import { undoingOf } from '../../queue/act/undoing.ts';
 import { delayCauses } from '../../tasks/rules/claim.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { formatPriority } from '../../tasks/rules/priority.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
-import type { Undoing } from '../../domain/undo-landing.ts';
+import type { Undoing } from '../../queue/rules/undo-landing.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../kernel/usage.ts';
 import { artifactView, ledgerView, taskView } from '../../protocol/views.ts';
 import { fail } from '../failure.ts';

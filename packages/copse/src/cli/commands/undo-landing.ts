@@ -1,6 +1,6 @@
 /** `copse undo` of a task that has landed. */
 
-import { type LandingUndone, undoLanding } from '../../app/undo-landing.ts';
+import { type LandingUndone, undoLanding } from '../../queue/act/undo-landing.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { undoneView } from '../../protocol/review-views.ts';

@@ -9,7 +9,7 @@ import { type Claimant, grant } from './claim.ts';
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
 import { describeCycle, findCycle } from './dependencies.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
-import { type Landing, type LandingEvent, decideLanding, isCommitted } from '../../domain/landing.ts';
+import { type Landing, type LandingEvent, decideLanding, isCommitted } from '../../queue/rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type Task, type TaskDefinition, type TaskStatus, refuseUnlessAllowed } from './task.ts';
 import type { TaskEdit, TaskEvent } from './events.ts';
