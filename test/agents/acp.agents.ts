@@ -5,9 +5,9 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { openConnections } from '../../packages/copse/src/processes/start/connections.ts';
-import { acpRuntime } from '../../packages/copse/src/adapters/runtimes/acp.ts';
+import { acpRuntime } from '../../packages/copse/src/agents/runtimes/acp/runtime.ts';
 import { writeInside } from '../../packages/copse/src/workspaces/files/write-inside.ts';
-import type { PermissionRequest, Runtime } from '../../packages/copse/src/ports/runtime.ts';
+import type { PermissionRequest, Runtime } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
 import { saidTo, say, write } from '../support/model-server/steps.ts';

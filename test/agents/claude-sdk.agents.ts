@@ -10,8 +10,8 @@ import { openConnections } from '../../packages/copse/src/processes/start/connec
 import {
   type ClaudeSdkSettings,
   claudeSdkRuntime,
-} from '../../packages/copse/src/adapters/runtimes/claude-sdk.ts';
-import { type RuntimeEvent, RuntimeUnavailable, type Turn } from '../../packages/copse/src/ports/runtime.ts';
+} from '../../packages/copse/src/agents/runtimes/claude-sdk/runtime.ts';
+import { type RuntimeEvent, RuntimeUnavailable, type Turn } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
 import { call, fail, run, saidTo, say } from '../support/model-server/steps.ts';

@@ -5,9 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { afterAll } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { claudeRuntime } from '../../packages/copse/src/adapters/runtimes/claude.ts';
-import type { Runtime } from '../../packages/copse/src/ports/runtime.ts';
-import { openAsks } from '../../packages/copse/src/adapters/workspace/asks.ts';
+import { claudeRuntime } from '../../packages/copse/src/agents/runtimes/claude/runtime.ts';
+import type { Runtime } from '../../packages/copse/src/agents/ports/runtime.ts';
+import { openAsks } from '../../packages/copse/src/agents/files/asks.ts';
 import { type AgentSettings, type Harness, describeRuntime } from './contract.ts';
 import { commandOf } from './programs.ts';
 

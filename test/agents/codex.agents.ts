@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { codexRuntime } from '../../packages/copse/src/adapters/runtimes/codex.ts';
+import { codexRuntime } from '../../packages/copse/src/agents/runtimes/codex/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
 import { run, saidTo, say, write } from '../support/model-server/steps.ts';

@@ -20,7 +20,7 @@ import {
   RuntimeUnavailable,
   type StopAnswer,
   type Turn,
-} from '../../packages/copse/src/ports/runtime.ts';
+} from '../../packages/copse/src/agents/ports/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import type { Step } from '../support/model-server/protocol.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';

@@ -6,9 +6,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { geminiRuntime } from '../../packages/copse/src/adapters/runtimes/gemini.ts';
-import type { HeadlessSettings } from '../../packages/copse/src/adapters/runtimes/headless-turn.ts';
-import type { RuntimeEvent, Turn } from '../../packages/copse/src/ports/runtime.ts';
+import { geminiRuntime } from '../../packages/copse/src/agents/runtimes/gemini/runtime.ts';
+import type { HeadlessSettings } from '../../packages/copse/src/agents/runtimes/headless-turn.ts';
+import type { RuntimeEvent, Turn } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
 import { fail, run, saidTo, say, write } from '../support/model-server/steps.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { opencodeRuntime } from '../../packages/copse/src/adapters/runtimes/opencode.ts';
+import { opencodeRuntime } from '../../packages/copse/src/agents/runtimes/opencode/runtime.ts';
 import { git, newArea, newRepository } from '../support/cli.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
 import { run, saidTo, say, write } from '../support/model-server/steps.ts';

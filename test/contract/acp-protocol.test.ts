@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { openConnections } from '../../packages/copse/src/processes/start/connections.ts';
-import { type AcpSettings, acpRuntime } from '../../packages/copse/src/adapters/runtimes/acp.ts';
-import { readForAgent, writeForAgent } from '../../packages/copse/src/adapters/runtimes/acp-files.ts';
-import { outcomeOfError, outcomeOfStop } from '../../packages/copse/src/adapters/runtimes/acp-outcome.ts';
-import { answerFor, isAllowed, modeFor } from '../../packages/copse/src/adapters/runtimes/acp-permissions.ts';
-import { RpcError } from '../../packages/copse/src/adapters/runtimes/acp-rpc.ts';
-import { readUpdates } from '../../packages/copse/src/adapters/runtimes/acp-updates.ts';
+import { type AcpSettings, acpRuntime } from '../../packages/copse/src/agents/runtimes/acp/runtime.ts';
+import { readForAgent, writeForAgent } from '../../packages/copse/src/agents/runtimes/acp/files.ts';
+import { outcomeOfError, outcomeOfStop } from '../../packages/copse/src/agents/runtimes/acp/outcome.ts';
+import { answerFor, isAllowed, modeFor } from '../../packages/copse/src/agents/runtimes/acp/permissions.ts';
+import { RpcError } from '../../packages/copse/src/agents/runtimes/acp/rpc.ts';
+import { readUpdates } from '../../packages/copse/src/agents/runtimes/acp/updates.ts';
 import { writeInside } from '../../packages/copse/src/workspaces/files/write-inside.ts';
 import { addUsage, noUsage } from '../../packages/copse/src/kernel/usage.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type RuntimeOutcome,
   RuntimeUnavailable,
   type Turn,
-} from '../../packages/copse/src/ports/runtime.ts';
+} from '../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { endTurns, newTurn, pidsOf, printedIn } from '../support/turns.ts';
 

@@ -9,12 +9,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
 import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { openContextFiles } from '../../packages/copse/src/adapters/workspace/context-files.ts';
+import { openContextFiles } from '../../packages/copse/src/agents/files/context-files.ts';
 import {
   type BriefingContext,
   loadBriefing,
   writeContext,
-} from '../../packages/copse/src/app/agent-context.ts';
+} from '../../packages/copse/src/agents/run/agent-context.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
 import { addLedgerEntry } from '../../packages/copse/src/tasks/act/ledger.ts';
 import { addPlan } from '../../packages/copse/src/tasks/act/plans.ts';
@@ -23,7 +23,7 @@ import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type AgentName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { decidePromote } from '../../packages/copse/src/tasks/rules/decisions.ts';
 import { decideCrash, decideFinish } from '../../packages/copse/src/tasks/rules/outcomes.ts';
-import type { Begin } from '../../packages/copse/src/ports/runners.ts';
+import type { Begin } from '../../packages/copse/src/agents/ports/runners.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';
 import { git, newArea } from '../support/cli.ts';
 import { startSession } from '../support/sessions.ts';

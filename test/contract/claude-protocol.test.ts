@@ -20,32 +20,32 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { claudeRuntime } from '../../packages/copse/src/adapters/runtimes/claude.ts';
+import { claudeRuntime } from '../../packages/copse/src/agents/runtimes/claude/runtime.ts';
 import {
   type ClaudeSettings,
   argumentsOf,
   plainPrompt,
-} from '../../packages/copse/src/adapters/runtimes/claude-arguments.ts';
-import { answerHooks } from '../../packages/copse/src/adapters/runtimes/claude-hooks.ts';
-import { ClaudeReader } from '../../packages/copse/src/adapters/runtimes/claude-messages.ts';
-import type { Fields } from '../../packages/copse/src/adapters/runtimes/fields.ts';
+} from '../../packages/copse/src/agents/runtimes/claude/arguments.ts';
+import { answerHooks } from '../../packages/copse/src/agents/runtimes/claude/hooks.ts';
+import { ClaudeReader } from '../../packages/copse/src/agents/runtimes/claude/messages.ts';
+import type { Fields } from '../../packages/copse/src/agents/runtimes/fields.ts';
 import {
   ClaudeRecord,
   ClaudeStatus,
   failureResult,
   messageOfEntry,
-} from '../../packages/copse/src/adapters/runtimes/claude-record.ts';
-import { trustFolder } from '../../packages/copse/src/adapters/runtimes/claude-trust.ts';
-import { openTranscript } from '../../packages/copse/src/adapters/runtimes/transcript.ts';
-import { openAsks } from '../../packages/copse/src/adapters/workspace/asks.ts';
+} from '../../packages/copse/src/agents/runtimes/claude/record.ts';
+import { trustFolder } from '../../packages/copse/src/agents/runtimes/claude/trust.ts';
+import { openTranscript } from '../../packages/copse/src/agents/runtimes/transcript.ts';
+import { openAsks } from '../../packages/copse/src/agents/files/asks.ts';
 import { addUsage, noUsage } from '../../packages/copse/src/kernel/usage.ts';
-import type { Ask } from '../../packages/copse/src/ports/asks.ts';
+import type { Ask } from '../../packages/copse/src/agents/ports/asks.ts';
 import type {
   PermissionRequest,
   RuntimeEvent,
   StopAnswer,
   Turn,
-} from '../../packages/copse/src/ports/runtime.ts';
+} from '../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { endTurns, newTurn, printedIn } from '../support/turns.ts';
 

@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { ClaudeReader, type Windows } from '../../packages/copse/src/adapters/runtimes/claude-messages.ts';
+import { ClaudeReader, type Windows } from '../../packages/copse/src/agents/runtimes/claude/messages.ts';
 import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
-import type { RuntimeEvent, RuntimeOutcome } from '../../packages/copse/src/ports/runtime.ts';
+import type { RuntimeEvent, RuntimeOutcome } from '../../packages/copse/src/agents/ports/runtime.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 
 import { describe, expect, test } from 'vitest';
 
-import { commandOf, codexRuntime } from '../../packages/copse/src/adapters/runtimes/codex.ts';
-import { type CodexReader, readCodex } from '../../packages/copse/src/adapters/runtimes/codex-events.ts';
-import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/codex-failure.ts';
+import { commandOf, codexRuntime } from '../../packages/copse/src/agents/runtimes/codex/runtime.ts';
+import { type CodexReader, readCodex } from '../../packages/copse/src/agents/runtimes/codex/events.ts';
+import { outcomeOfFailure } from '../../packages/copse/src/agents/runtimes/codex/failure.ts';
 import type { Usage } from '../../packages/copse/src/kernel/usage.ts';
 import { noUsage } from '../../packages/copse/src/kernel/usage.ts';
-import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/ports/runtime.ts';
+import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
 import { newArea } from '../support/cli.ts';
 import { newTurn } from '../support/turns.ts';

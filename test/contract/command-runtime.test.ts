@@ -5,8 +5,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { isAlive } from '../../packages/copse/src/processes/identity.ts';
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { type CommandSettings, commandRuntime } from '../../packages/copse/src/adapters/runtimes/command.ts';
-import { RuntimeUnavailable, type Turn } from '../../packages/copse/src/ports/runtime.ts';
+import { type CommandSettings, commandRuntime } from '../../packages/copse/src/agents/runtimes/command/runtime.ts';
+import { RuntimeUnavailable, type Turn } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { endTurns, newTurn, pidsOf, printedIn, until, wordsIn } from '../support/turns.ts';
 

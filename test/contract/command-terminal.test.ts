@@ -6,9 +6,9 @@ import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vit
 
 import { isAlive, listProcesses } from '../../packages/copse/src/processes/identity.ts';
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { type CommandSettings, commandRuntime } from '../../packages/copse/src/adapters/runtimes/command.ts';
+import { type CommandSettings, commandRuntime } from '../../packages/copse/src/agents/runtimes/command/runtime.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
-import { RuntimeUnavailable, type Turn } from '../../packages/copse/src/ports/runtime.ts';
+import { RuntimeUnavailable, type Turn } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { endTurns, newTurn, pidsOf, printedIn, until, wordsIn } from '../support/turns.ts';
 

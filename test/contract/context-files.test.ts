@@ -18,10 +18,10 @@ import { describe, expect, test } from 'vitest';
 
 import { furnishingGit } from '../../packages/copse/src/workspaces/files/furnish-git.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
-import { openContextFiles } from '../../packages/copse/src/adapters/workspace/context-files.ts';
+import { openContextFiles } from '../../packages/copse/src/agents/files/context-files.ts';
 import { writeInside } from '../../packages/copse/src/workspaces/files/write-inside.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { ContextPlace } from '../../packages/copse/src/ports/context-files.ts';
+import type { ContextPlace } from '../../packages/copse/src/agents/ports/context-files.ts';
 import { git, newArea } from '../support/cli.ts';
 import { type Fixture, newFixture } from '../support/furnishing.ts';
 

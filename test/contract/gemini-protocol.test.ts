@@ -6,12 +6,12 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { commandOf, geminiRuntime } from '../../packages/copse/src/adapters/runtimes/gemini.ts';
-import { type GeminiReader, readGemini } from '../../packages/copse/src/adapters/runtimes/gemini-events.ts';
-import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/gemini-failure.ts';
-import { isConversationKept } from '../../packages/copse/src/adapters/runtimes/gemini-record.ts';
+import { commandOf, geminiRuntime } from '../../packages/copse/src/agents/runtimes/gemini/runtime.ts';
+import { type GeminiReader, readGemini } from '../../packages/copse/src/agents/runtimes/gemini/events.ts';
+import { outcomeOfFailure } from '../../packages/copse/src/agents/runtimes/gemini/failure.ts';
+import { isConversationKept } from '../../packages/copse/src/agents/runtimes/gemini/record.ts';
 import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
-import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/ports/runtime.ts';
+import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { newTurn } from '../support/turns.ts';
 

@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import { openPrograms } from '../../packages/copse/src/processes/start/programs.ts';
-import { commandOf, opencodeRuntime } from '../../packages/copse/src/adapters/runtimes/opencode.ts';
+import { commandOf, opencodeRuntime } from '../../packages/copse/src/agents/runtimes/opencode/runtime.ts';
 import {
   type OpencodeReader,
   readOpencode,
-} from '../../packages/copse/src/adapters/runtimes/opencode-events.ts';
-import { outcomeOfFailure } from '../../packages/copse/src/adapters/runtimes/opencode-failure.ts';
+} from '../../packages/copse/src/agents/runtimes/opencode/events.ts';
+import { outcomeOfFailure } from '../../packages/copse/src/agents/runtimes/opencode/failure.ts';
 import { addUsage, noUsage, type Usage } from '../../packages/copse/src/kernel/usage.ts';
-import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/ports/runtime.ts';
+import { RuntimeUnavailable, type RuntimeEvent } from '../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../support/cli.ts';
 import { newTurn } from '../support/turns.ts';
 

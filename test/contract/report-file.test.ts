@@ -15,15 +15,15 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { openReports } from '../../packages/copse/src/adapters/workspace/report-file.ts';
-import { parseReport } from '../../packages/copse/src/domain/report.ts';
-import type { ReportSeen } from '../../packages/copse/src/ports/reports.ts';
+import { openReports } from '../../packages/copse/src/agents/files/report-file.ts';
+import { parseReport } from '../../packages/copse/src/agents/rules/session/report.ts';
+import type { ReportSeen } from '../../packages/copse/src/agents/ports/reports.ts';
 import { newArea } from '../support/cli.ts';
 
 const area = newArea();
 const reports = openReports();
 const adapter = fileURLToPath(
-  new URL('../../packages/copse/src/adapters/workspace/report-file.ts', import.meta.url),
+  new URL('../../packages/copse/src/agents/files/report-file.ts', import.meta.url),
 );
 let worktrees = 0;
 

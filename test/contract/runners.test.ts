@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
-import { attemptFiles, readOrders } from '../../packages/copse/src/adapters/runners/attempt-files.ts';
-import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
+import { attemptFiles, readOrders } from '../../packages/copse/src/agents/files/attempt-files.ts';
+import { openRunners } from '../../packages/copse/src/agents/files/runners.ts';
 import {
   type AgentName,
   type AttemptId,
@@ -16,7 +16,7 @@ import {
   brand,
   fencingToken,
 } from '../../packages/copse/src/kernel/ids.ts';
-import type { Orders } from '../../packages/copse/src/ports/runners.ts';
+import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import { newArea } from '../support/cli.ts';
 import { AWKWARD, until } from '../support/turns.ts';
 

@@ -6,7 +6,7 @@ import {
   type DockerRequest,
   dockerArguments,
   dockerProblem,
-} from '../../packages/copse/src/adapters/sandbox/docker.ts';
+} from '../../packages/copse/src/agents/sandbox/docker.ts';
 import { type AttemptId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const program = {

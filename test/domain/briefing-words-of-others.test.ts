@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { type Briefing, excerpt, lastOf, someOf } from '../../packages/copse/src/domain/briefing.ts';
+import { type Briefing, excerpt, lastOf, someOf } from '../../packages/copse/src/agents/rules/briefing/briefing.ts';
 import {
   handbackPrompt,
   sessionPromptText,
   systemPromptText,
-} from '../../packages/copse/src/domain/briefing-prompts.ts';
-import { agentContextText } from '../../packages/copse/src/domain/briefing-texts.ts';
-import { fenced, oneLine, quoted } from '../../packages/copse/src/domain/fence.ts';
+} from '../../packages/copse/src/agents/rules/briefing/prompts.ts';
+import { agentContextText } from '../../packages/copse/src/agents/rules/briefing/texts.ts';
+import { fenced, oneLine, quoted } from '../../packages/copse/src/agents/rules/briefing/fence.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { HOSTILE, commit, git, hostileBriefing, names, plain, whole } from './briefing-world.ts';
 

@@ -5,7 +5,7 @@ import type {
   Briefing,
   ContextNames,
   GitState,
-} from '../../packages/copse/src/domain/briefing.ts';
+} from '../../packages/copse/src/agents/rules/briefing/briefing.ts';
 import {
   type CommitId,
   type LedgerEntryId,

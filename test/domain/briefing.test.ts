@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { agentInstructionsText } from '../../packages/copse/src/domain/agent-instructions.ts';
-import type { Briefing } from '../../packages/copse/src/domain/briefing.ts';
+import { agentInstructionsText } from '../../packages/copse/src/agents/rules/briefing/agent-instructions.ts';
+import type { Briefing } from '../../packages/copse/src/agents/rules/briefing/briefing.ts';
 import {
   handbackPrompt,
   sessionPromptText,
   systemPromptText,
-} from '../../packages/copse/src/domain/briefing-prompts.ts';
-import { agentContextText } from '../../packages/copse/src/domain/briefing-texts.ts';
+} from '../../packages/copse/src/agents/rules/briefing/prompts.ts';
+import { agentContextText } from '../../packages/copse/src/agents/rules/briefing/texts.ts';
 import {
   type AgentName,
   type LedgerEntryId,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type FinishFacts, type FinishRules, decideGate } from '../../packages/copse/src/domain/finish.ts';
+import { type FinishFacts, type FinishRules, decideGate } from '../../packages/copse/src/agents/rules/finish/finish.ts';
 import { type CommitId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const commit = (subject: string, isMerge = false) => ({

@@ -8,7 +8,7 @@ import {
   ownNamespace,
   programWriteSet,
   worktreeWriteSet,
-} from '../../packages/copse/src/domain/sandbox.ts';
+} from '../../packages/copse/src/agents/rules/session/sandbox.ts';
 
 const task = brand<TaskId>('cp-a1b2');
 

@@ -20,7 +20,7 @@ import {
   interruptions,
   openPhases,
   sessionTransitions,
-} from '../../packages/copse/src/domain/session.ts';
+} from '../../packages/copse/src/agents/rules/session/session.ts';
 
 const at = timestamp(1_000);
 const later = timestamp(2_000);

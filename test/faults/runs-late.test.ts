@@ -9,8 +9,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 
 import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
-import { attemptFiles } from '../../packages/copse/src/adapters/runners/attempt-files.ts';
-import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
+import { attemptFiles } from '../../packages/copse/src/agents/files/attempt-files.ts';
+import { openRunners } from '../../packages/copse/src/agents/files/runners.ts';
 import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';

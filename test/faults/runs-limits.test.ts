@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, inject, it } from 'vitest';
 
-import { beginAttempt } from '../../packages/copse/src/app/begin-attempt.ts';
+import { beginAttempt } from '../../packages/copse/src/agents/act/begin-attempt.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';

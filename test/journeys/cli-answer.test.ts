@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { change } from '../../packages/copse/src/board/context.ts';
-import { decideSession } from '../../packages/copse/src/domain/session.ts';
+import { decideSession } from '../../packages/copse/src/agents/rules/session/session.ts';
 import { hearingOf } from '../support/asking.ts';
 import { answer, copse, newArea, printed } from '../support/cli.ts';
 import { type AgentSession, startSession } from '../support/sessions.ts';

@@ -6,7 +6,7 @@ import {
   type RuntimeOutcome,
   RuntimeUnavailable,
   type Turn,
-} from '../../packages/copse/src/ports/runtime.ts';
+} from '../../packages/copse/src/agents/ports/runtime.ts';
 import type { SimNode } from './node.ts';
 import { type Surroundings, endProcesses, writeReport } from './ports.ts';
 import { isSame } from './repository.ts';

@@ -1,20 +1,20 @@
 /** The ports of one process, each call of which is an action in the world. */
 
-import { mergeReport, parseReport } from '../../packages/copse/src/domain/report.ts';
+import { mergeReport, parseReport } from '../../packages/copse/src/agents/rules/session/report.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import type { Author, RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
-import type { ContextFiles } from '../../packages/copse/src/ports/context-files.ts';
+import type { ContextFiles } from '../../packages/copse/src/agents/ports/context-files.ts';
 import type { FurnishReport } from '../../packages/copse/src/workspaces/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
 import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
 import type { Radar } from '../../packages/copse/src/ports/radar.ts';
-import type { Reports } from '../../packages/copse/src/ports/reports.ts';
-import type { Orders } from '../../packages/copse/src/ports/runners.ts';
+import type { Reports } from '../../packages/copse/src/agents/ports/reports.ts';
+import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { Trash, TrashEntry } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import type { EffectiveAgent } from '../../packages/copse/src/config/effective.ts';
 import type { Config } from '../../packages/copse/src/config/schema.ts';

@@ -1,7 +1,7 @@
 /** Agents that ask, use and wait: what a runtime would pass on to the board, said for them by the code of a runner. */
 
-import type { AttemptContext } from '../../packages/copse/src/app/attempt-context.ts';
-import { Hearing } from '../../packages/copse/src/app/hear-turn.ts';
+import type { AttemptContext } from '../../packages/copse/src/agents/run/context.ts';
+import { Hearing } from '../../packages/copse/src/agents/run/hear-turn.ts';
 import { systemTimer } from '../../packages/copse/src/compose/parts.ts';
 import type { AgentSession } from './sessions.ts';
 import type { Project } from './workspaces.ts';

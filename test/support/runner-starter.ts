@@ -1,8 +1,8 @@
 /** Stands in for an orchestrator: starts one runner, says so, and waits to be killed. */
 
 import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
-import { openRunners } from '../../packages/copse/src/adapters/runners/open.ts';
-import type { Orders } from '../../packages/copse/src/ports/runners.ts';
+import { openRunners } from '../../packages/copse/src/agents/files/runners.ts';
+import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 
 const [, , home = '', program = '', orders = ''] = process.argv;
 const runners = openRunners({

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endAttempt, processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
 import { type AttemptId, type SessionId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { noUsage } from '../../packages/copse/src/kernel/usage.ts';
-import type { Turn } from '../../packages/copse/src/ports/runtime.ts';
+import type { Turn } from '../../packages/copse/src/agents/ports/runtime.ts';
 
 export const AWKWARD = `wörk 'tree' "x" $(touch pwned) \`touch pwned\` #(touch pwned) #{pid} %H\n林;`;
 

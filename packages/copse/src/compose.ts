@@ -8,7 +8,7 @@ import { excludeFromGit } from './git/directory/exclude.ts';
 import { type Repository, findRepository } from './git/directory/locate.ts';
 import type { GitVersion } from './git/version.ts';
 import type { Context } from './board/context.ts';
-import type { ReportContext } from './app/report.ts';
+import type { ReportContext } from './agents/act/report.ts';
 import type { WorkspaceContext } from './workspaces/act/context.ts';
 import { authorFrom } from './board/rules/author.ts';
 import { type NodeId, type TaskId, brand, drawId, timestamp } from './kernel/ids.ts';
@@ -159,7 +159,7 @@ export async function openWorkspaceContext(
 
 /** The same, with the file through which an agent and its runner talk. */
 export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
-  const { openReports } = await import('./adapters/workspace/report-file.ts');
+  const { openReports } = await import('./agents/files/report-file.ts');
   return { ...(await openWorkspaceContext(surroundings)), reports: openReports() };
 }
 

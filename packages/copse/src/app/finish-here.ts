@@ -3,13 +3,13 @@
 import type { TaskId } from '../kernel/ids.ts';
 import { type Refused, refused } from '../kernel/decision.ts';
 import type { Task } from '../tasks/rules/task.ts';
-import { endAttemptWith } from './attempt-end.ts';
+import { endAttemptWith } from '../agents/run/end.ts';
 import { type Outcome, refusal } from '../board/context.ts';
-import { type GateLook, lookAtGate } from './finish.ts';
+import { type GateLook, lookAtGate } from '../agents/run/finish.ts';
 import { attendPullRequest } from './pull-request-follow.ts';
 import { submittedOf } from './pull-request-record.ts';
-import { pushFinished } from './push-finished.ts';
-import type { FinishReport } from './report.ts';
+import { pushFinished } from '../agents/run/push-finished.ts';
+import type { FinishReport } from '../agents/act/report.ts';
 import { type RunContext, agentNamed } from '../queue/context.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 

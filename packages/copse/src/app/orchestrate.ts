@@ -11,19 +11,19 @@ import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from '../domain/reconcile.ts';
 import { type Placement, Schedule } from '../domain/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import { beginAttempt } from './begin-attempt.ts';
+import { beginAttempt } from '../agents/act/begin-attempt.ts';
 import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';
 import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
 import { lead } from '../queue/lead/leadership.ts';
-import { type Running, Silences, observeRunning } from './observe.ts';
+import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from './prefer-apart.ts';
 import { PullRequests } from './pull-request-follow.ts';
-import { endLeftBehind, recover } from './recover.ts';
+import { endLeftBehind, recover } from '../agents/act/recover.ts';
 import { type QueueCause, leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from '../queue/context.ts';
-import { scheduleFacts } from './schedule-facts.ts';
+import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */
 export type Problem = (task: TaskId | null, reason: string) => void;

@@ -13,7 +13,7 @@ import { type Task, refuseUnlessAllowed } from '../tasks/rules/task.ts';
 import type { Diff } from '../workspaces/ports/diff.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { tipOfTarget, targetOf } from '../queue/act/landing-target.ts';
-import { type GoneOn, resumeTask } from './go-on.ts';
+import { type GoneOn, resumeTask } from '../agents/act/go-on.ts';
 import { whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { addLedgerEntry } from '../tasks/act/ledger.ts';
 import { queueTask } from '../queue/act/merge.ts';

@@ -1,6 +1,6 @@
 /** Why a task is where it is, and what would move it: one answer for every status, from the same decisions as the loop. */
 
-import { type OpenQuestion, openQuestionOf } from './answer.ts';
+import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
@@ -13,12 +13,12 @@ import { type AttentionCause, type Task, isFinished, suggestCommands } from '../
 import { describeResolver } from '../queue/act/conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
-import { Silences, observeRunning } from './observe.ts';
+import { Silences, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from './prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from './radar.ts';
 import { loadPlace } from '../queue/act/view.ts';
-import { scheduleFacts } from './schedule-facts.ts';
+import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { RunContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 

@@ -1,6 +1,6 @@
 /** How a task that goes on is told. */
 
-import type { GoneOn } from '../app/go-on.ts';
+import type { GoneOn } from '../agents/act/go-on.ts';
 import { shown } from '../kernel/text.ts';
 import { taskView } from '../protocol/views.ts';
 import type { Cli } from './invocation.ts';

@@ -4,7 +4,7 @@
  */
 
 import { followEvents } from '../board/follow.ts';
-import type { Running } from '../app/observe.ts';
+import type { Running } from '../agents/act/observe.ts';
 import type { Pass } from '../app/orchestrate.ts';
 import type { RunContext } from '../queue/context.ts';
 import type { BoardEvent } from '../board/rules/event.ts';

@@ -7,7 +7,7 @@ import { Command } from 'commander';
 
 import { ledgerKinds } from '../tasks/rules/ledger.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
-import { openPhases } from '../domain/session.ts';
+import { openPhases } from '../agents/rules/session/session.ts';
 import { taskKinds, taskStatuses } from '../tasks/rules/task.ts';
 import { refuseSessions } from './by-session.ts';
 import type { Cli } from './invocation.ts';

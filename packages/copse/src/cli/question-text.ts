@@ -1,6 +1,6 @@
 /** What an agent asks and how to answer it, wherever its task is shown. */
 
-import type { OpenQuestion } from '../app/answer.ts';
+import type { OpenQuestion } from '../agents/act/answer.ts';
 import type { Timestamp } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { age } from './render.ts';

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 
-import type { About, ReportContext } from '../app/report.ts';
+import type { About, ReportContext } from '../agents/act/report.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
 import { openReportContext, requireRepository } from '../compose.ts';
 import { taskFrom } from '../board/rules/author.ts';

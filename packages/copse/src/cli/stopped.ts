@@ -1,6 +1,6 @@
 /** How a task that a person stopped is told. */
 
-import type { Stopped } from '../app/stop-task.ts';
+import type { Stopped } from '../agents/act/stop-task.ts';
 import { suggestCommands } from '../tasks/rules/task.ts';
 import { shown } from '../kernel/text.ts';
 import { taskView } from '../protocol/views.ts';

@@ -7,7 +7,7 @@ import {
   findRuntime,
   installCommand,
   vendorRuntimes,
-} from '../adapters/runtimes/installed.ts';
+} from '../agents/runtimes/installed.ts';
 import type { Surroundings } from '../compose.ts';
 import { type EffectiveAgent, effectiveAgent } from '../config/effective.ts';
 import { type Config, configSchema } from '../config/schema.ts';
@@ -67,7 +67,7 @@ function unusableBecause(
   }
 }
 
-export type { Detected } from '../adapters/runtimes/installed.ts';
+export type { Detected } from '../agents/runtimes/installed.ts';
 
 /** What is installed on this machine, which version, and whether it starts. */
 export function detectAgents({ env }: Surroundings, root: string): Promise<readonly Detected[]> {

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { furnishingGit } from '../workspaces/files/furnish-git.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
-import { openContextFiles } from '../adapters/workspace/context-files.ts';
+import { openContextFiles } from '../agents/files/context-files.ts';
 import { readInside } from '../workspaces/files/read-inside.ts';
 import { type WorkspaceContext, workspaceOf } from '../workspaces/act/context.ts';
 import { type Surroundings, requireRepository } from '../compose.ts';

@@ -2,14 +2,14 @@
 
 import { homedir } from 'node:os';
 
-import { attemptFiles } from '../adapters/runners/attempt-files.ts';
-import { findPackageFile } from '../adapters/runtimes/claude-sdk-package.ts';
-import { dockerProblem, dockerSandbox } from '../adapters/sandbox/docker.ts';
-import { PACKAGE, runtimeProblem, runtimeSandbox } from '../adapters/sandbox/runtime.ts';
-import { tryOnce } from '../adapters/sandbox/try-once.ts';
+import { attemptFiles } from '../agents/files/attempt-files.ts';
+import { findPackageFile } from '../agents/runtimes/claude-sdk/package.ts';
+import { dockerProblem, dockerSandbox } from '../agents/sandbox/docker.ts';
+import { PACKAGE, runtimeProblem, runtimeSandbox } from '../agents/sandbox/runtime.ts';
+import { tryOnce } from '../agents/sandbox/try-once.ts';
 import type { Repository, Surroundings } from '../compose.ts';
 import type { AttemptId } from '../kernel/ids.ts';
-import { hasOwnNamespace } from '../domain/sandbox.ts';
+import { hasOwnNamespace } from '../agents/rules/session/sandbox.ts';
 import { NotConfined, type Sandbox } from '../processes/ports/sandbox.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 

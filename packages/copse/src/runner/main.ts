@@ -3,7 +3,7 @@
  * (SIGTERM) it ends its agent and goes, which the next look of an orchestrator sees as a crash, with all work kept.
  */
 
-import { runAttempt } from '../app/attempt.ts';
+import { runAttempt } from '../agents/run/attempt.ts';
 import { openAttempt } from '../compose/attempt.ts';
 
 export async function main(ordersFile: string): Promise<number> {

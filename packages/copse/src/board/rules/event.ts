@@ -30,7 +30,7 @@ import {
 } from '../../tasks/rules/ledger.ts';
 import { type MergeQueue, type MergeQueueEvent, evolveQueue } from '../../queue/rules/merge-queue.ts';
 import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts';
-import { type Session, type SessionEvent, evolveSession } from '../../domain/session.ts';
+import { type Session, type SessionEvent, evolveSession } from '../../agents/rules/session/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { type TaskEvent, evolveTask } from '../../tasks/rules/events.ts';
 import { type Workspace, type WorkspaceEvent, evolveWorkspace } from '../../workspaces/rules/workspace.ts';

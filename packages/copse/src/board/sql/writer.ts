@@ -18,7 +18,7 @@ import {
   kindOf,
 } from '../rules/event.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Session } from '../../domain/session.ts';
+import type { Session } from '../../agents/rules/session/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { BoardTransaction, ReadyQuery } from '../port.ts';
 import type { Engine } from './engine.ts';

@@ -1,5 +1,5 @@
-import { openQuestionOf } from '../../app/answer.ts';
-import { Silences, observeRunning } from '../../app/observe.ts';
+import { openQuestionOf } from '../../agents/act/answer.ts';
+import { Silences, observeRunning } from '../../agents/act/observe.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';

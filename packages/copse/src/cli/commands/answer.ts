@@ -1,4 +1,4 @@
-import { answerQuestion, openQuestionOf } from '../../app/answer.ts';
+import { answerQuestion, openQuestionOf } from '../../agents/act/answer.ts';
 import { suggestCommands } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import { fail, orFail } from '../failure.ts';

@@ -1,4 +1,4 @@
-import { cancelTask } from '../../app/stop-task.ts';
+import { cancelTask } from '../../agents/act/stop-task.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { printStopped } from '../stopped.ts';

@@ -5,7 +5,7 @@ import {
   type Costs,
   costGroups,
   loadCosts,
-} from '../../app/cost.ts';
+} from '../../agents/act/cost.ts';
 import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { tokensOf } from '../../kernel/usage.ts';

@@ -1,5 +1,5 @@
 import { finishByHand, previewFinish } from '../../app/finish-here.ts';
-import { reportFinish } from '../../app/report.ts';
+import { reportFinish } from '../../agents/act/report.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';

@@ -1,4 +1,4 @@
-import { reportHeartbeat } from '../../app/report.ts';
+import { reportHeartbeat } from '../../agents/act/report.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { withReporting } from '../report-here.ts';

@@ -1,4 +1,4 @@
-import { type OpenQuestion, openQuestionOf } from '../../app/answer.ts';
+import { type OpenQuestion, openQuestionOf } from '../../agents/act/answer.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Board, TaskQuery } from '../../board/port.ts';
 import { findingView } from '../../protocol/radar-views.ts';

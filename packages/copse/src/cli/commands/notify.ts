@@ -1,5 +1,5 @@
 import { raiseAttention } from '../../app/notify.ts';
-import type { Attention } from '../../domain/session.ts';
+import type { Attention } from '../../agents/rules/session/session.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { withReporting } from '../report-here.ts';

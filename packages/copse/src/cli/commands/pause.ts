@@ -1,4 +1,4 @@
-import { pauseTask } from '../../app/stop-task.ts';
+import { pauseTask } from '../../agents/act/stop-task.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { printStopped } from '../stopped.ts';

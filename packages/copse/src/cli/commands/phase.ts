@@ -1,7 +1,7 @@
 import { refusal } from '../../board/context.ts';
-import { reportPhase, unknownPhase } from '../../app/report.ts';
+import { reportPhase, unknownPhase } from '../../agents/act/report.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import { openPhases } from '../../domain/session.ts';
+import { openPhases } from '../../agents/rules/session/session.ts';
 import { orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { withReporting } from '../report-here.ts';

@@ -1,4 +1,4 @@
-import { restartTask } from '../../app/go-on.ts';
+import { restartTask } from '../../agents/act/go-on.ts';
 import type { Invocation } from '../invocation.ts';
 import { printBegun } from '../begun.ts';
 import { orFail } from '../failure.ts';

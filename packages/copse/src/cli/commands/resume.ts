@@ -1,4 +1,4 @@
-import { resumeTask } from '../../app/go-on.ts';
+import { resumeTask } from '../../agents/act/go-on.ts';
 import type { Invocation } from '../invocation.ts';
 import { printBegun } from '../begun.ts';
 import { orFail } from '../failure.ts';

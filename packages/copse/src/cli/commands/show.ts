@@ -1,4 +1,4 @@
-import { openQuestionOf } from '../../app/answer.ts';
+import { openQuestionOf } from '../../agents/act/answer.ts';
 import type { Context } from '../../board/context.ts';
 import { undoingOf } from '../../queue/act/undoing.ts';
 import { delayCauses } from '../../tasks/rules/claim.ts';

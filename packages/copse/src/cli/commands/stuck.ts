@@ -1,4 +1,4 @@
-import { type Said, reportStuck } from '../../app/report.ts';
+import { type Said, reportStuck } from '../../agents/act/report.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

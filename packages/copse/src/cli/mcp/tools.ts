@@ -5,7 +5,7 @@
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../tasks/rules/ledger.ts';
-import { openPhases } from '../../domain/session.ts';
+import { openPhases } from '../../agents/rules/session/session.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import type { Run } from '../program-parts.ts';

@@ -9,8 +9,8 @@
  * somebody asks. Its own conflicts go back to its agent: there is no resolver of a resolver.
  */
 
-import { excerpt } from '../../domain/briefing.ts';
-import type { MissingWork } from '../../domain/finish.ts';
+import { excerpt } from '../../agents/rules/briefing/briefing.ts';
+import type { MissingWork } from '../../agents/rules/finish/finish.ts';
 import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';

@@ -2,7 +2,7 @@
 
 import type { Attempt } from '../rules/attempt.ts';
 import { decided } from '../../kernel/decision.ts';
-import { type SessionRequest, decideSession } from '../../domain/session.ts';
+import { type SessionRequest, decideSession } from '../../agents/rules/session/session.ts';
 import type { Task } from '../rules/task.ts';
 import type { Change } from '../../board/context.ts';
 

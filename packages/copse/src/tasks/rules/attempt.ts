@@ -2,7 +2,7 @@
 
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
-import type { EndReason } from '../../domain/session.ts';
+import type { EndReason } from '../../agents/rules/session/session.ts';
 
 export interface Attempt {
   readonly id: AttemptId;
