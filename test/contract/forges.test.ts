@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-import { kindOf, parseRemote, safeBase } from '../../packages/copse/src/adapters/forges/address.ts';
-import { openForge } from '../../packages/copse/src/adapters/forges/open.ts';
-import { forgeRemote } from '../../packages/copse/src/adapters/git/forge-remote.ts';
+import { kindOf, parseRemote, safeBase } from '../../packages/copse/src/review/forges/address.ts';
+import { openForge } from '../../packages/copse/src/review/forges/open.ts';
+import { forgeRemote } from '../../packages/copse/src/review/forges/forge-remote.ts';
 import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import type { Forge, Looked, PullRequestOrder } from '../../packages/copse/src/ports/forge.ts';
+import type { Forge, Looked, PullRequestOrder } from '../../packages/copse/src/review/port.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { serveOverHttp } from '../support/forge-server/git-http.ts';
 import { ForgeServer } from '../support/forge-server/server.ts';

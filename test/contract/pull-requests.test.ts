@@ -5,11 +5,11 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { PullRequests } from '../../packages/copse/src/app/pull-request-follow.ts';
+import { PullRequests } from '../../packages/copse/src/review/act/pull-request-follow.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import { describePullRequest } from '../../packages/copse/src/domain/pull-request-text.ts';
+import { describePullRequest } from '../../packages/copse/src/review/rules/pull-request-text.ts';
 import { answer, copse, git, newArea, plainEnv } from '../support/cli.ts';
 import { ForgeServer } from '../support/forge-server/server.ts';
 import { newRemote } from '../support/forge-server/remotes.ts';

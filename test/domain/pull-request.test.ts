@@ -8,7 +8,7 @@ import {
   explain,
   isSame,
   summarise,
-} from '../../packages/copse/src/domain/pull-request.ts';
+} from '../../packages/copse/src/review/rules/pull-request.ts';
 import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import { evolveTask } from '../../packages/copse/src/tasks/rules/events.ts';
 import {

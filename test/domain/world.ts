@@ -31,7 +31,7 @@ import type {
 } from '../../packages/copse/src/kernel/ids.ts';
 import { type LandingRequest, decideLanding } from '../../packages/copse/src/queue/rules/landing.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import type { PullRequest } from '../../packages/copse/src/domain/pull-request.ts';
+import type { PullRequest } from '../../packages/copse/src/review/rules/pull-request.ts';
 import {
   type HandbackReason,
   type Task,

@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { pullRequestSteps } from '../../packages/copse/src/app/pull-request-open.ts';
+import { pullRequestSteps } from '../../packages/copse/src/review/act/pull-request-open.ts';
 import { answer, copse, finished, git, newArea, plainEnv } from '../support/cli.ts';
 import { ForgeServer } from '../support/forge-server/server.ts';
 import { likeGitlab, newRemote } from '../support/forge-server/remotes.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { approve, sendBack } from '../../packages/copse/src/app/review.ts';
+import { approve, sendBack } from '../../packages/copse/src/review/act/review.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { undoLanding } from '../../packages/copse/src/queue/act/undo-landing.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';

@@ -17,7 +17,7 @@ import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
 import { lead } from '../queue/lead/leadership.ts';
 import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from './prefer-apart.ts';
-import { PullRequests } from './pull-request-follow.ts';
+import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
 import { type QueueCause, leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';

@@ -4,7 +4,7 @@ import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
-import { explain, summarise } from '../domain/pull-request.ts';
+import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText } from '../queue/rules/view/view.ts';
 import { named } from '../kernel/text.ts';
 import { type WaitingFor, Schedule } from '../domain/schedule.ts';

@@ -3,7 +3,7 @@
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { BoardEvent } from '../board/rules/event.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
-import { type PullRequest, summarise } from '../domain/pull-request.ts';
+import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import { shown } from '../kernel/text.ts';
 import type { BoardReader } from '../board/port.ts';
 import type { Output } from './output.ts';

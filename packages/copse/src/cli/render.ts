@@ -3,7 +3,7 @@
 import type { Timestamp } from '../kernel/ids.ts';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { formatPriority } from '../tasks/rules/priority.ts';
-import { summarise } from '../domain/pull-request.ts';
+import { summarise } from '../review/rules/pull-request.ts';
 import type { TaskStatus, TaskSummary } from '../tasks/rules/task.ts';
 import { shown } from '../kernel/text.ts';
 import type { Output } from './output.ts';

@@ -1,8 +1,8 @@
 /** How what waits for a person's yes looks. */
 
-import type { Review } from '../app/review.ts';
+import type { Review } from '../review/act/review.ts';
 import type { Timestamp } from '../kernel/ids.ts';
-import { summarise } from '../domain/pull-request.ts';
+import { summarise } from '../review/rules/pull-request.ts';
 import { shown } from '../kernel/text.ts';
 import { fileLines, sizeText } from './diff-text.ts';
 import type { Output } from './output.ts';

@@ -14,7 +14,7 @@
 import type { BoardEvent, EventType } from '../board/rules/event.ts';
 import type { BranchName, TaskId, Timestamp } from '../kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
-import { type PullRequest, summarise } from './pull-request.ts';
+import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import type { DoneHow } from '../tasks/rules/task.ts';
 import { named, shown } from '../kernel/text.ts';
 

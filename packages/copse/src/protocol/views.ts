@@ -6,7 +6,7 @@ import type { Timestamp } from '../kernel/ids.ts';
 import type { Artifact, LedgerEntry } from '../tasks/rules/ledger.ts';
 import type { Plan } from '../tasks/rules/plan.ts';
 import { type Priority, formatPriority } from '../tasks/rules/priority.ts';
-import { type PullRequest, addressOf } from '../domain/pull-request.ts';
+import { type PullRequest, addressOf } from '../review/rules/pull-request.ts';
 import type { Task, TaskStatus, TaskSummary } from '../tasks/rules/task.ts';
 import { time } from '../kernel/time.ts';
 

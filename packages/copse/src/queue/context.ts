@@ -5,7 +5,7 @@ import type { Artifacts } from '../agents/ports/artifacts.ts';
 import type { Checks } from './ports/checks.ts';
 import type { Commands } from '../workspaces/ports/commands.ts';
 import type { Timer } from '../kernel/clock.ts';
-import type { Forge } from '../ports/forge.ts';
+import type { Forge } from '../review/port.ts';
 import type { Machine } from '../agents/ports/machine.ts';
 import type { Merging } from './ports/merging.ts';
 import type { Radar } from '../ports/radar.ts';

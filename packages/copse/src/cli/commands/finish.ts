@@ -1,4 +1,4 @@
-import { finishByHand, previewFinish } from '../../app/finish-here.ts';
+import { finishByHand, previewFinish } from '../../review/act/finish-here.ts';
 import { reportFinish } from '../../agents/act/report.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { taskView } from '../../protocol/views.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-import { type Review, approve, listReviews, loadReview, sendBack } from '../../app/review.ts';
+import { type Review, approve, listReviews, loadReview, sendBack } from '../../review/act/review.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { showInPager } from '../../compose.ts';
 import type { OpenRun } from '../../compose/run.ts';

@@ -15,7 +15,7 @@ import { type Decision, type Refused, decided, refused } from '../../kernel/deci
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
-import type { PullRequest } from '../../domain/pull-request.ts';
+import type { PullRequest } from '../../review/rules/pull-request.ts';
 
 interface Intent {
   readonly oldTip: CommitId;

@@ -3,7 +3,7 @@
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
-import type { PullRequest } from '../../domain/pull-request.ts';
+import type { PullRequest } from '../../review/rules/pull-request.ts';
 import type {
   AttentionCause,
   Claim,

@@ -10,7 +10,7 @@ import { type Decision, type Refused, decided, refused } from '../../kernel/deci
 import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, decideLanding } from '../../queue/rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type PullRequest, isSame } from '../../domain/pull-request.ts';
+import { type PullRequest, isSame } from '../../review/rules/pull-request.ts';
 import {
   type AttentionCause,
   type DoneHow,

@@ -21,7 +21,7 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import type { Priority } from './priority.ts';
-import type { PullRequest } from '../../domain/pull-request.ts';
+import type { PullRequest } from '../../review/rules/pull-request.ts';
 
 export const taskStatuses = [
   'pending',

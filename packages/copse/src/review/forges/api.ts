@@ -5,7 +5,7 @@
 
 import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import type { ForgeProblem } from '../../ports/forge.ts';
+import type { ForgeProblem } from '../port.ts';
 import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
 export interface Question {

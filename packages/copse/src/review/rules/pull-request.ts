@@ -10,8 +10,8 @@
  * that the next look fulfils. Merged is not among these: it is how the task is done.
  */
 
-import { unreachable } from '../kernel/unreachable.ts';
-import type { BranchName } from '../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { BranchName } from '../../kernel/ids.ts';
 
 export type Review = 'none' | 'approved' | 'changes_requested';
 

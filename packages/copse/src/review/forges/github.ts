@@ -1,8 +1,8 @@
 /** Pull requests on GitHub, by whichever way to its API there is. */
 
 import { type BranchName, type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
-import type { Review } from '../../domain/pull-request.ts';
-import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../../ports/forge.ts';
+import type { Review } from '../rules/pull-request.ts';
+import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../port.ts';
 import type { RemotePlace } from './address.ts';
 import { type Answer, type Api, fieldsOf, messageOf, numberIn, problemIn, stringIn } from './api.ts';
 

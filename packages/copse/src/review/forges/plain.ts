@@ -1,7 +1,7 @@
 /** A remote of which nothing is known but that one can push to it. */
 
 import { shown } from '../../kernel/text.ts';
-import type { BranchPushed, ForgeRemote, PullRequestOrder } from '../../ports/forge.ts';
+import type { BranchPushed, ForgeRemote, PullRequestOrder } from '../port.ts';
 
 export async function pushPlainly(
   remote: ForgeRemote,

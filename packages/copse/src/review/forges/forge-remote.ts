@@ -1,4 +1,4 @@
-import type { ForgeRemote } from '../../ports/forge.ts';
+import type { ForgeRemote } from '../port.ts';
 import { pushAndListen } from '../../queue/target/push.ts';
 import { remoteRefs, usualAddress } from '../../git/refs/remote.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';

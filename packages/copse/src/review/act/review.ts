@@ -4,24 +4,24 @@
  * (moved-branches.ts). A no goes to the agent, with the comment, and stays in the ledger for whoever works on it later.
  */
 
-import { type Refused, refused } from '../kernel/decision.ts';
-import type { AgentName, BranchName, CommitId, TaskId } from '../kernel/ids.ts';
-import type { Landing } from '../queue/rules/landing.ts';
-import type { LedgerEntry } from '../tasks/rules/ledger.ts';
-import { addressOf } from '../domain/pull-request.ts';
-import { type Task, refuseUnlessAllowed } from '../tasks/rules/task.ts';
-import type { Diff } from '../workspaces/ports/diff.ts';
-import { type Outcome, refusal } from '../board/context.ts';
-import { tipOfTarget, targetOf } from '../queue/act/landing-target.ts';
-import { type GoneOn, resumeTask } from '../agents/act/go-on.ts';
-import { whyItLeftTheQueue } from '../queue/act/last-landing.ts';
-import { addLedgerEntry } from '../tasks/act/ledger.ts';
-import { queueTask } from '../queue/act/merge.ts';
-import { noticeMovedBranches } from '../queue/lead/moved-branches.ts';
-import { requiredChecks } from '../queue/lead/checks.ts';
-import { checkKey } from '../queue/rules/check.ts';
-import { type RunContext, agentNamed } from '../queue/context.ts';
-import { workspaceOf } from '../workspaces/act/context.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
+import type { AgentName, BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
+import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
+import { addressOf } from '../rules/pull-request.ts';
+import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
+import type { Diff } from '../../workspaces/ports/diff.ts';
+import { type Outcome, refusal } from '../../board/context.ts';
+import { tipOfTarget, targetOf } from '../../queue/act/landing-target.ts';
+import { type GoneOn, resumeTask } from '../../agents/act/go-on.ts';
+import { whyItLeftTheQueue } from '../../queue/act/last-landing.ts';
+import { addLedgerEntry } from '../../tasks/act/ledger.ts';
+import { queueTask } from '../../queue/act/merge.ts';
+import { noticeMovedBranches } from '../../queue/lead/moved-branches.ts';
+import { requiredChecks } from '../../queue/lead/checks.ts';
+import { checkKey } from '../../queue/rules/check.ts';
+import { type RunContext, agentNamed } from '../../queue/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
 
 /** What would land. */
 interface Change {

@@ -6,8 +6,8 @@
  * look at once. Where nobody can be asked, what the remote's target contains tells.
  */
 
-import type { BranchName, CommitId, TaskId } from '../kernel/ids.ts';
-import type { PullRequestFacts } from '../ports/forge.ts';
+import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import type { PullRequestFacts } from '../port.ts';
 import { recordChange, recordMerged, type Submitted, submittedOf } from './pull-request-record.ts';
 import {
   type Attended,
@@ -17,9 +17,9 @@ import {
   openPushed,
   recordSeen,
 } from './pull-request-open.ts';
-import { removeWorkspace } from '../workspaces/discard/remove.ts';
-import type { RunContext } from '../queue/context.ts';
-import { workspaceOf } from '../workspaces/act/context.ts';
+import { removeWorkspace } from '../../workspaces/discard/remove.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface PullRequestWork {
   readonly task: TaskId;

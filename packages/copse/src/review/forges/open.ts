@@ -6,7 +6,7 @@
  */
 
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Forge, ForgeRemote, Looked, PullRequestOrder } from '../../ports/forge.ts';
+import type { Forge, ForgeRemote, Looked, PullRequestOrder } from '../port.ts';
 import {
   type ForgeKind,
   type RemotePlace,

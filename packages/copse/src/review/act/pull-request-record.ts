@@ -1,14 +1,14 @@
 /** What was seen of a pull request, put on the board: changed, merged, or given up. */
 
-import { decided } from '../kernel/decision.ts';
-import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../kernel/ids.ts';
-import type { PullRequest } from '../domain/pull-request.ts';
-import type { Task } from '../tasks/rules/task.ts';
-import { decideGiveUp, decideLand, decidePullRequest } from '../tasks/rules/outcomes.ts';
-import { type Change, change } from '../board/context.ts';
-import { keepWorkspace } from '../workspaces/act/keep-workspace.ts';
-import { promoteDependants } from '../tasks/act/promote.ts';
-import type { RunContext } from '../queue/context.ts';
+import { decided } from '../../kernel/decision.ts';
+import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
+import type { PullRequest } from '../rules/pull-request.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { decideGiveUp, decideLand, decidePullRequest } from '../../tasks/rules/outcomes.ts';
+import { type Change, change } from '../../board/context.ts';
+import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { promoteDependants } from '../../tasks/act/promote.ts';
+import type { RunContext } from '../../queue/context.ts';
 
 /** A task in review whose pull request Copse looks after. */
 export interface Submitted {

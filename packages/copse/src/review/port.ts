@@ -7,7 +7,7 @@
  */
 
 import type { BranchName, CommitId, Timestamp } from '../kernel/ids.ts';
-import type { Review } from '../domain/pull-request.ts';
+import type { Review } from './rules/pull-request.ts';
 
 export interface PullRequestOrder {
   readonly branch: BranchName;

@@ -1,17 +1,17 @@
 /** Finishing from inside a worktree: a look ahead for an agent that is about to stop, and the whole way for a person. */
 
-import type { TaskId } from '../kernel/ids.ts';
-import { type Refused, refused } from '../kernel/decision.ts';
-import type { Task } from '../tasks/rules/task.ts';
-import { endAttemptWith } from '../agents/run/end.ts';
-import { type Outcome, refusal } from '../board/context.ts';
-import { type GateLook, lookAtGate } from '../agents/run/finish.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { endAttemptWith } from '../../agents/run/end.ts';
+import { type Outcome, refusal } from '../../board/context.ts';
+import { type GateLook, lookAtGate } from '../../agents/run/finish.ts';
 import { attendPullRequest } from './pull-request-follow.ts';
 import { submittedOf } from './pull-request-record.ts';
-import { pushFinished } from '../agents/run/push-finished.ts';
-import type { FinishReport } from '../agents/act/report.ts';
-import { type RunContext, agentNamed } from '../queue/context.ts';
-import { workspaceOf } from '../workspaces/act/context.ts';
+import { pushFinished } from '../../agents/run/push-finished.ts';
+import type { FinishReport } from '../../agents/act/report.ts';
+import { type RunContext, agentNamed } from '../../queue/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
 
 /** What the gate would say, as far as that can be told at once. */
 export async function previewFinish(

@@ -7,11 +7,11 @@
  * branch. What fails is as `workspace.on_push_failure` says; nothing is taken back for it.
  */
 
-import type { BranchName, CommitId } from '../kernel/ids.ts';
-import type { PullRequest } from '../domain/pull-request.ts';
-import { describePullRequest } from '../domain/pull-request-text.ts';
-import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../ports/forge.ts';
-import { type RunContext, agentNamed } from '../queue/context.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import type { PullRequest } from '../rules/pull-request.ts';
+import { describePullRequest } from '../rules/pull-request-text.ts';
+import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../port.ts';
+import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { recordChange, recordGivenUp, type Submitted } from './pull-request-record.ts';
 
 export const pullRequestSteps = ['pushed', 'opened', 'recorded'] as const;

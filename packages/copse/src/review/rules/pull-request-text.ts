@@ -1,9 +1,9 @@
 /** What a pull request says: what was to be done, what was done and decided, and which task it is. */
 
-import type { LedgerEntry } from '../tasks/rules/ledger.ts';
-import { defaultPolicy } from '../kernel/policy.ts';
-import type { Task } from '../tasks/rules/task.ts';
-import { shown } from '../kernel/text.ts';
+import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { shown } from '../../kernel/text.ts';
 
 export interface PullRequestWords {
   readonly task: Pick<Task, 'id' | 'title' | 'body' | 'accept' | 'plan'>;
