@@ -11,7 +11,7 @@ import path from 'node:path';
 import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/app/radar.ts';
+import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/radar/radar.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';

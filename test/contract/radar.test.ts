@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { change } from '../../packages/copse/src/board/context.ts';
-import { lastSighting, refreshRadar } from '../../packages/copse/src/app/radar.ts';
+import { lastSighting, refreshRadar } from '../../packages/copse/src/radar/radar.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { decideCancel } from '../../packages/copse/src/tasks/rules/decisions.ts';
 import { git, newArea } from '../support/cli.ts';

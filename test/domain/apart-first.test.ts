@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { Collisions, apartFirst } from '../../packages/copse/src/domain/apart-first.ts';
+import { Collisions, apartFirst } from '../../packages/copse/src/radar/rules/apart-first.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Priority } from '../../packages/copse/src/tasks/rules/priority.ts';
-import type { Pair, Verdict } from '../../packages/copse/src/domain/radar.ts';
+import type { Pair, Verdict } from '../../packages/copse/src/radar/rules/radar.ts';
 
 const now = timestamp(10_000_000);
 const limits = { ...defaultPolicy.radar, preferMs: 1_000 };

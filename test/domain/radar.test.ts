@@ -23,7 +23,7 @@ import {
   settlePair,
   sharedFiles,
   sightingOf,
-} from '../../packages/copse/src/domain/radar.ts';
+} from '../../packages/copse/src/radar/rules/radar.ts';
 
 const now = timestamp(1_000_000);
 const limits = defaultPolicy.radar;

@@ -12,7 +12,7 @@ import type { FurnishReport } from '../../packages/copse/src/workspaces/ports/fu
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
 import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
-import type { Radar } from '../../packages/copse/src/ports/radar.ts';
+import type { Radar } from '../../packages/copse/src/radar/port.ts';
 import type { Reports } from '../../packages/copse/src/agents/ports/reports.ts';
 import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { Trash, TrashEntry } from '../../packages/copse/src/workspaces/ports/trash.ts';

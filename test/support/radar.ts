@@ -13,7 +13,7 @@ import {
   type LookOptions,
   type RadarContext,
   refreshRadar,
-} from '../../packages/copse/src/app/radar.ts';
+} from '../../packages/copse/src/radar/radar.ts';
 import { openRadar } from '../../packages/copse/src/compose/radar.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, plainEnv } from './cli.ts';

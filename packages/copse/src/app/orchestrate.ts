@@ -16,7 +16,7 @@ import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';
 import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
 import { lead } from '../queue/lead/leadership.ts';
 import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
-import { preferApart } from './prefer-apart.ts';
+import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
 import { type QueueCause, leadQueue } from '../queue/lead/lead-queue.ts';

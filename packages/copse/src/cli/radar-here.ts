@@ -1,10 +1,10 @@
 /** What the conflict radar last found here, read and not looked for. */
 
-import { lastSighting } from '../app/radar.ts';
+import { lastSighting } from '../radar/radar.ts';
 import { requireRepository } from '../compose.ts';
 import { openSight } from '../compose/radar-sight.ts';
 import type { TaskId } from '../kernel/ids.ts';
-import { type Finding, findingsOf } from '../domain/radar.ts';
+import { type Finding, findingsOf } from '../radar/rules/radar.ts';
 import type { Cli } from './invocation.ts';
 
 export function loadFindings(cli: Cli): (task: TaskId) => readonly Finding[] {

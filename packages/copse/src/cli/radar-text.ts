@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 
-import type { Finding, Verdict } from '../domain/radar.ts';
+import type { Finding, Verdict } from '../radar/rules/radar.ts';
 import { shown } from '../kernel/text.ts';
 import type { Output } from './output.ts';
 

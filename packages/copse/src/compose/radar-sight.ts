@@ -3,8 +3,8 @@
 import { openBranchTips } from '../git/refs/branch-tip.ts';
 import { openMemory } from '../kernel/system/json-file.ts';
 import type { Repository } from '../git/directory/locate.ts';
-import type { RadarSight } from '../ports/radar.ts';
-import { parseSighting, sightingFile } from '../protocol/radar-files.ts';
+import type { RadarSight } from '../radar/port.ts';
+import { parseSighting, sightingFile } from '../radar/files.ts';
 
 export function openSight({ home, commonDir }: Pick<Repository, 'home' | 'commonDir'>): RadarSight {
   const sighting = openMemory<unknown>(home, 'radar');

@@ -1,11 +1,11 @@
 /** Where the conflict radar keeps what it found. */
 
-import { openTouched } from '../adapters/git/radar.ts';
+import { openTouched } from '../radar/git-radar.ts';
 import type { TrustedDir } from '../git/directory/trusted-dir.ts';
 import { openMemory } from '../kernel/system/json-file.ts';
 import type { Repository } from '../compose.ts';
-import type { Radar } from '../ports/radar.ts';
-import { memoryFile, parseMemory } from '../protocol/radar-files.ts';
+import type { Radar } from '../radar/port.ts';
+import { memoryFile, parseMemory } from '../radar/files.ts';
 import { openSight } from './radar-sight.ts';
 
 export function openRadar(repository: Pick<Repository, 'home' | 'commonDir'>, dir: TrustedDir): Radar {

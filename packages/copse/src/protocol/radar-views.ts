@@ -1,6 +1,6 @@
 /** What `--json` prints about live branches that get in each other's way. */
 
-import type { Finding, Pair, Sighting, Verdict } from '../domain/radar.ts';
+import type { Finding, Pair, Sighting, Verdict } from '../radar/rules/radar.ts';
 import { time } from '../kernel/time.ts';
 
 export function radarView({ at, branches, pairs, omitted }: Sighting) {

@@ -8,7 +8,7 @@ import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
 import type { Machine } from '../agents/ports/machine.ts';
 import type { Merging } from './ports/merging.ts';
-import type { Radar } from '../ports/radar.ts';
+import type { Radar } from '../radar/port.ts';
 import type { Resolving } from './ports/resolving.ts';
 import type { Runners } from '../agents/ports/runners.ts';
 import type { EffectiveAgent } from '../config/effective.ts';

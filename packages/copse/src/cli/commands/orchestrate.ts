@@ -1,7 +1,7 @@
 import { announce } from '../../app/announce.ts';
 import { Orchestrator } from '../../app/orchestrate.ts';
 import type { RunContext } from '../../queue/context.ts';
-import { watchRadar } from '../../app/radar-watch.ts';
+import { watchRadar } from '../../radar/watch.ts';
 import { describeWaiting } from '../../app/why.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';

@@ -1,7 +1,7 @@
-import { lastSighting, refreshRadar } from '../../app/radar.ts';
+import { lastSighting, refreshRadar } from '../../radar/radar.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import type { Pair, Sighting } from '../../domain/radar.ts';
+import type { Pair, Sighting } from '../../radar/rules/radar.ts';
 import { shown } from '../../kernel/text.ts';
 import { radarView } from '../../protocol/radar-views.ts';
 import { fail } from '../failure.ts';

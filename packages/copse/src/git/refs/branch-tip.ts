@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import type { TipOf } from '../../domain/radar.ts';
+import type { TipOf } from '../../radar/rules/radar.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
 /** What is no plain file with a commit in it (a symbolic ref, another format of refs) cannot be told. */

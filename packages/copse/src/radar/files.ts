@@ -4,7 +4,7 @@
  */
 
 import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
-import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, Verdict } from '../domain/radar.ts';
+import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, Verdict } from './rules/radar.ts';
 
 const VERSION = 1;
 

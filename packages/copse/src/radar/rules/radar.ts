@@ -13,8 +13,8 @@
  * pair are in the order of their ids, its tips in the order of its tasks.
  */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 
 /** What a branch changes. */
 export interface Touched {

@@ -20,10 +20,10 @@ import {
   settlePair,
   sharedFiles,
   sightingOf,
-} from '../domain/radar.ts';
+} from './rules/radar.ts';
 import { isFinished } from '../tasks/rules/task.ts';
 import type { Merging } from '../queue/ports/merging.ts';
-import type { Radar, RadarSight } from '../ports/radar.ts';
+import type { Radar, RadarSight } from './port.ts';
 import { baseBranchOf, findNewestBase } from '../workspaces/act/newest-base.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
 

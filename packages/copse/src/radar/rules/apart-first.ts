@@ -4,11 +4,11 @@
  * a task that has been ready for long enough is not passed over any more.
  */
 
-import { type Area, areaMatches, parseArea } from '../tasks/rules/areas.ts';
-import type { TaskId, Timestamp } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
+import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 import { type LiveBranch, type Pair, findingsOf } from './radar.ts';
-import type { TaskSummary } from '../tasks/rules/task.ts';
+import type { TaskSummary } from '../../tasks/rules/task.ts';
 
 type Ready = Pick<TaskSummary, 'id' | 'areas' | 'priority' | 'state'>;
 

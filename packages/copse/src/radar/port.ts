@@ -1,7 +1,7 @@
 /** What the conflict radar asks of git besides trial merges, and where it keeps what it found. */
 
 import type { CommitId } from '../kernel/ids.ts';
-import type { RadarMemory, Sighting, TipOf, Touched } from '../domain/radar.ts';
+import type { RadarMemory, Sighting, TipOf, Touched } from './rules/radar.ts';
 
 /** Derived from git and the board: whatever is lost or damaged is found out again. */
 interface Kept<T> {

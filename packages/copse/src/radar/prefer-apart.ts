@@ -1,6 +1,6 @@
 /** The scheduler's use of what the conflict radar found. */
 
-import { Collisions, apartFirst } from '../domain/apart-first.ts';
+import { Collisions, apartFirst } from './rules/apart-first.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
 import type { RunContext } from '../queue/context.ts';
 
