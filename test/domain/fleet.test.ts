@@ -12,7 +12,7 @@ import {
   evolveNode,
   evolveResource,
   evolveSchedule,
-} from '../../packages/copse/src/domain/fleet.ts';
+} from '../../packages/copse/src/machines/rules/fleet.ts';
 import { brand, fencingToken, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   AgentName,

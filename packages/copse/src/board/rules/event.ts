@@ -17,7 +17,7 @@ import {
   evolveNode,
   evolveResource,
   evolveSchedule,
-} from '../../domain/fleet.ts';
+} from '../../machines/rules/fleet.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, evolveLanding } from '../../queue/rules/landing.ts';
 import {

@@ -4,7 +4,7 @@
  * lost the lead can compute what it likes and moves nothing.
  */
 
-import { decideTake } from '../../domain/fleet.ts';
+import { decideTake } from '../../machines/rules/fleet.ts';
 import {
   type BranchName,
   type FencingToken,

@@ -8,7 +8,7 @@
  */
 
 import { refused } from '../../kernel/decision.ts';
-import { type Resource, decideGiveBack, decideTake } from '../../domain/fleet.ts';
+import { type Resource, decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
 import { type NodeId, type ResourceName, brand } from '../../kernel/ids.ts';
 import type { PortProbe } from '../ports/furnishing.ts';
 import { type Context, type Outcome, change, refusal } from '../../board/context.ts';

@@ -3,10 +3,10 @@
  * (a port, the lead of a queue), and schedules.
  */
 
-import { type Decision, decided, refused } from '../kernel/decision.ts';
-import { unreachable } from '../kernel/unreachable.ts';
-import { existing } from '../kernel/evolution.ts';
-import type { AgentName, FencingToken, NodeId, ResourceName, ScheduleId, Timestamp } from '../kernel/ids.ts';
+import { type Decision, decided, refused } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import { existing } from '../../kernel/evolution.ts';
+import type { AgentName, FencingToken, NodeId, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
 
 export interface Node {
   readonly id: NodeId;
