@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
+import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';

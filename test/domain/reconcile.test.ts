@@ -9,7 +9,7 @@ import {
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { type HeldTask, decideRecoveries } from '../../packages/copse/src/domain/reconcile.ts';
+import { type HeldTask, decideRecoveries } from '../../packages/copse/src/orchestrator/rules/reconcile.ts';
 
 const { durationMs } = defaultPolicy.lease;
 const { runnerStartMs } = defaultPolicy.orchestration;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas.ts';
 import { type AgentName, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { type BusyTask, Schedule, type ScheduleFacts } from '../../packages/copse/src/domain/schedule.ts';
+import { type BusyTask, Schedule, type ScheduleFacts } from '../../packages/copse/src/orchestrator/rules/schedule.ts';
 import type { Delay } from '../../packages/copse/src/tasks/rules/task.ts';
 
 const now = timestamp(1_000_000);

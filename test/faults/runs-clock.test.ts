@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, it } from 'vitest';
 
-import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
+import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { openRun } from '../../packages/copse/src/compose/run.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';

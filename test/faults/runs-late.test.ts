@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 import { processesOfAttempt } from '../../packages/copse/src/processes/start/attempt-processes.ts';
 import { attemptFiles } from '../../packages/copse/src/agents/files/attempt-files.ts';
 import { openRunners } from '../../packages/copse/src/agents/files/runners.ts';
-import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
+import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';

@@ -6,7 +6,7 @@
 import { runAttempt } from '../../packages/copse/src/agents/run/attempt.ts';
 import { restartTask, resumeTask } from '../../packages/copse/src/agents/act/go-on.ts';
 import { landNow, queueTask } from '../../packages/copse/src/queue/act/merge.ts';
-import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
+import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { cancelTask, pauseTask } from '../../packages/copse/src/agents/act/stop-task.ts';
@@ -14,7 +14,7 @@ import { addTask, deleteTasks } from '../../packages/copse/src/tasks/act/tasks.t
 import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { runLoop } from '../../packages/copse/src/app/loop.ts';
+import { runLoop } from '../../packages/copse/src/orchestrator/loop.ts';
 import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import { type EffectiveAgent, effectiveAgent } from '../../packages/copse/src/config/effective.ts';
 import { type Config, configSchema } from '../../packages/copse/src/config/schema.ts';

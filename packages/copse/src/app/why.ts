@@ -7,7 +7,7 @@ import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText } from '../queue/rules/view/view.ts';
 import { named } from '../kernel/text.ts';
-import { type WaitingFor, Schedule } from '../domain/schedule.ts';
+import { type WaitingFor, Schedule } from '../orchestrator/rules/schedule.ts';
 import { type Verdict, findingsOf } from '../radar/rules/radar.ts';
 import { type AttentionCause, type Task, isFinished, suggestCommands } from '../tasks/rules/task.ts';
 import { describeResolver } from '../queue/act/conflict-task.ts';

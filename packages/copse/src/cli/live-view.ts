@@ -5,7 +5,7 @@
 
 import { followEvents } from '../board/follow.ts';
 import type { Running } from '../agents/act/observe.ts';
-import type { Pass } from '../app/orchestrate.ts';
+import type { Pass } from '../orchestrator/orchestrate.ts';
 import type { RunContext } from '../queue/context.ts';
 import type { BoardEvent } from '../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../kernel/ids.ts';

@@ -5,12 +5,12 @@
 
 import type { Context } from '../board/context.ts';
 import { restartTask } from '../agents/act/go-on.ts';
-import { Orchestrator, type Pass, type Problem } from '../app/orchestrate.ts';
+import { Orchestrator, type Pass, type Problem } from '../orchestrator/orchestrate.ts';
 import type { RunContext } from '../queue/context.ts';
 import { pauseTask } from '../agents/act/stop-task.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import { runLoop } from '../app/loop.ts';
+import { runLoop } from '../orchestrator/loop.ts';
 import { answer } from './scenario.ts';
 
 export interface Performance {

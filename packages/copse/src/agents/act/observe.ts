@@ -5,7 +5,7 @@
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
-import type { HeldTask, RunnerLife } from '../../domain/reconcile.ts';
+import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { RunContext } from '../../queue/context.ts';
 

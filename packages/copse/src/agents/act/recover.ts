@@ -17,7 +17,7 @@ import {
   drawId,
 } from '../../kernel/ids.ts';
 import { terminalName } from '../../workspaces/rules/naming.ts';
-import type { Recovery } from '../../domain/reconcile.ts';
+import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
 import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { decideCrash } from '../../tasks/rules/outcomes.ts';

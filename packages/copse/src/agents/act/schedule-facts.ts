@@ -2,7 +2,7 @@
 
 import { type AgentName, brand } from '../../kernel/ids.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
-import { type BusyTask, Schedule, type ScheduleFacts } from '../../domain/schedule.ts';
+import { type BusyTask, Schedule, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
 import type { BoardReader } from '../../board/port.ts';
 import type { Running } from './observe.ts';
 import type { RunContext } from '../../queue/context.ts';

@@ -1,12 +1,12 @@
 import { announce } from '../../app/announce.ts';
-import { Orchestrator } from '../../app/orchestrate.ts';
+import { Orchestrator } from '../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { watchRadar } from '../../radar/watch.ts';
 import { describeWaiting } from '../../app/why.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
-import { runLoop } from '../../app/loop.ts';
+import { runLoop } from '../../orchestrator/loop.ts';
 import { duration } from '../../config/quantities.ts';
 import { openNotices } from '../../compose/notices.ts';
 import { isTerminal } from '../ask.ts';

@@ -16,8 +16,8 @@
  * on a clock that does not jump.
  */
 
-import type { AttemptId, FencingToken, NodeId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
+import type { AttemptId, FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
 
 /** What is known about a runner's process. */
 export type RunnerLife = 'alive' | 'gone' | 'never_told';

@@ -8,8 +8,8 @@
 
 import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
-import { decideRecoveries } from '../domain/reconcile.ts';
-import { type Placement, Schedule } from '../domain/schedule.ts';
+import { decideRecoveries } from './rules/reconcile.ts';
+import { type Placement, Schedule } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
 import { beginAttempt } from '../agents/act/begin-attempt.ts';
 import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';

@@ -6,11 +6,11 @@
  * else is working in, the limit of the agents that could, the limit of the node, memory, disk.
  */
 
-import { type Area, areasOverlap, parseArea } from '../tasks/rules/areas.ts';
-import { canTake } from '../tasks/rules/capabilities.ts';
-import type { AgentName, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { Policy } from '../kernel/policy.ts';
-import type { Delay, TaskSummary } from '../tasks/rules/task.ts';
+import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
+import { canTake } from '../../tasks/rules/capabilities.ts';
+import type { AgentName, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import type { Delay, TaskSummary } from '../../tasks/rules/task.ts';
 
 /** An agent of this node. */
 interface AvailableAgent {
