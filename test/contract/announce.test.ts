@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, onTestFinished, test } from 'vitest';
 
-import { announce } from '../../packages/copse/src/app/announce.ts';
-import { raiseAttention } from '../../packages/copse/src/app/notify.ts';
+import { announce } from '../../packages/copse/src/explain/notices/announce.ts';
+import { raiseAttention } from '../../packages/copse/src/explain/notices/notify.ts';
 import { systemTimer } from '../../packages/copse/src/compose/parts.ts';
 import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import {
@@ -17,8 +17,8 @@ import {
   type TaskId,
   brand,
 } from '../../packages/copse/src/kernel/ids.ts';
-import type { Notice, NoticeKind } from '../../packages/copse/src/domain/notice.ts';
-import type { NoticeChannel } from '../../packages/copse/src/ports/notices.ts';
+import type { Notice, NoticeKind } from '../../packages/copse/src/explain/rules/notice.ts';
+import type { NoticeChannel } from '../../packages/copse/src/explain/notices/port.ts';
 import { newArea } from '../support/cli.ts';
 import { startSession } from '../support/sessions.ts';
 import { must } from '../support/tasks.ts';

@@ -4,9 +4,9 @@ import path from 'node:path';
 
 import { describe, expect, it, test } from 'vitest';
 
-import { openChannels } from '../../packages/copse/src/adapters/notify/open.ts';
+import { openChannels } from '../../packages/copse/src/explain/notices/open.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import type { Notice } from '../../packages/copse/src/domain/notice.ts';
+import type { Notice } from '../../packages/copse/src/explain/rules/notice.ts';
 import { newArea } from '../support/cli.ts';
 import { newDesktop, newWebhook } from '../support/notices.ts';
 

@@ -29,7 +29,7 @@ import {
   withOccasion,
   withSettled,
   withStall,
-} from '../../packages/copse/src/domain/notice.ts';
+} from '../../packages/copse/src/explain/rules/notice.ts';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import type { DoneHow } from '../../packages/copse/src/tasks/rules/task.ts';
 

@@ -5,10 +5,10 @@ import path from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { announce } from '../../packages/copse/src/app/announce.ts';
+import { announce } from '../../packages/copse/src/explain/notices/announce.ts';
 import { tryAgain, unqueueTasks } from '../../packages/copse/src/queue/act/control.ts';
 import { loadQueue } from '../../packages/copse/src/queue/act/view.ts';
-import { whyTask } from '../../packages/copse/src/app/why.ts';
+import { whyTask } from '../../packages/copse/src/explain/why.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';

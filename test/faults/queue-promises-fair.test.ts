@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { announce } from '../../packages/copse/src/app/announce.ts';
+import { announce } from '../../packages/copse/src/explain/notices/announce.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { QueueScene, until } from '../support/queue-scene.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { RunContext } from '../../queue/context.ts';
-import { whyTask } from '../../app/why.ts';
+import { whyTask } from '../../explain/why.ts';
 import { gitVersion } from '../../compose.ts';
 import { drawHistory, makeRepository } from '../../compose/demo.ts';
 import { countLeftovers } from '../../demo/leftovers.ts';

@@ -1,4 +1,4 @@
-import { raiseAttention } from '../../app/notify.ts';
+import { raiseAttention } from '../../explain/notices/notify.ts';
 import type { Attention } from '../../agents/rules/session/session.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

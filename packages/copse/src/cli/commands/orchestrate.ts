@@ -1,8 +1,8 @@
-import { announce } from '../../app/announce.ts';
+import { announce } from '../../explain/notices/announce.ts';
 import { Orchestrator } from '../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { watchRadar } from '../../radar/watch.ts';
-import { describeWaiting } from '../../app/why.ts';
+import { describeWaiting } from '../../explain/why.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';

@@ -1,4 +1,4 @@
-import { whyTask } from '../../app/why.ts';
+import { whyTask } from '../../explain/why.ts';
 import { shown } from '../../kernel/text.ts';
 import { taskView } from '../../protocol/views.ts';
 import { orFail } from '../failure.ts';

@@ -1,6 +1,6 @@
 /** What a webhook gets. `text` is the whole of it for people, under the name that chat programs read. */
 
-import type { Notice, NoticeKind } from '../domain/notice.ts';
+import type { Notice, NoticeKind } from '../rules/notice.ts';
 
 export interface NoticeView {
   readonly kind: NoticeKind | 'several';

@@ -1,4 +1,4 @@
-import type { NoticeChannel } from '../../ports/notices.ts';
+import type { NoticeChannel } from './port.ts';
 import { bellChannel } from './bell.ts';
 import { desktopChannel } from './desktop.ts';
 import { webhookChannel } from './webhook.ts';

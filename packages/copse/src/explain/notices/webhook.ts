@@ -5,9 +5,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Notice } from '../../domain/notice.ts';
-import type { NoticeChannel, Sent } from '../../ports/notices.ts';
-import { noticeView } from '../../protocol/notice-view.ts';
+import type { Notice } from '../rules/notice.ts';
+import type { NoticeChannel, Sent } from './port.ts';
+import { noticeView } from './view.ts';
 import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
 export interface WebhookOptions {

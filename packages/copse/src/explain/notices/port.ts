@@ -1,6 +1,6 @@
 /** The ways to a person who is not looking: each takes a notice, in a time that has an end. */
 
-import type { Notice } from '../domain/notice.ts';
+import type { Notice } from '../rules/notice.ts';
 
 export interface NoticeChannel {
   readonly name: 'desktop' | 'bell' | 'webhook';

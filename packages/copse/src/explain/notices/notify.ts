@@ -3,15 +3,15 @@
  * the session's attention, and so an event that is announced like every other.
  */
 
-import { refused } from '../kernel/decision.ts';
-import type { TaskId } from '../kernel/ids.ts';
-import { type Attention, decideSession } from '../agents/rules/session/session.ts';
-import { suggestCommands } from '../tasks/rules/task.ts';
-import { checkBody } from '../kernel/text.ts';
-import { openQuestionOf } from '../agents/act/answer.ts';
-import { type Context, type Outcome, change, refusal } from '../board/context.ts';
-import { invalid } from '../tasks/act/definition.ts';
-import { refuseForeignTask } from '../tasks/act/own-task.ts';
+import { refused } from '../../kernel/decision.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { type Attention, decideSession } from '../../agents/rules/session/session.ts';
+import { suggestCommands } from '../../tasks/rules/task.ts';
+import { checkBody } from '../../kernel/text.ts';
+import { openQuestionOf } from '../../agents/act/answer.ts';
+import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { invalid } from '../../tasks/act/definition.ts';
+import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 
 export interface Raising {
   /** Null: it goes on by itself. */

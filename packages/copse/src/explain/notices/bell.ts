@@ -1,4 +1,4 @@
-import type { NoticeChannel } from '../../ports/notices.ts';
+import type { NoticeChannel } from './port.ts';
 
 /** Rings whatever terminal there is; what it is about stands on the screen. */
 export function bellChannel(ring: () => void): NoticeChannel {

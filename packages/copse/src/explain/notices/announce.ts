@@ -9,8 +9,8 @@
  * Sending goes on beside the looks and holds up nothing.
  */
 
-import type { RecordedEvent } from '../board/rules/event.ts';
-import type { BranchName, EventNumber, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { RecordedEvent } from '../../board/rules/event.ts';
+import type { BranchName, EventNumber, TaskId, Timestamp } from '../../kernel/ids.ts';
 import {
   type Announcing,
   type Notice,
@@ -24,11 +24,11 @@ import {
   withOccasion,
   withSettled,
   withStall,
-} from '../domain/notice.ts';
-import type { NoticeChannel } from '../ports/notices.ts';
-import { eventsSoFar } from '../board/events-so-far.ts';
-import { whyItLeftNow } from '../queue/act/last-landing.ts';
-import type { RunContext } from '../queue/context.ts';
+} from '../rules/notice.ts';
+import type { NoticeChannel } from './port.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
+import { whyItLeftNow } from '../../queue/act/last-landing.ts';
+import type { RunContext } from '../../queue/context.ts';
 
 type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'policy'>;
 

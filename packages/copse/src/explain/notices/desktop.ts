@@ -6,8 +6,8 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
-import type { Notice } from '../../domain/notice.ts';
-import type { NoticeChannel, Sent } from '../../ports/notices.ts';
+import type { Notice } from '../rules/notice.ts';
+import type { NoticeChannel, Sent } from './port.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 
 export interface DesktopOptions {

@@ -11,12 +11,12 @@
  * has lasted for a while, about the task that waits in it for longest.
  */
 
-import type { BoardEvent, EventType } from '../board/rules/event.ts';
-import type { BranchName, TaskId, Timestamp } from '../kernel/ids.ts';
-import { type Policy, defaultPolicy } from '../kernel/policy.ts';
-import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
-import type { DoneHow } from '../tasks/rules/task.ts';
-import { named, shown } from '../kernel/text.ts';
+import type { BoardEvent, EventType } from '../../board/rules/event.ts';
+import type { BranchName, TaskId, Timestamp } from '../../kernel/ids.ts';
+import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
+import { type PullRequest, summarise } from '../../review/rules/pull-request.ts';
+import type { DoneHow } from '../../tasks/rules/task.ts';
+import { named, shown } from '../../kernel/text.ts';
 
 export type NoticeKind = (typeof defaultPolicy.notifications.events)[number];
 
