@@ -18,7 +18,7 @@ import {
   timestamp,
 } from '../../packages/copse/src/kernel/ids.ts';
 import { type Task, type TaskState, taskStatuses } from '../../packages/copse/src/tasks/rules/task.ts';
-import { eventView, ledgerView, planView, taskView } from '../../packages/copse/src/protocol/views.ts';
+import { eventView, ledgerView, planView, taskView } from '../../packages/copse/src/operations/views/views.ts';
 import { oneOfEverything } from '../support/everything.ts';
 
 const at = timestamp(Date.UTC(2026, 0, 2, 3, 4, 5, 6));

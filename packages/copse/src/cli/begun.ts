@@ -2,7 +2,7 @@
 
 import type { GoneOn } from '../agents/act/go-on.ts';
 import { shown } from '../kernel/text.ts';
-import { taskView } from '../protocol/views.ts';
+import { taskView } from '../operations/views/views.ts';
 import type { Cli } from './invocation.ts';
 
 export function printBegun(

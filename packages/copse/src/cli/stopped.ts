@@ -3,7 +3,7 @@
 import type { Stopped } from '../agents/act/stop-task.ts';
 import { suggestCommands } from '../tasks/rules/task.ts';
 import { shown } from '../kernel/text.ts';
-import { taskView } from '../protocol/views.ts';
+import { taskView } from '../operations/views/views.ts';
 import type { Cli } from './invocation.ts';
 
 export function printStopped(

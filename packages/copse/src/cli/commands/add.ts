@@ -1,5 +1,5 @@
 import { addTask } from '../../tasks/act/tasks.ts';
-import { taskView } from '../../protocol/views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

@@ -2,7 +2,7 @@ import { type CleanedUp, type RemovedOne, cleanUp, withIgnored } from '../../wor
 import { type BranchFate, removeWorkspace } from '../../workspaces/discard/remove.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { shown } from '../../kernel/text.ts';
-import { keptView, removedView } from '../../protocol/workspace-views.ts';
+import { keptView, removedView } from '../../operations/views/workspace-views.ts';
 import { canAsk, confirm } from '../ask.ts';
 import { fail } from '../failure.ts';
 import { tasksWithWorktrees } from '../here.ts';

@@ -1,6 +1,6 @@
 import { deleteTasks } from '../../tasks/act/tasks.ts';
 import { shown } from '../../kernel/text.ts';
-import { taskView } from '../../protocol/views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { requireTaskIds, withBoard } from '../with-board.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { diffTask } from '../../workspaces/act/diff.ts';
-import { diffView } from '../../protocol/workspace-views.ts';
+import { diffView } from '../../operations/views/workspace-views.ts';
 import { fileLines, patchForReader } from '../diff-text.ts';
 import { requireTaskHere } from '../here.ts';
 import type { Invocation } from '../invocation.ts';

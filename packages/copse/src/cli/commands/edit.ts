@@ -1,7 +1,7 @@
 import { editTask } from '../../tasks/act/tasks.ts';
 import { type TaskId, resolvePrefix } from '../../kernel/ids.ts';
 import type { Board } from '../../board/port.ts';
-import { taskView } from '../../protocol/views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Board } from '../../board/port.ts';
-import { eventView } from '../../protocol/views.ts';
+import { eventView } from '../../operations/views/views.ts';
 import { fail } from '../failure.ts';
 import { asJson } from '../output.ts';
 import type { Cli, Invocation } from '../invocation.ts';

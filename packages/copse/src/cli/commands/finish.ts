@@ -1,7 +1,7 @@
 import { finishByHand, previewFinish } from '../../review/act/finish-here.ts';
 import { reportFinish } from '../../agents/act/report.ts';
 import type { TaskId } from '../../kernel/ids.ts';
-import { taskView } from '../../protocol/views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import { orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { taskLine } from '../render.ts';

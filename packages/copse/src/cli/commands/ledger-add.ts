@@ -3,7 +3,7 @@ import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { shown } from '../../kernel/text.ts';
-import { ledgerView } from '../../protocol/views.ts';
+import { ledgerView } from '../../operations/views/views.ts';
 import { fail, orFail } from '../failure.ts';
 import { requireTaskOption } from '../task-option.ts';
 import type { Cli, Invocation } from '../invocation.ts';

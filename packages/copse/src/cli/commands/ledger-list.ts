@@ -1,5 +1,5 @@
 import { shown } from '../../kernel/text.ts';
-import { ledgerView } from '../../protocol/views.ts';
+import { ledgerView } from '../../operations/views/views.ts';
 import type { Invocation } from '../invocation.ts';
 import { age, indented } from '../render.ts';
 import { requireTaskOption } from '../task-option.ts';

@@ -1,8 +1,8 @@
 import { type OpenQuestion, openQuestionOf } from '../../agents/act/answer.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../tasks/rules/task.ts';
 import type { Board, TaskQuery } from '../../board/port.ts';
-import { findingView } from '../../protocol/radar-views.ts';
-import { taskView } from '../../protocol/views.ts';
+import { findingView } from '../../operations/views/radar-views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import type { AgentName, TaskId } from '../../kernel/ids.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

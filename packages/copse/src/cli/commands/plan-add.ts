@@ -1,6 +1,6 @@
 import { addPlan } from '../../tasks/act/plans.ts';
 import { shown } from '../../kernel/text.ts';
-import { planView } from '../../protocol/views.ts';
+import { planView } from '../../operations/views/views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { type BodyOptions, readBody } from '../read-text.ts';

@@ -1,5 +1,5 @@
 import { shown } from '../../kernel/text.ts';
-import { planView } from '../../protocol/views.ts';
+import { planView } from '../../operations/views/views.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { indented, taskLine } from '../render.ts';

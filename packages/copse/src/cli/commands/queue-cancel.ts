@@ -1,6 +1,6 @@
 import { effectOf, unqueueTasks } from '../../queue/act/control.ts';
 import { shown } from '../../kernel/text.ts';
-import { taskView } from '../../protocol/views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { effectText } from '../queue-effect-text.ts';

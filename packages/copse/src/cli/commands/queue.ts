@@ -5,7 +5,7 @@ import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 import type { QueueView } from '../../queue/rules/view/view.ts';
 import { shown } from '../../kernel/text.ts';
-import { queueView } from '../../protocol/queue-views.ts';
+import { queueView } from '../../operations/views/queue-views.ts';
 import { isTerminal } from '../ask.ts';
 import { eventLine } from '../event-lines.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -3,7 +3,7 @@ import type { RunContext } from '../../queue/context.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import type { Pair, Sighting } from '../../radar/rules/radar.ts';
 import { shown } from '../../kernel/text.ts';
-import { radarView } from '../../protocol/radar-views.ts';
+import { radarView } from '../../operations/views/radar-views.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { verdictText } from '../radar-text.ts';

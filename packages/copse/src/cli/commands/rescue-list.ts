@@ -2,7 +2,7 @@ import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import type { KeptTip, Rescue } from '../../git/port.ts';
-import { keptTipView, rescueView } from '../../protocol/workspace-views.ts';
+import { keptTipView, rescueView } from '../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import { age } from '../render.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../with-workspaces.ts';

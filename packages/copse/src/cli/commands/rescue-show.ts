@@ -1,5 +1,5 @@
 import { shown } from '../../kernel/text.ts';
-import { ignoredView, rescueView } from '../../protocol/workspace-views.ts';
+import { ignoredView, rescueView } from '../../operations/views/workspace-views.ts';
 import { ignoredWords } from '../ignored.ts';
 import type { Invocation } from '../invocation.ts';
 import { age, fields } from '../render.ts';

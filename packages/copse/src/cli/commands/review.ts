@@ -6,7 +6,7 @@ import { showInPager } from '../../compose.ts';
 import type { OpenRun } from '../../compose/run.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { approvedView, reviewView } from '../../protocol/review-views.ts';
+import { approvedView, reviewView } from '../../operations/views/review-views.ts';
 import { askText, canAsk, choose, isTerminal } from '../ask.ts';
 import { printBegun } from '../begun.ts';
 import { patchForReader } from '../diff-text.ts';

@@ -8,7 +8,7 @@ import type { Task } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Undoing } from '../../queue/rules/undo-landing.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../kernel/usage.ts';
-import { artifactView, ledgerView, taskView } from '../../protocol/views.ts';
+import { artifactView, ledgerView, taskView } from '../../operations/views/views.ts';
 import { fail } from '../failure.ts';
 import type { Output } from '../output.ts';
 import type { Invocation } from '../invocation.ts';

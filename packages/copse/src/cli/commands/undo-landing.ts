@@ -3,7 +3,7 @@
 import { type LandingUndone, undoLanding } from '../../queue/act/undo-landing.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { undoneView } from '../../protocol/review-views.ts';
+import { undoneView } from '../../operations/views/review-views.ts';
 import { fileLines, sizeText } from '../diff-text.ts';
 import { orFail } from '../failure.ts';
 import type { Cli } from '../invocation.ts';

@@ -1,7 +1,7 @@
 import { type Undone, undo } from '../../workspaces/discard/undo.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { ignoredView } from '../../protocol/workspace-views.ts';
+import { ignoredView } from '../../operations/views/workspace-views.ts';
 import { fail, orFail } from '../failure.ts';
 import { ignoredWords } from '../ignored.ts';
 import type { Cli, Invocation } from '../invocation.ts';

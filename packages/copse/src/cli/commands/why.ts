@@ -1,6 +1,6 @@
 import { whyTask } from '../../explain/why.ts';
 import { shown } from '../../kernel/text.ts';
-import { taskView } from '../../protocol/views.ts';
+import { taskView } from '../../operations/views/views.ts';
 import { orFail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { taskLine } from '../render.ts';

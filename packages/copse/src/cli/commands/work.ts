@@ -4,7 +4,7 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { formatPriority } from '../../tasks/rules/priority.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import { counted, shown } from '../../kernel/text.ts';
-import { workView } from '../../protocol/workspace-views.ts';
+import { workView } from '../../operations/views/workspace-views.ts';
 import { canAsk, choose } from '../ask.ts';
 import { fail, orFail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../workspaces/act/worktree-list.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { worktreeView } from '../../protocol/workspace-views.ts';
+import { worktreeView } from '../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import { age } from '../render.ts';

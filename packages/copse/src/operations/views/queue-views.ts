@@ -1,10 +1,10 @@
 /** What `--json` prints about queues. Times are ISO 8601, durations milliseconds. */
 
-import type { Timestamp } from '../kernel/ids.ts';
-import type { Pause } from '../queue/rules/merge-queue.ts';
-import type { RecentLanding } from '../queue/rules/view/history.ts';
-import type { EntryView, QueueView, RunView } from '../queue/rules/view/view.ts';
-import { time } from '../kernel/time.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import type { Pause } from '../../queue/rules/merge-queue.ts';
+import type { RecentLanding } from '../../queue/rules/view/history.ts';
+import type { EntryView, QueueView, RunView } from '../../queue/rules/view/view.ts';
+import { time } from '../../kernel/time.ts';
 
 export function queueView(queue: QueueView) {
   const { target, isLed, hasChecks, slots, train, isTargetRed, usual, figures } = queue;

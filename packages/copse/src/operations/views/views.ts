@@ -1,14 +1,14 @@
 /** What `--json` prints, and everything else that leaves Copse as data. Times are ISO 8601, priorities p1 to p5. */
 
-import { unreachable } from '../kernel/unreachable.ts';
-import type { Author, RecordedEvent } from '../board/rules/event.ts';
-import type { Timestamp } from '../kernel/ids.ts';
-import type { Artifact, LedgerEntry } from '../tasks/rules/ledger.ts';
-import type { Plan } from '../tasks/rules/plan.ts';
-import { type Priority, formatPriority } from '../tasks/rules/priority.ts';
-import { type PullRequest, addressOf } from '../review/rules/pull-request.ts';
-import type { Task, TaskStatus, TaskSummary } from '../tasks/rules/task.ts';
-import { time } from '../kernel/time.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { Author, RecordedEvent } from '../../board/rules/event.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import type { Artifact, LedgerEntry } from '../../tasks/rules/ledger.ts';
+import type { Plan } from '../../tasks/rules/plan.ts';
+import { type Priority, formatPriority } from '../../tasks/rules/priority.ts';
+import { type PullRequest, addressOf } from '../../review/rules/pull-request.ts';
+import type { Task, TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
+import { time } from '../../kernel/time.ts';
 
 /** `waiting`: what keeps it from landing, where that was looked up. */
 export function taskView(task: TaskSummary | Task, waiting: string | null = null) {

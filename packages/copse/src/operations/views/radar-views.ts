@@ -1,7 +1,7 @@
 /** What `--json` prints about live branches that get in each other's way. */
 
-import type { Finding, Pair, Sighting, Verdict } from '../radar/rules/radar.ts';
-import { time } from '../kernel/time.ts';
+import type { Finding, Pair, Sighting, Verdict } from '../../radar/rules/radar.ts';
+import { time } from '../../kernel/time.ts';
 
 export function radarView({ at, branches, pairs, omitted }: Sighting) {
   return { at: time(at), branches, pairs: pairs.map(pairView), omitted };

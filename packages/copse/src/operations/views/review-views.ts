@@ -1,8 +1,8 @@
 /** What `--json` prints about reviews, and about a landing that is taken back. */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { LedgerEntry } from '../tasks/rules/ledger.ts';
-import type { Task } from '../tasks/rules/task.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
+import type { Task } from '../../tasks/rules/task.ts';
 import { ledgerView, taskView } from './views.ts';
 
 interface Size {

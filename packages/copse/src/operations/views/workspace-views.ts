@@ -1,8 +1,8 @@
 /** What `--json` prints about worktrees, rescues and diffs. */
 
-import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
-import type { TaskStatus } from '../tasks/rules/task.ts';
-import { time } from '../kernel/time.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { TaskStatus } from '../../tasks/rules/task.ts';
+import { time } from '../../kernel/time.ts';
 
 interface Prepared {
   readonly workspace: { readonly strategy: string };
