@@ -15,7 +15,7 @@ import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
 import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
 import { gitsStartedBy } from '../../test/support/git-starts.ts';

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,

@@ -14,7 +14,7 @@ import { giveUpLanding } from '../../packages/copse/src/queue/lead/land.ts';
 import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
 import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { queueCommit } from '../../test/support/queued.ts';
 import { makeBranches } from '../branches.ts';

@@ -13,8 +13,8 @@ import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-d
 import { change } from '../../packages/copse/src/board/context.ts';
 import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/radar/radar.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import { openRadar } from '../../packages/copse/src/compose/radar.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
+import { openRadar } from '../../packages/copse/src/compose/run/radar.ts';
 import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,

@@ -13,7 +13,7 @@ import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/rem
 import { work } from '../../packages/copse/src/workspaces/act/work.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { bundle, run } from '../commands.ts';
 import { type Size, nameOf, newSizedRepository } from '../repositories.ts';

@@ -24,7 +24,7 @@ import { type AgentName, type TaskId, brand } from '../../packages/copse/src/ker
 import { decidePromote } from '../../packages/copse/src/tasks/rules/decisions.ts';
 import { decideCrash, decideFinish } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Begin } from '../../packages/copse/src/agents/ports/runners.ts';
-import { openRadar } from '../../packages/copse/src/compose/radar.ts';
+import { openRadar } from '../../packages/copse/src/compose/run/radar.ts';
 import { git, newArea } from '../support/cli.ts';
 import { startSession } from '../support/sessions.ts';
 import { must } from '../support/tasks.ts';

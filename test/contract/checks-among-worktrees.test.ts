@@ -9,7 +9,7 @@ import { cleanUp } from '../../packages/copse/src/workspaces/discard/cleanup.ts'
 import { tend } from '../../packages/copse/src/workspaces/act/tend.ts';
 import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
 import { listSpareWorktrees, listWorktrees } from '../../packages/copse/src/workspaces/act/worktree-list.ts';
-import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
+import { type OpenRun, openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type CommitId, brand, parseTaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { CheckRunEnd } from '../../packages/copse/src/queue/ports/checks.ts';
 import { only } from '../support/checks.ts';

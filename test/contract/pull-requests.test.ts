@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { PullRequests } from '../../packages/copse/src/review/act/pull-request-follow.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
-import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
+import { type OpenRun, openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { describePullRequest } from '../../packages/copse/src/review/rules/pull-request-text.ts';
 import { answer, copse, git, newArea, plainEnv } from '../support/cli.ts';

@@ -101,7 +101,7 @@ it('whoever lost the lead of a queue journals nothing', async () => {
   const repository = newRepository(area);
   const task = await queueOne(repository);
   git(repository, 'switch', '--quiet', '--detach');
-  const { openRun } = await import('../../packages/copse/src/compose/run.ts');
+  const { openRun } = await import('../../packages/copse/src/compose/run/run.ts');
   const { lead } = await import('../../packages/copse/src/queue/lead/leadership.ts');
   const { leadQueue } = await import('../../packages/copse/src/queue/lead/lead-queue.ts');
   const { newQueueMemory } = await import('../../packages/copse/src/queue/lead/memory.ts');

@@ -13,7 +13,7 @@ import path from 'node:path';
 
 import { afterAll, expect, it } from 'vitest';
 
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea, plainEnv } from '../support/cli.ts';
 import { queueCommit } from '../support/queued.ts';

@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 
 import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { newArea } from '../support/cli.ts';
 import { expectGoodEnd, explained } from '../support/runs-checks.ts';

@@ -13,7 +13,7 @@ import { attemptFiles } from '../../packages/copse/src/agents/files/attempt-file
 import { openRunners } from '../../packages/copse/src/agents/files/runners.ts';
 import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
-import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
+import { type OpenRun, openRun } from '../../packages/copse/src/compose/run/run.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Attempt } from '../../packages/copse/src/tasks/rules/attempt.ts';

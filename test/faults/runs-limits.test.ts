@@ -8,7 +8,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { beginAttempt } from '../../packages/copse/src/agents/act/begin-attempt.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type AgentName, type NodeId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Board, BoardTransaction } from '../../packages/copse/src/board/port.ts';
 import { newArea } from '../support/cli.ts';

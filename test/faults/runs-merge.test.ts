@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 import { landNow, queueTask } from '../../packages/copse/src/queue/act/merge.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
-import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
+import { type OpenRun, openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import { answer, git, newArea, newRepository, plainEnv } from '../support/cli.ts';
 

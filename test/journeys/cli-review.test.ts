@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { approve, sendBack } from '../../packages/copse/src/review/act/review.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { undoLanding } from '../../packages/copse/src/queue/act/undo-landing.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import {
   type CommitId,
   type SessionId,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { defaultConfig } from '../../packages/copse/src/config/parse.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import { newArea, newRepository, plainEnv } from '../support/cli.ts';
 
 const area = newArea();

@@ -15,7 +15,7 @@ import { steps } from '../../packages/copse/src/processes/start/steps.ts';
 import { openTrash } from '../../packages/copse/src/workspaces/trash/open.ts';
 import { disk } from '../../packages/copse/src/workspaces/files/disk.ts';
 import { workspaceFurnishing } from '../../packages/copse/src/workspaces/files/furnish.ts';
-import { setupOf } from '../../packages/copse/src/compose/checks.ts';
+import { setupOf } from '../../packages/copse/src/compose/run/checks.ts';
 import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type {
   CheckCommand,

@@ -12,7 +12,7 @@ import { syncTask } from '../../packages/copse/src/workspaces/act/sync.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
 import { plainEnv } from './cli.ts';

@@ -8,7 +8,7 @@ import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-d
 import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
 import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const [cwd = '', task = '', step = '-'] = process.argv.slice(2);

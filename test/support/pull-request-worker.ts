@@ -3,7 +3,7 @@
 import { flushCompileCache } from 'node:module';
 
 import { attendPullRequest } from '../../packages/copse/src/review/act/pull-request-follow.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 const [cwd = '', task = '', step = '-'] = process.argv.slice(2);

@@ -16,7 +16,7 @@ import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
 import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
 import { type QueueCause, leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
-import { type OpenRun, openRun } from '../../packages/copse/src/compose/run.ts';
+import { type OpenRun, openRun } from '../../packages/copse/src/compose/run/run.ts';
 import type { BoardEvent, EventType } from '../../packages/copse/src/board/rules/event.ts';
 import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { Landing } from '../../packages/copse/src/queue/rules/landing.ts';

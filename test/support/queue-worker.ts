@@ -11,7 +11,7 @@ import { giveUpLanding } from '../../packages/copse/src/queue/lead/land.ts';
 import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
 import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
 
 process.stdout.write('ready\n');

@@ -14,7 +14,7 @@ import {
   type RadarContext,
   refreshRadar,
 } from '../../packages/copse/src/radar/radar.ts';
-import { openRadar } from '../../packages/copse/src/compose/radar.ts';
+import { openRadar } from '../../packages/copse/src/compose/run/radar.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { git, plainEnv } from './cli.ts';
 import { type Files, putFiles } from './merging.ts';

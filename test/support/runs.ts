@@ -13,7 +13,7 @@ import { afterAll } from 'vitest';
 
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import type { BoardEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { type AttemptId, type EventNumber, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';

@@ -17,7 +17,7 @@ import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/rem
 import { resetWorkspace } from '../../packages/copse/src/workspaces/discard/reset.ts';
 import { undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import { agentEnv, drawing } from './workspace-chance.ts';
 

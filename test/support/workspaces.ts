@@ -22,7 +22,7 @@ import { resetWorkspace } from '../../packages/copse/src/workspaces/discard/rese
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { type Undone, undo } from '../../packages/copse/src/workspaces/discard/undo.ts';
 import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import type { RemovalRequest } from '../../packages/copse/src/workspaces/rules/removal.ts';
 import { git, plainEnv } from './cli.ts';

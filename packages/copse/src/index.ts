@@ -7,7 +7,7 @@ export { type FollowOptions, followEvents } from './board/follow.ts';
 export { type LedgerInput, addLedgerEntry } from './tasks/act/ledger.ts';
 export { type PlanInput, addPlan } from './tasks/act/plans.ts';
 export { type TaskEditInput, addTask, deleteTasks, editTask } from './tasks/act/tasks.ts';
-export { type Surroundings, openContext } from './compose.ts';
+export { type Surroundings, openContext } from './compose/open.ts';
 export type { Refusal } from './kernel/decision.ts';
 export type { BoardEvent, RecordedEvent } from './board/rules/event.ts';
 export type { Task, TaskStatus, TaskSummary } from './tasks/rules/task.ts';

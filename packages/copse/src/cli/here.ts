@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import { type WorkspaceContext, workspaceOf } from '../workspaces/act/context.ts';
-import { requireRepository } from '../compose.ts';
+import { requireRepository } from '../compose/open.ts';
 import { type TaskId, parseTaskId } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';

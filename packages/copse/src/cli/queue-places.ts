@@ -2,7 +2,7 @@
 
 import type { Context } from '../board/context.ts';
 import { loadQueues } from '../queue/act/view.ts';
-import { configOf, requireRepository } from '../compose.ts';
+import { configOf, requireRepository } from '../compose/open.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { EntryState } from '../queue/rules/view/view.ts';
 import type { Cli } from './invocation.ts';

@@ -1,7 +1,7 @@
 /** What the conflict radar last found here, read and not looked for. */
 
 import { lastSighting } from '../radar/radar.ts';
-import { requireRepository } from '../compose.ts';
+import { requireRepository } from '../compose/open.ts';
 import { openSight } from '../compose/radar-sight.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { type Finding, findingsOf } from '../radar/rules/radar.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { About, ReportContext } from '../agents/act/report.ts';
 import { workspaceOf } from '../workspaces/act/context.ts';
-import { openReportContext, requireRepository } from '../compose.ts';
+import { openReportContext, requireRepository } from '../compose/open.ts';
 import { taskFrom } from '../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../kernel/ids.ts';
 import { shown } from '../kernel/text.ts';

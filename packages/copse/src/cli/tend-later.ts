@@ -1,6 +1,6 @@
 /** Starts the upkeep that nobody should wait for (app/tend.ts) as a process of its own. */
 
-import { startBackground } from '../compose.ts';
+import { startBackground } from '../compose/open.ts';
 import { needsTending } from '../workspaces/act/tend.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import type { Cli } from './invocation.ts';

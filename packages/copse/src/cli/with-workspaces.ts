@@ -1,7 +1,7 @@
 /** Opens the board together with what worktrees need, for as long as a command needs it. */
 
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
-import { openWorkspaceContext } from '../compose.ts';
+import { openWorkspaceContext } from '../compose/open.ts';
 import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { RefusalCode } from '../kernel/decision.ts';
 import { CommandFailed } from './failure.ts';

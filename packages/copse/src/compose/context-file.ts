@@ -7,7 +7,7 @@ import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import { openContextFiles } from '../agents/files/context-files.ts';
 import { readInside } from '../workspaces/files/read-inside.ts';
 import { type WorkspaceContext, workspaceOf } from '../workspaces/act/context.ts';
-import { type Surroundings, requireRepository } from '../compose.ts';
+import { type Surroundings, requireRepository } from './open.ts';
 import type { TaskId } from '../kernel/ids.ts';
 
 export interface ContextRead {

@@ -1,5 +1,5 @@
-import { detectAgents } from '../../compose/agents.ts';
-import { findRepository } from '../../compose.ts';
+import { detectAgents } from '../../compose/run/agents.ts';
+import { findRepository } from '../../compose/open.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Invocation } from '../invocation.ts';
 

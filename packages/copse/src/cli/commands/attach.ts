@@ -1,5 +1,5 @@
 import { terminalName } from '../../workspaces/rules/naming.ts';
-import { joinTerminal } from '../../compose.ts';
+import { joinTerminal } from '../../compose/open.ts';
 import { isTerminal } from '../ask.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

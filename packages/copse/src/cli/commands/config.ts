@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import { acceptRemotes, readConfig, requireRepository } from '../../compose.ts';
+import { acceptRemotes, readConfig, requireRepository } from '../../compose/open.ts';
 import { configJsonSchema } from '../../config/problems/describe.ts';
 import { flattenConfig } from '../../config/problems/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../config/parse.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { RunContext } from '../../queue/context.ts';
 import { whyTask } from '../../explain/why.ts';
-import { gitVersion } from '../../compose.ts';
+import { gitVersion } from '../../compose/open.ts';
 import { drawHistory, makeRepository } from '../../compose/demo.ts';
 import { countLeftovers } from '../../demo/leftovers.ts';
 import { Narrator } from '../../demo/narration.ts';

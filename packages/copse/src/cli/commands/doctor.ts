@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 
-import { findRepository, gitVersion, openContext } from '../../compose.ts';
+import { findRepository, gitVersion, openContext } from '../../compose/open.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';

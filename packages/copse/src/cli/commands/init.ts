@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type Detected, detectAgents } from '../../compose/agents.ts';
-import { requireRepository } from '../../compose.ts';
+import { type Detected, detectAgents } from '../../compose/run/agents.ts';
+import { requireRepository } from '../../compose/open.ts';
 import { shown } from '../../kernel/text.ts';
 import { fail } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';

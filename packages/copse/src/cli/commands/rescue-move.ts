@@ -2,7 +2,7 @@ import path from 'node:path';
 
 import { moveEscape } from '../../workspaces/discard/escape-guard.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
-import { requireRepository } from '../../compose.ts';
+import { requireRepository } from '../../compose/open.ts';
 import { shown } from '../../kernel/text.ts';
 import type { PathMove } from '../../workspaces/ports/checkout.ts';
 import { fail } from '../failure.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { prepareWorkspace } from '../../workspaces/act/prepare.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
-import { findRepository, requireRepository } from '../../compose.ts';
+import { findRepository, requireRepository } from '../../compose/open.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Rescue, Restored } from '../../git/port.ts';
 import { fail } from '../failure.ts';

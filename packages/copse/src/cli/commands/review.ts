@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 
 import { type Review, approve, listReviews, loadReview, sendBack } from '../../review/act/review.ts';
 import type { RunContext } from '../../queue/context.ts';
-import { showInPager } from '../../compose.ts';
-import type { OpenRun } from '../../compose/run.ts';
+import { showInPager } from '../../compose/open.ts';
+import type { OpenRun } from '../../compose/run/run.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { approvedView, reviewView } from '../../operations/views/review-views.ts';

@@ -1,14 +1,14 @@
 /** The runtime of an agent. Each is loaded only where it is used: a runner has one, and little memory. */
 
-import { openConnections } from '../processes/start/connections.ts';
-import { openPrograms } from '../processes/start/programs.ts';
-import { confinedConnections, confinedPrograms } from '../agents/sandbox/confined.ts';
-import { openMemory } from '../kernel/system/json-file.ts';
-import type { AttemptId } from '../kernel/ids.ts';
-import type { ProcessIdentity } from '../kernel/process.ts';
-import { type Runtime, RuntimeUnavailable } from '../agents/ports/runtime.ts';
-import type { Sandbox } from '../processes/ports/sandbox.ts';
-import type { EffectiveAgent } from '../config/effective.ts';
+import { openConnections } from '../../processes/start/connections.ts';
+import { openPrograms } from '../../processes/start/programs.ts';
+import { confinedConnections, confinedPrograms } from '../../agents/sandbox/confined.ts';
+import { openMemory } from '../../kernel/system/json-file.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
+import { type Runtime, RuntimeUnavailable } from '../../agents/ports/runtime.ts';
+import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import type { EffectiveAgent } from '../../config/effective.ts';
 
 export interface RuntimeSurroundings {
   /** The main checkout. */
@@ -39,7 +39,7 @@ export async function runtimeOf(
   switch (runtime) {
     case 'command': {
       if (command === undefined) break;
-      const { commandRuntime } = await import('../agents/runtimes/command/runtime.ts');
+      const { commandRuntime } = await import('../../agents/runtimes/command/runtime.ts');
       const { systemPrompt } = common;
       return commandRuntime(
         { command, promptBy: prompt_by, ...(systemPrompt && { systemPrompt }) },
@@ -47,33 +47,33 @@ export async function runtimeOf(
       );
     }
     case 'claude-sdk': {
-      const { claudeSdkRuntime } = await import('../agents/runtimes/claude-sdk/runtime.ts');
+      const { claudeSdkRuntime } = await import('../../agents/runtimes/claude-sdk/runtime.ts');
       const windows = rememberedWindows(home);
       const settings = { ...common, ...dollars, windows, projectFolder: root, packageFrom: [root] };
       return claudeSdkRuntime(settings, connections);
     }
     case 'claude': {
-      const { claudeRuntime } = await import('../agents/runtimes/claude/runtime.ts');
-      const { openAsks } = await import('../agents/files/asks.ts');
+      const { claudeRuntime } = await import('../../agents/runtimes/claude/runtime.ts');
+      const { openAsks } = await import('../../agents/files/asks.ts');
       const settings = { ...common, ...dollars, windows: rememberedWindows(home) };
       return claudeRuntime(settings, programs, openAsks(attempt));
     }
     case 'codex': {
-      const { codexRuntime } = await import('../agents/runtimes/codex/runtime.ts');
+      const { codexRuntime } = await import('../../agents/runtimes/codex/runtime.ts');
       return codexRuntime(common, programs);
     }
     case 'gemini': {
-      const { geminiRuntime } = await import('../agents/runtimes/gemini/runtime.ts');
+      const { geminiRuntime } = await import('../../agents/runtimes/gemini/runtime.ts');
       return geminiRuntime(common, programs);
     }
     case 'opencode': {
-      const { opencodeRuntime } = await import('../agents/runtimes/opencode/runtime.ts');
+      const { opencodeRuntime } = await import('../../agents/runtimes/opencode/runtime.ts');
       return opencodeRuntime(common, programs);
     }
     case 'acp': {
       if (command === undefined) break;
-      const { acpRuntime } = await import('../agents/runtimes/acp/runtime.ts');
-      const { writeInside } = await import('../workspaces/files/write-inside.ts');
+      const { acpRuntime } = await import('../../agents/runtimes/acp/runtime.ts');
+      const { writeInside } = await import('../../workspaces/files/write-inside.ts');
       return acpRuntime({ ...common, ...dollars, command }, connections, writeInside);
     }
     default:

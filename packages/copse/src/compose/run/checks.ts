@@ -2,17 +2,17 @@
 
 import path from 'node:path';
 
-import { openChecks } from '../queue/checks/open.ts';
-import type { CheckSetup } from '../queue/checks/runner.ts';
-import { openCheckPlaces } from '../queue/checks/place.ts';
-import type { TrustedDir } from '../git/directory/trusted-dir.ts';
-import { steps } from '../processes/start/steps.ts';
-import { foreignEnvironment, readForeignSetup } from '../workspaces/files/foreign-setup.ts';
-import { readIncludeFile } from '../workspaces/files/include-file.ts';
-import type { WorkspaceContext } from '../workspaces/act/context.ts';
-import type { Surroundings } from '../compose.ts';
-import type { Checks } from '../queue/ports/checks.ts';
-import { queueAsTask } from '../workspaces/ports/trash.ts';
+import { openChecks } from '../../queue/checks/open.ts';
+import type { CheckSetup } from '../../queue/checks/runner.ts';
+import { openCheckPlaces } from '../../queue/checks/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { steps } from '../../processes/start/steps.ts';
+import { foreignEnvironment, readForeignSetup } from '../../workspaces/files/foreign-setup.ts';
+import { readIncludeFile } from '../../workspaces/files/include-file.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { Surroundings } from '../open.ts';
+import type { Checks } from '../../queue/ports/checks.ts';
+import { queueAsTask } from '../../workspaces/ports/trash.ts';
 
 export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surroundings['env']): Checks {
   const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;

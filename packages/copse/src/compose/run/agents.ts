@@ -7,10 +7,10 @@ import {
   findRuntime,
   installCommand,
   vendorRuntimes,
-} from '../agents/runtimes/installed.ts';
-import type { Surroundings } from '../compose.ts';
-import { type EffectiveAgent, effectiveAgent } from '../config/effective.ts';
-import { type Config, configSchema } from '../config/schema.ts';
+} from '../../agents/runtimes/installed.ts';
+import type { Surroundings } from '../open.ts';
+import { type EffectiveAgent, effectiveAgent } from '../../config/effective.ts';
+import { type Config, configSchema } from '../../config/schema.ts';
 import { sandboxProblem } from './sandbox.ts';
 
 export interface KnownAgents {
@@ -67,7 +67,7 @@ function unusableBecause(
   }
 }
 
-export type { Detected } from '../agents/runtimes/installed.ts';
+export type { Detected } from '../../agents/runtimes/installed.ts';
 
 /** What is installed on this machine, which version, and whether it starts. */
 export function detectAgents({ env }: Surroundings, root: string): Promise<readonly Detected[]> {

@@ -2,16 +2,16 @@
 
 import { homedir } from 'node:os';
 
-import { attemptFiles } from '../agents/files/attempt-files.ts';
-import { findPackageFile } from '../agents/runtimes/claude-sdk/package.ts';
-import { dockerProblem, dockerSandbox } from '../agents/sandbox/docker.ts';
-import { PACKAGE, runtimeProblem, runtimeSandbox } from '../agents/sandbox/runtime.ts';
-import { tryOnce } from '../agents/sandbox/try-once.ts';
-import type { Repository, Surroundings } from '../compose.ts';
-import type { AttemptId } from '../kernel/ids.ts';
-import { hasOwnNamespace } from '../agents/rules/session/sandbox.ts';
-import { NotConfined, type Sandbox } from '../processes/ports/sandbox.ts';
-import type { EffectiveAgent } from '../config/effective.ts';
+import { attemptFiles } from '../../agents/files/attempt-files.ts';
+import { findPackageFile } from '../../agents/runtimes/claude-sdk/package.ts';
+import { dockerProblem, dockerSandbox } from '../../agents/sandbox/docker.ts';
+import { PACKAGE, runtimeProblem, runtimeSandbox } from '../../agents/sandbox/runtime.ts';
+import { tryOnce } from '../../agents/sandbox/try-once.ts';
+import type { Repository, Surroundings } from '../open.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
+import { NotConfined, type Sandbox } from '../../processes/ports/sandbox.ts';
+import type { EffectiveAgent } from '../../config/effective.ts';
 
 /** Why this agent cannot have the sandbox that it asks for: a sentence, or null. */
 export function sandboxProblem(

@@ -3,28 +3,28 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type BoardAddress, openBoard } from './board/open.ts';
-import { excludeFromGit } from './git/directory/exclude.ts';
-import { type Repository, findRepository } from './git/directory/locate.ts';
-import type { GitVersion } from './git/version.ts';
-import type { Context } from './board/context.ts';
-import type { ReportContext } from './agents/act/report.ts';
-import type { WorkspaceContext } from './workspaces/act/context.ts';
-import { authorFrom } from './board/rules/author.ts';
-import { type NodeId, type TaskId, brand, drawId, timestamp } from './kernel/ids.ts';
-import { type Policy, defaultPolicy } from './kernel/policy.ts';
-import { BoardUnavailable } from './board/port.ts';
-import type { Clock, Random } from './kernel/clock.ts';
-import type { Config } from './config/schema.ts';
-import type { WorkspaceSettings } from './config/workspace.ts';
-import { workspaceDefaults } from './config/workspace-defaults.ts';
+import { type BoardAddress, openBoard } from '../board/open.ts';
+import { excludeFromGit } from '../git/directory/exclude.ts';
+import { type Repository, findRepository } from '../git/directory/locate.ts';
+import type { GitVersion } from '../git/version.ts';
+import type { Context } from '../board/context.ts';
+import type { ReportContext } from '../agents/act/report.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
+import { authorFrom } from '../board/rules/author.ts';
+import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/ids.ts';
+import { type Policy, defaultPolicy } from '../kernel/policy.ts';
+import { BoardUnavailable } from '../board/port.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import type { Config } from '../config/schema.ts';
+import type { WorkspaceSettings } from '../config/workspace.ts';
+import { workspaceDefaults } from '../config/workspace-defaults.ts';
 
-export { findRepository, type Repository } from './git/directory/locate.ts';
+export { findRepository, type Repository } from '../git/directory/locate.ts';
 
 /** The addresses of remotes as they are now, to be used from now on; without the passwords in them. */
 export async function acceptRemotes(surroundings: Surroundings): Promise<ReadonlyMap<string, string>> {
-  const { openTrustedDir } = await import('./git/directory/trusted-dir.ts');
-  const remote = await import('./git/refs/remote.ts');
+  const { openTrustedDir } = await import('../git/directory/trusted-dir.ts');
+  const remote = await import('../git/refs/remote.ts');
   const repository = requireRepository(surroundings);
   prepareFolder(repository);
   const accepted = remote.acceptRemotes(openTrustedDir(repository));
@@ -32,24 +32,24 @@ export async function acceptRemotes(surroundings: Surroundings): Promise<Readonl
 }
 
 export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
-  const background = await import('./processes/background.ts');
+  const background = await import('../processes/background.ts');
   background.startBackground(argv, surroundings);
 }
 
 /** Joins the terminal of an agent. */
 export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
-  const tmux = await import('./processes/tmux.ts');
+  const tmux = await import('../processes/tmux.ts');
   await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
 }
 
 /** False when the person has no pager. */
 export async function showInPager(text: string, { env }: Surroundings): Promise<boolean> {
-  const { page } = await import('./processes/pager.ts');
+  const { page } = await import('../processes/pager.ts');
   return page(text, env['PAGER']);
 }
 
 export async function gitVersion(): Promise<GitVersion> {
-  const git = await import('./git/version.ts');
+  const git = await import('../git/version.ts');
   return git.gitVersion();
 }
 
@@ -98,7 +98,7 @@ export async function openWorkspaceContext(
   surroundings: Surroundings,
   { agent, policy }: KnownSettings = {},
 ): Promise<WorkspaceContext> {
-  const adapters = await import('./compose/workspace-adapters.ts');
+  const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
   const context = await openContext(surroundings, policy);
   const { commonDir, home, configFolder } = repository;
@@ -159,7 +159,7 @@ export async function openWorkspaceContext(
 
 /** The same, with the file through which an agent and its runner talk. */
 export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
-  const { openReports } = await import('./agents/files/report-file.ts');
+  const { openReports } = await import('../agents/files/report-file.ts');
   return { ...(await openWorkspaceContext(surroundings)), reports: openReports() };
 }
 
@@ -190,7 +190,7 @@ async function settingsOf(
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
   if (known !== undefined || !existsSync(file))
     return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
-  const { policyFrom } = await import('./config/effective.ts');
+  const { policyFrom } = await import('../config/effective.ts');
   const config = await configOf(repository);
   const { board } = config;
   const fromFile: BoardAddress | undefined = board ? { engine: 'postgres', url: board } : undefined;
@@ -209,8 +209,8 @@ async function workspaceSettingsOf(
 
 /** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
 export async function configOf(repository: Repository): Promise<Config> {
-  const { parseConfig } = await import('./config/parse.ts');
-  const { renderProblem } = await import('./config/problems/problems.ts');
+  const { parseConfig } = await import('../config/parse.ts');
+  const { renderProblem } = await import('../config/problems/problems.ts');
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(

@@ -3,24 +3,24 @@
 import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 
-import { openMerging } from '../queue/merge/open.ts';
-import { openTrustedDir } from '../git/directory/trusted-dir.ts';
-import { processesOfAttempt } from '../processes/start/attempt-processes.ts';
-import { openRunners } from '../agents/files/runners.ts';
-import { openArtifacts } from '../agents/files/artifacts.ts';
-import { runCommands } from '../workspaces/files/commands.ts';
-import type { RunContext } from '../queue/context.ts';
-import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../compose.ts';
-import type { Policy } from '../kernel/policy.ts';
-import type { Machine } from '../agents/ports/machine.ts';
+import { openMerging } from '../../queue/merge/open.ts';
+import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
+import { processesOfAttempt } from '../../processes/start/attempt-processes.ts';
+import { openRunners } from '../../agents/files/runners.ts';
+import { openArtifacts } from '../../agents/files/artifacts.ts';
+import { runCommands } from '../../workspaces/files/commands.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import type { Machine } from '../../agents/ports/machine.ts';
 import { agentsOf } from './agents.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
-import { programFile, systemTimer } from './parts.ts';
+import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
-import { type EffectiveAgent, landingFor } from '../config/effective.ts';
-import { type Config, configSchema } from '../config/schema.ts';
+import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
+import { type Config, configSchema } from '../../config/schema.ts';
 
 /** What goes to a runner with its orders. */
 export interface AttemptSettings {

@@ -4,7 +4,7 @@
  */
 
 import { runAttempt } from '../agents/run/attempt.ts';
-import { openAttempt } from '../compose/attempt.ts';
+import { openAttempt } from './run/attempt.ts';
 
 export async function main(ordersFile: string): Promise<number> {
   const stop = new AbortController();
