@@ -7,7 +7,7 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
-import { taskInside } from '../report-inside.ts';
+import { taskInside } from '../commands/report-inside.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import type { Tool } from './server.ts';
@@ -76,7 +76,7 @@ function placeOf({ cwd, env }: Cli): string {
 async function requireOwnTask(cli: Cli): Promise<TaskId> {
   const inside = taskInside(cli);
   if (inside !== undefined) return inside;
-  const { withReporting } = await import('../report-here.ts');
+  const { withReporting } = await import('../commands/report-here.ts');
   try {
     return await withReporting(cli, undefined, async (_, { task }) => task);
   } catch (error) {
