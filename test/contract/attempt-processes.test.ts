@@ -79,7 +79,7 @@ describe.runIf(isLinux)('the processes of an attempt', () => {
 
   test('are never this process, even if it has the mark itself', async () => {
     const { attempt } = await start('exec sleep 623');
-    const script = `import(${JSON.stringify(path.resolve('packages/copse/src/adapters/processes/attempt.ts'))}).then(async (m) => console.log((await m.processesOfAttempt(${JSON.stringify(attempt)})).some(({ pid }) => pid === process.pid)))`;
+    const script = `import(${JSON.stringify(path.resolve('packages/copse/src/processes/start/attempt-processes.ts'))}).then(async (m) => console.log((await m.processesOfAttempt(${JSON.stringify(attempt)})).some(({ pid }) => pid === process.pid)))`;
     const child = spawn(process.execPath, ['-e', script], {
       env: { ...process.env, COPSE_ATTEMPT_ID: attempt },
       stdio: ['ignore', 'pipe', 'inherit'],

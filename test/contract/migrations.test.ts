@@ -103,7 +103,7 @@ describe.each(engines)('a board on %s', (engine) => {
 });
 
 it('every migration but the first has sample data of the version before it', () => {
-  const files = readdirSync(new URL('../../packages/copse/src/adapters/board/migrations', import.meta.url));
+  const files = readdirSync(new URL('../../packages/copse/src/board/migrations', import.meta.url));
   const numbers = files.flatMap((file) => /^(\d{4})-/.exec(file)?.[1] ?? []).map(Number);
   expect(numbers.toSorted()).toEqual(migrations.map((_, index) => index + 1));
   expect(numbers.filter((number) => number > 1 && !(number - 1 in samples))).toEqual([]);

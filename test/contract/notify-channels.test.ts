@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { describe, expect, it, test } from 'vitest';
 
-import { openChannels } from '../../packages/copse/src/explain/notices/open.ts';
+import { openChannels } from '../../packages/copse/src/explain/channels/open.ts';
 import { type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import type { Notice } from '../../packages/copse/src/explain/rules/notice.ts';
 import { newArea } from '../support/cli.ts';

@@ -229,10 +229,10 @@ describe('the directory', () => {
     const top = newRepository(area);
     const source = (name: string) =>
       JSON.stringify(
-        fileURLToPath(new URL(`../../packages/copse/src/adapters/git/${name}`, import.meta.url)),
+        fileURLToPath(new URL(`../../packages/copse/src/git/${name}`, import.meta.url)),
       );
     const script = `
-      import { openTrustedDir } from ${source('trusted-dir.ts')};
+      import { openTrustedDir } from ${source('directory/trusted-dir.ts')};
       import { gitLine } from ${source('process.ts')};
       const dir = openTrustedDir({ commonDir: process.argv[1] + '/.git', home: process.argv[1] });
       process.stdout.write(await gitLine(dir, ['rev-parse', 'refs/heads/main']));`;

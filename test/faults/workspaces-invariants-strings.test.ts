@@ -69,14 +69,14 @@ it('INVARIANT 27: only the commands of copse.yml are given to a shell', () => {
       ),
   );
   const theirs = [
+    'agents/runtimes/acp/runtime.ts',
+    'agents/runtimes/command/runtime.ts',
+    // The person's own PAGER.
+    'processes/pager.ts',
+    'processes/start/steps.ts',
     // Asks for a program of a check by its name, which is an argument.
-    'adapters/checks/verdict.ts',
-    // What the person who looks has in PAGER.
-    'adapters/processes/pager.ts',
-    'adapters/processes/steps.ts',
-    'adapters/runtimes/acp.ts',
-    'adapters/runtimes/command.ts',
-    'adapters/workspace/commands.ts',
+    'queue/checks/verdict.ts',
+    'workspaces/files/commands.ts',
   ];
   expect(starters.toSorted()).toEqual(theirs.map((file) => path.normalize(file)));
 });

@@ -7,8 +7,8 @@
  *    4  ignored files are moved aside   here; workspaces-kill-steps, -operations
  *    5  no fallback to force            here; guards/git-commands
  *    6  a rescue changes no byte        here
- *    7  the living are left alone       here; domain/removal
- *    8  unknown means keep              here; domain/removal
+ *    7  the living are left alone       here; workspaces/rules/removal
+ *    8  unknown means keep              here; workspaces/rules/removal
  *    9  locked, and nothing is pruned   here; guards/git-commands
  *   10  a person's checkout is theirs   here
  *   27  nothing reaches a shell         here; guards/git-commands

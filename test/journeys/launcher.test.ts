@@ -198,7 +198,7 @@ describe('on a clone that was set up', () => {
   });
 
   test.each([
-    'packages/copse/src/domain/policy.ts',
+    'packages/copse/src/kernel/policy.ts',
     'packages/copse/package.json',
     'package.json',
     'package-lock.json',
@@ -214,7 +214,7 @@ describe('on a clone that was set up', () => {
 
   test('a deleted source is built again', async () => {
     const clone = await built(shared);
-    const extra = join(clone, 'packages/copse/src/domain/extra.ts');
+    const extra = join(clone, 'packages/copse/src/kernel/extra.ts');
     writeFileSync(extra, 'export const extra = 1;\n');
     await copse(clone, ['--version']);
     rmSync(extra);

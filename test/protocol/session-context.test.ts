@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { sessionContextText } from '../../packages/copse/src/agents/files/session-context.ts';
+import { sessionContextText } from '../../packages/copse/src/agents/run/session-context.ts';
 import { HOSTILE, hostileBriefing, names } from '../domain/briefing-world.ts';
 
 describe('the document for programs', () => {

@@ -184,7 +184,7 @@ export class SimNode {
     return { saved: true, rescue };
   }
 
-  /** As adapters/git/merging-target.ts: together with the files of the checkout that has it, if one has. */
+  /** As queue/target/target.ts: together with the files of the checkout that has it, if one has. */
   moveTarget(
     from: CommitId,
     to: CommitId,

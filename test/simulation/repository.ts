@@ -81,7 +81,7 @@ export class Repository {
     );
   }
 
-  /** As adapters/git/merging-build.ts does it, for trees that have no reverts in them. */
+  /** As queue/merge/build.ts does it, for trees that have no reverts in them. */
   build(request: CandidateRequest): Candidate {
     const made = this.#build(request);
     if (!made.built) return made;

@@ -1,6 +1,6 @@
 /** The ways to people that copse.yml asks for, as far as this machine has them. */
 
-import { openChannels } from '../explain/notices/open.ts';
+import { openChannels } from '../explain/channels/open.ts';
 import { type Surroundings, configOf, requireRepository } from './open.ts';
 import type { NoticeKind } from '../explain/rules/notice.ts';
 import type { Policy } from '../kernel/policy.ts';

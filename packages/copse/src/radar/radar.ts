@@ -1,6 +1,6 @@
 /**
  * The conflict radar at work: which branches are live, what of them has moved, and a trial merge for each pair that needs one
- * (domain/radar.ts decides which). One process looks at a time. What it finds is derived and may be lost at any moment: the
+ * (radar/rules/radar.ts decides which). One process looks at a time. What it finds is derived and may be lost at any moment: the
  * next look finds it again.
  *
  * Only commits count: what is uncommitted in a worktree is not looked at.

@@ -1,10 +1,10 @@
-/** Where an agent's context goes, and writing it there; see ports/context-files.ts. */
+/** Where an agent's context goes, and writing it there; see agents/ports/context-files.ts. */
 
 import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { TaskId } from '../../kernel/ids.ts';
-import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../ports/context-files.ts';
+import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../agents/ports/context-files.ts';
 import type { FurnishingGit } from '../../workspaces/ports/furnishing.ts';
 import { kindOf } from '../../workspaces/files/inside.ts';
 import { writeInside } from '../../workspaces/files/write-inside.ts';

@@ -29,7 +29,7 @@ import type { ContextFiles } from '../ports/context-files.ts';
 import type { Merging } from '../../queue/ports/merging.ts';
 import type { RadarSight } from '../../radar/port.ts';
 import type { Begin, Orders } from '../ports/runners.ts';
-import { sessionContextText } from '../files/session-context.ts';
+import { sessionContextText } from './session-context.ts';
 import type { Prepared } from '../../workspaces/act/prepare.ts';
 import { strategyFor } from '../../workspaces/act/prepare-elsewhere.ts';
 import { lastSighting } from '../../radar/radar.ts';

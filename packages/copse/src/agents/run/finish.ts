@@ -1,5 +1,5 @@
 /**
- * The finish gate, with everything it has to look at. The decision is domain/finish.ts; here its questions are answered,
+ * The finish gate, with everything it has to look at. The decision is agents/rules/finish/finish.ts; here its questions are answered,
  * the cheap ones first, until it says yes or no.
  */
 

@@ -1,4 +1,4 @@
-/** The most urgent ready task that an agent may take: `canTake` of domain/capabilities.ts, said in SQL. */
+/** The most urgent ready task that an agent may take: `canTake` of tasks/rules/capabilities.ts, said in SQL. */
 
 import { sql } from 'kysely';
 

@@ -1,4 +1,4 @@
-/** Starts the upkeep that nobody should wait for (app/tend.ts) as a process of its own. */
+/** Starts the upkeep that nobody should wait for (workspaces/act/tend.ts) as a process of its own. */
 
 import { startBackground } from '../../compose/open.ts';
 import { needsTending } from '../../workspaces/act/tend.ts';

@@ -1,6 +1,6 @@
 /** Where the conflict radar keeps what it found. */
 
-import { openTouched } from '../../radar/git-radar.ts';
+import { openTouched } from '../../radar/git/radar.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import type { Repository } from '../open.ts';

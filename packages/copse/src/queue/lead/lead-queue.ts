@@ -1,5 +1,5 @@
 /**
- * Leads the queue of one target: looks, asks the decision (domain/queue.ts), acts, and looks again whenever a check ends or the
+ * Leads the queue of one target: looks, asks the decision (queue/rules/decide/decide.ts), acts, and looks again whenever a check ends or the
  * board changes. It keeps nothing that cannot be found out again: killed at any moment, the next leader goes on from the board
  * and from git.
  */

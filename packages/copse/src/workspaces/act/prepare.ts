@@ -1,5 +1,5 @@
 /**
- * Prepares the workspace of a task, new or not. Looks, decides (domain/preparation.ts), acts, and may be killed anywhere:
+ * Prepares the workspace of a task, new or not. Looks, decides (workspaces/rules/preparation.ts), acts, and may be killed anywhere:
  * the next call looks again and goes on from what is there.
  *
  * The order is what makes that safe. What is in the way is rescued before it is moved. The record of the workspace is

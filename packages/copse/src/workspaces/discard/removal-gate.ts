@@ -1,5 +1,5 @@
 /**
- * The facts for the gate in front of every removal (domain/removal.ts): who is at work in a worktree, and what would leave
+ * The facts for the gate in front of every removal (workspaces/rules/removal.ts): who is at work in a worktree, and what would leave
  * with it. Whatever takes a worktree away, a removal, a reset or an undo, asks the same gate.
  */
 

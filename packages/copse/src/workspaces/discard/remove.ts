@@ -1,5 +1,5 @@
 /**
- * Removes a worktree, through the one gate (domain/removal.ts) and in the one order that loses nothing wherever it is
+ * Removes a worktree, through the one gate (workspaces/rules/removal.ts) and in the one order that loses nothing wherever it is
  * interrupted:
  *
  *   end the agent → rescue → teardown → look again → keep the tip → trash → branch, from the tip that was seen → record

@@ -1,8 +1,8 @@
-/** What making a worktree ready asks of git; see ports/furnishing.ts. */
+/** What making a worktree ready asks of git; see workspaces/ports/furnishing.ts. */
 
 import path from 'node:path';
 
-import type { Checkout, FurnishingGit } from '../ports/furnishing.ts';
+import type { Checkout, FurnishingGit } from '../workspaces/ports/furnishing.ts';
 import { excludeFromGit } from '../../git/directory/exclude.ts';
 import { largeFiles } from './lfs.ts';
 import { initialiseSubmodules } from './submodules.ts';

@@ -1,6 +1,6 @@
 /**
  * Everything an agent is told at the beginning of an attempt, as facts. What is made of them for people and agents to read
- * is in briefing-texts.ts, for programs in protocol/session-context.ts.
+ * is in texts.ts, for programs in agents/run/session-context.ts.
  *
  * Much of it was written by people and by agents, and some of those may wish to be taken for Copse. So the facts hold it
  * cut to a bearable length and marked as cut; whoever renders them keeps it apart from Copse's own words (fence.ts).
