@@ -70,7 +70,12 @@ export default {
   forbidden: [
     only('kernel-is-pure', KERNEL, [KERNEL], 'the kernel imports itself only: no npm, no node:'),
     only('rules-are-pure', RULES, [RULES, KERNEL], 'rules import rules and the kernel: no npm, no node:'),
-    only('ports-are-interfaces', PORTS, [...PORTS, RULES, KERNEL], 'ports import ports, rules and the kernel'),
+    only(
+      'ports-are-interfaces',
+      PORTS,
+      [...PORTS, RULES, KERNEL],
+      'ports import ports, rules and the kernel',
+    ),
     only(
       'config-is-shared',
       `${src}config/`,

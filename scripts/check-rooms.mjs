@@ -14,7 +14,7 @@ const sources = path.join(root, 'packages', 'copse', 'src');
 const MOST_FILES = 15;
 const MOST_BETWEEN_ROOMS = 0.2;
 
-const SURFACES = ['compose', 'cli', 'demo', ''];
+const SURFACES = new Set(['compose', 'cli', 'demo', '']);
 
 /** Folders that may hold more, each with its reason. */
 const EXCEPTIONS = {};
@@ -33,8 +33,11 @@ function checkFolders() {
   }
   const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
   const fullest = sorted.slice(0, 3).map(([folder, count]) => `${folder} ${count}`);
-  console.log(`files per folder: ${counts.size} folders, the fullest ${fullest.join(', ')} (limit ${MOST_FILES})`);
-  for (const [folder, { reason }] of Object.entries(EXCEPTIONS)) console.log(`  exception ${folder}: ${reason}`);
+  console.log(
+    `files per folder: ${counts.size} folders, the fullest ${fullest.join(', ')} (limit ${MOST_FILES})`,
+  );
+  for (const [folder, { reason }] of Object.entries(EXCEPTIONS))
+    console.log(`  exception ${folder}: ${reason}`);
   return sorted
     .filter(([folder, count]) => count > (EXCEPTIONS[folder]?.most ?? MOST_FILES))
     .map(([folder, count]) => `${folder} has ${count} files: divide it along an idea`);
@@ -44,7 +47,7 @@ function checkImports() {
   const imports = filesIn(sources).flatMap((file) => importsOf(file).map((to) => [roomOf(file), roomOf(to)]));
   const crossing = imports.filter(([from, to]) => from !== to);
   const toKernel = crossing.filter(([, to]) => to === 'kernel').length;
-  const fromSurfaces = crossing.filter(([from, to]) => to !== 'kernel' && SURFACES.includes(from)).length;
+  const fromSurfaces = crossing.filter(([from, to]) => to !== 'kernel' && SURFACES.has(from)).length;
   const between = (crossing.length - toKernel - fromSurfaces) / imports.length;
   const share = (part) => `${((100 * part) / imports.length).toFixed(1)} %`;
   console.log(
@@ -63,9 +66,9 @@ function filesIn(folder) {
 
 function importsOf(file) {
   const text = readFileSync(path.join(sources, file), 'utf8');
-  return [...text.matchAll(/^(?:import|export)\b[^;']*?from '(\.[^']+\.ts)'|\bimport\('(\.[^']+\.ts)'\)/gm)].map(
-    ([, fixed, lazy]) => path.posix.join(path.posix.dirname(file), fixed ?? lazy),
-  );
+  return [
+    ...text.matchAll(/^(?:import|export)\b[^;']*?from '(\.[^']+\.ts)'|\bimport\('(\.[^']+\.ts)'\)/gm),
+  ].map(([, fixed, lazy]) => path.posix.join(path.posix.dirname(file), fixed ?? lazy));
 }
 
 /** Entry points are in none. */

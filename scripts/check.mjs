@@ -21,7 +21,7 @@ const PARTS = {
 };
 
 /** Checks whose output is figures that people want to see. */
-const MEASURES = ['rooms'];
+const MEASURES = new Set(['rooms']);
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));
@@ -37,7 +37,7 @@ const results = await Promise.all(chosen.map(([name, command]) => runPart(name, 
 const failed = results.filter((result) => !result.ok);
 
 for (const { name, output } of results)
-  if (MEASURES.includes(name) && !failed.some((one) => one.name === name)) console.log(output.trim());
+  if (MEASURES.has(name) && !failed.some((one) => one.name === name)) console.log(output.trim());
 for (const { name, output } of failed) console.log(`\n── ${name}\n${output.trim()}`);
 if (failed.length > 0) {
   console.log(

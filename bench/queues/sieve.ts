@@ -15,7 +15,7 @@ import {
   type QueueState,
   emptyQueueState,
 } from '../../packages/copse/src/queue/rules/decide/state.ts';
-import { drawing } from '../../test/support/workspace-chance.ts';
+import { drawing } from '../../test/support/workspaces/workspace-chance.ts';
 import { type Outcome, Record, type World } from './world.ts';
 
 interface Run {

@@ -16,7 +16,7 @@ import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
 import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type BranchName, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import { queueCommit } from '../../test/support/queued.ts';
+import { queueCommit } from '../../test/support/queue/queued.ts';
 import { makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';
 import { newSizedRepository } from '../repositories.ts';

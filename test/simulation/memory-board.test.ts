@@ -21,8 +21,8 @@ import {
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { decideCrash, decideFinish, decideStuck } from '../../packages/copse/src/tasks/rules/outcomes.ts';
 import type { Board, BoardReader } from '../../packages/copse/src/board/port.ts';
-import { newPlace, person } from '../support/boards.ts';
-import { claimant } from '../support/tasks.ts';
+import { newPlace, person } from '../support/board/boards.ts';
+import { claimant } from '../support/records/tasks.ts';
 import { boardOn } from './memory-board.ts';
 import { MemoryStore } from './memory-store.ts';
 

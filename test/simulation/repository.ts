@@ -3,7 +3,11 @@
 import { createHash } from 'node:crypto';
 
 import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { Candidate, CandidateRequest, CommitSummary } from '../../packages/copse/src/queue/ports/merging.ts';
+import type {
+  Candidate,
+  CandidateRequest,
+  CommitSummary,
+} from '../../packages/copse/src/queue/ports/merging.ts';
 
 export type Tree = ReadonlyMap<string, string>;
 

@@ -24,13 +24,7 @@ import {
 } from './agent-context.ts';
 import type { AttemptContext } from './context.ts';
 import { type Ending, endAttemptWith } from './end.ts';
-import {
-  type PreparedWorkspace,
-  asNode,
-  environmentOf,
-  runHook,
-  watchMainCheckout,
-} from './surroundings.ts';
+import { type PreparedWorkspace, asNode, environmentOf, runHook, watchMainCheckout } from './surroundings.ts';
 import { change } from '../../board/context.ts';
 import { type GateLook, lookAtGate } from './finish.ts';
 import { Hearing } from './hear-turn.ts';

@@ -13,7 +13,13 @@ import {
 import { type EndReason, type SessionRequest, decideSession } from '../rules/session/session.ts';
 import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
 import type { ParkCause } from '../../tasks/rules/events.ts';
-import { type Finish, decideFinish, decideGiveUp, decidePark, decideStuck } from '../../tasks/rules/outcomes.ts';
+import {
+  type Finish,
+  decideFinish,
+  decideGiveUp,
+  decidePark,
+  decideStuck,
+} from '../../tasks/rules/outcomes.ts';
 import type { Orders } from '../ports/runners.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import type { GateLook } from './finish.ts';

@@ -5,7 +5,12 @@
 
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 
-import { type ProgramEnd, ProgramMissing, type Programs, type RunningProgram } from '../../processes/ports/programs.ts';
+import {
+  type ProgramEnd,
+  ProgramMissing,
+  type Programs,
+  type RunningProgram,
+} from '../../processes/ports/programs.ts';
 import { type RunningTurn, type RuntimeOutcome, RuntimeUnavailable, type Turn } from '../ports/runtime.ts';
 import { readJsonLines } from './json-lines.ts';
 import { lastOutput } from './last-output.ts';

@@ -8,7 +8,12 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync
 import path from 'node:path';
 
 import { type BranchName, brand, parseTaskId } from '../../kernel/ids.ts';
-import { type WorktreePlaces, type WriteSet, ownNamespace, worktreeWriteSet } from '../rules/session/sandbox.ts';
+import {
+  type WorktreePlaces,
+  type WriteSet,
+  ownNamespace,
+  worktreeWriteSet,
+} from '../rules/session/sandbox.ts';
 import { type Confinable, NotConfined } from '../../processes/ports/sandbox.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 

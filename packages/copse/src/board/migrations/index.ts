@@ -1,7 +1,7 @@
 /**
  * One set of migrations for both engines. A board's version is the number of migrations it has seen. A migration
  * that landed is never edited; the next one corrects it, and comes with sample data of the version before it
- * (test/contract/migrations).
+ * (test/board/contract/migrations.test.ts).
  */
 
 import type { Kysely } from 'kysely';

@@ -1,7 +1,14 @@
 /** On whose behalf a program speaks, by its environment: an agent's processes have a session and its token, people have neither. */
 
 import type { Author } from './event.ts';
-import { type FencingToken, type SessionId, type TaskId, brand, fencingToken, parseTaskId } from '../../kernel/ids.ts';
+import {
+  type FencingToken,
+  type SessionId,
+  type TaskId,
+  brand,
+  fencingToken,
+  parseTaskId,
+} from '../../kernel/ids.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

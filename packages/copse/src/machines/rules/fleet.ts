@@ -6,7 +6,14 @@
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing } from '../../kernel/evolution.ts';
-import type { AgentName, FencingToken, NodeId, ResourceName, ScheduleId, Timestamp } from '../../kernel/ids.ts';
+import type {
+  AgentName,
+  FencingToken,
+  NodeId,
+  ResourceName,
+  ScheduleId,
+  Timestamp,
+} from '../../kernel/ids.ts';
 
 export interface Node {
   readonly id: NodeId;

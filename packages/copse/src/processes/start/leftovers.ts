@@ -1,7 +1,7 @@
 /** Ends what a command left behind, wherever it has gone; see processes/ports/steps.ts. */
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { EndedLeftovers, Leftovers } from '../processes/ports/steps.ts';
+import type { EndedLeftovers, Leftovers } from '../ports/steps.ts';
 import { endMarked, markedProcesses } from './attempt-processes.ts';
 import { endProcesses } from '../end.ts';
 import { listProcesses } from '../identity.ts';

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Step, StepEnd, StepEnding, Steps } from '../processes/ports/steps.ts';
+import type { Step, StepEnd, StepEnding, Steps } from '../ports/steps.ts';
 import { identify, identifyNow } from '../identity.ts';
 import { endLeftovers, visitorsOf } from './leftovers.ts';
 import { bootId, recordProcesses } from './recorder.ts';

@@ -1,6 +1,10 @@
 /** What is known about a conflict: both sides of it, who is on the other one and why, and what was tried already. */
 
-import { type ConflictDetails, type OtherSide, describeConflict } from '../../agents/rules/finish/conflict.ts';
+import {
+  type ConflictDetails,
+  type OtherSide,
+  describeConflict,
+} from '../../agents/rules/finish/conflict.ts';
 import { type BranchName, type TaskId, parseTaskId } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { HandbackCause } from '../../tasks/rules/outcomes.ts';

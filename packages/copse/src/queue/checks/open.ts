@@ -3,7 +3,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Checks } from '../queue/ports/checks.ts';
+import type { Checks } from '../ports/checks.ts';
 import { digestOf } from './environment.ts';
 import { endEarlier, lockOf, runChecks } from './run.ts';
 import type { CheckRunner, CheckSetup } from './runner.ts';

@@ -24,13 +24,7 @@ import { isKnown, remember } from './before.ts';
 import { readBlobs, readConflict } from './conflict.ts';
 import { findDrivers } from './drivers.ts';
 import { listOtherSide } from './sides.ts';
-import {
-  type Answer,
-  type ResolveSettings,
-  generatedFiles,
-  resolveOnce,
-  writeResolution,
-} from './work.ts';
+import { type Answer, type ResolveSettings, generatedFiles, resolveOnce, writeResolution } from './work.ts';
 import { utf8 } from '../../git/byte-names.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';

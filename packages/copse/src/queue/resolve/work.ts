@@ -10,13 +10,7 @@ import { type GeneratedLimits, generatedKey, keepGenerated, recallGenerated } fr
 import { type MemoryLimits, resolveAsBefore } from './before.ts';
 import { type ContentConflict, readConflict } from './conflict.ts';
 import { type DriverCommand, type RunLine, findDrivers, runDriver } from './drivers.ts';
-import {
-  type GenerateRequest,
-  type Generated,
-  type NewFile,
-  generateAnew,
-  putFiles,
-} from './generated.ts';
+import { type GenerateRequest, type Generated, type NewFile, generateAnew, putFiles } from './generated.ts';
 import { latin1, utf8 } from '../../git/byte-names.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';

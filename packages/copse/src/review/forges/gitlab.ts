@@ -5,13 +5,7 @@
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { Review } from '../rules/pull-request.ts';
-import type {
-  BranchPushed,
-  ForgeRemote,
-  Looked,
-  PullRequestFacts,
-  PullRequestOrder,
-} from '../port.ts';
+import type { BranchPushed, ForgeRemote, Looked, PullRequestFacts, PullRequestOrder } from '../port.ts';
 import type { RemotePlace } from './address.ts';
 import { type Answer, type Api, fieldsOf, numberIn, problemIn, stringIn } from './api.ts';
 import { type Hosted, strange } from './github.ts';

@@ -11,7 +11,15 @@
  */
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
-import type { AgentName, AttemptId, FencingToken, NodeId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type {
+  AgentName,
+  AttemptId,
+  FencingToken,
+  NodeId,
+  SessionId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type Claim, type Delay, type Task, suggestCommands } from './task.ts';
 import type { TaskEvent } from './events.ts';

@@ -7,7 +7,15 @@
 
 import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
-import type { AttemptId, BranchName, CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type {
+  AttemptId,
+  BranchName,
+  CommitId,
+  FencingToken,
+  LandingId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, decideLanding } from '../../queue/rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type PullRequest, isSame } from '../../review/rules/pull-request.ts';

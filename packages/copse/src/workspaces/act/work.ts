@@ -7,7 +7,14 @@
 
 import { type Claimant, decideClaim } from '../../tasks/rules/claim.ts';
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
-import { type AttemptId, type SessionId, type TaskId, type Timestamp, brand, drawId } from '../../kernel/ids.ts';
+import {
+  type AttemptId,
+  type SessionId,
+  type TaskId,
+  type Timestamp,
+  brand,
+  drawId,
+} from '../../kernel/ids.ts';
 import type { SessionEvent } from '../../agents/rules/session/session.ts';
 import { type Task, type TaskStatus, suggestCommands } from '../../tasks/rules/task.ts';
 import type { TaskEvent } from '../../tasks/rules/events.ts';

@@ -10,12 +10,7 @@
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import {
-  type EndFirst,
-  type RemovalDecision,
-  type RemovalRequest,
-  decideRemoval,
-} from '../rules/removal.ts';
+import { type EndFirst, type RemovalDecision, type RemovalRequest, decideRemoval } from '../rules/removal.ts';
 import { decidePause } from '../../tasks/rules/decisions.ts';
 import { decideWorkspace, type Workspace } from '../rules/workspace.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 
-import type { Checkout, FurnishingGit } from '../workspaces/ports/furnishing.ts';
+import type { Checkout, FurnishingGit } from '../ports/furnishing.ts';
 import { excludeFromGit } from '../../git/directory/exclude.ts';
 import { largeFiles } from './lfs.ts';
 import { initialiseSubmodules } from './submodules.ts';

@@ -7,7 +7,15 @@
  */
 
 import type { BeginOf } from '../session/begin.ts';
-import type { AgentName, AttemptId, CommitId, PlanId, SessionId, TaskId, Timestamp } from '../../../kernel/ids.ts';
+import type {
+  AgentName,
+  AttemptId,
+  CommitId,
+  PlanId,
+  SessionId,
+  TaskId,
+  Timestamp,
+} from '../../../kernel/ids.ts';
 import type { LedgerEntry } from '../../../tasks/rules/ledger.ts';
 import type { Priority } from '../../../tasks/rules/priority.ts';
 import type { TaskDefinition, TaskStatus } from '../../../tasks/rules/task.ts';

@@ -15,13 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RunningProgram } from '../../../processes/ports/programs.ts';
 import type { RunningTurn, RuntimeEvent, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
-import {
-  STATUS_VARIABLE,
-  argumentsOf,
-  environmentOf,
-  fitsArgument,
-  plainPrompt,
-} from './arguments.ts';
+import { STATUS_VARIABLE, argumentsOf, environmentOf, fitsArgument, plainPrompt } from './arguments.ts';
 import { answerHooks } from './hooks.ts';
 import { ClaudeReader } from './messages.ts';
 import { type Fields, text } from '../fields.ts';

@@ -1,4 +1,9 @@
-import { type CleanedUp, type RemovedOne, cleanUp, withIgnored } from '../../../workspaces/discard/cleanup.ts';
+import {
+  type CleanedUp,
+  type RemovedOne,
+  cleanUp,
+  withIgnored,
+} from '../../../workspaces/discard/cleanup.ts';
 import { type BranchFate, removeWorkspace } from '../../../workspaces/discard/remove.ts';
 import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 import { shown } from '../../../kernel/text.ts';

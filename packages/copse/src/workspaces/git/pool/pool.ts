@@ -30,7 +30,13 @@ import {
 import { recycle } from './recycle.ts';
 import { refill } from './refill.ts';
 import { findTip } from '../../../git/refs/refs.ts';
-import { type Registration, UNFINISHED, canonical, register, registrationAt } from '../../../git/worktrees/registrations.ts';
+import {
+  type Registration,
+  UNFINISHED,
+  canonical,
+  register,
+  registrationAt,
+} from '../../../git/worktrees/registrations.ts';
 import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 import { holderOf } from '../../../git/worktrees/worktrees.ts';
 

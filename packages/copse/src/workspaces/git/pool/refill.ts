@@ -25,7 +25,13 @@ import {
   sealedEntries,
   whatIsWrong,
 } from './entries.ts';
-import { UNFINISHED, canonical, register, registrationNamed, repairMoved } from '../../../git/worktrees/registrations.ts';
+import {
+  UNFINISHED,
+  canonical,
+  register,
+  registrationNamed,
+  repairMoved,
+} from '../../../git/worktrees/registrations.ts';
 import { checkOut, headOf } from '../../../git/worktrees/worktrees.ts';
 
 type Tended = 'ready' | 'advanced' | 'removed' | 'cleared' | { readonly left: string };

@@ -30,7 +30,13 @@ import {
 import { type TreeChanges, diffTrees, entryAfter, indexLine } from './restore-trees.ts';
 import { existingCommits } from './snapshot-commits.ts';
 import { ANY_NAME, type Files, captureFiles, emptyTree } from './snapshot-files.ts';
-import { type Place, hasOperation, readHead, requirePlace, withScratch } from '../../../git/worktrees/place.ts';
+import {
+  type Place,
+  hasOperation,
+  readHead,
+  requirePlace,
+  withScratch,
+} from '../../../git/worktrees/place.ts';
 import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export function restoreRescue(dir: TrustedDir, rescue: Rescue, worktree: string): Promise<Restored> {
