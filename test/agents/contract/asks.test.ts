@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { openAsks } from '../../../packages/copse/src/agents/files/asks.ts';
-import type { Ask } from '../../../packages/copse/src/agents/ports/asks.ts';
+import type { Ask } from '../../../packages/copse/src/agents/ports/runtime.ts';
 import { finished, newArea, plainEnv } from '../../support/cli.ts';
 
 const area = newArea();

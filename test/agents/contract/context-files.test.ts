@@ -21,7 +21,7 @@ import { openTrustedDir } from '../../../packages/copse/src/git/directory/truste
 import { openContextFiles } from '../../../packages/copse/src/agents/files/context-files.ts';
 import { writeInside } from '../../../packages/copse/src/workspaces/files/write-inside.ts';
 import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import type { ContextPlace } from '../../../packages/copse/src/agents/ports/context-files.ts';
+import type { ContextPlace } from '../../../packages/copse/src/agents/ports/runners.ts';
 import { git, newArea } from '../../support/cli.ts';
 import { type Fixture, newFixture } from '../../support/workspaces/furnishing.ts';
 

@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { openReports } from '../../../packages/copse/src/agents/files/report-file.ts';
 import { parseReport } from '../../../packages/copse/src/agents/rules/session/report.ts';
-import type { ReportSeen } from '../../../packages/copse/src/agents/ports/reports.ts';
+import type { ReportSeen } from '../../../packages/copse/src/agents/rules/session/report.ts';
 import { newArea } from '../../support/cli.ts';
 
 const area = newArea();

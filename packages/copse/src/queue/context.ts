@@ -1,16 +1,14 @@
 /** What running agents and landing their work needs besides workspaces. */
 
 import type { AgentName } from '../kernel/ids.ts';
-import type { Artifacts } from '../agents/ports/artifacts.ts';
+import type { Artifacts, Machine, Runners } from '../agents/ports/runners.ts';
 import type { Checks } from './ports/checks.ts';
 import type { Commands } from '../workspaces/ports/commands.ts';
 import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
-import type { Machine } from '../agents/ports/machine.ts';
 import type { Merging } from './ports/merging.ts';
 import type { Radar } from '../radar/port.ts';
 import type { Resolving } from './ports/resolving.ts';
-import type { Runners } from '../agents/ports/runners.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';

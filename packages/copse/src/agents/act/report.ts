@@ -13,7 +13,8 @@ import { type OpenPhase, type Session, decideSession, openPhases } from '../rule
 import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
 import { decideStuck } from '../../tasks/rules/outcomes.ts';
 import { checkBody } from '../../kernel/text.ts';
-import type { Report, Reports } from '../ports/reports.ts';
+import type { Report } from '../rules/session/report.ts';
+import type { Reports } from '../ports/runners.ts';
 import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';

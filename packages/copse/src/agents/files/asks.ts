@@ -27,7 +27,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { defaultPolicy } from '../../kernel/policy.ts';
-import type { Ask, Asks } from '../ports/asks.ts';
+import type { Ask, Asks } from '../ports/runtime.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from '../../workspaces/files/in-folder.ts';

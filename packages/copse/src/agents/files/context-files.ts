@@ -4,7 +4,7 @@ import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { TaskId } from '../../kernel/ids.ts';
-import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../ports/context-files.ts';
+import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../ports/runners.ts';
 import type { FurnishingGit } from '../../workspaces/ports/furnishing.ts';
 import { kindOf } from '../../workspaces/files/inside.ts';
 import { writeInside } from '../../workspaces/files/write-inside.ts';

@@ -21,7 +21,7 @@ import {
 import path from 'node:path';
 
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../rules/session/report.ts';
-import type { Reports } from '../ports/reports.ts';
+import type { Reports } from '../ports/runners.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from '../../workspaces/files/in-folder.ts';

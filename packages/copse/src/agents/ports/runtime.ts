@@ -1,6 +1,6 @@
 /**
- * A runtime: one kind of agent program and how to talk to it. It starts a turn, says what happened, and knows how to stop.
- * Nothing it says about success is believed: whether the work is finished is for the finish gate.
+ * A runtime: one kind of agent program and how to talk to it. It starts a turn, reports what happened, and can stop it.
+ * A runtime's success proves nothing: only the finish gate decides whether the work is finished.
  */
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
@@ -108,4 +108,22 @@ export interface Runtime {
   readonly capabilities: RuntimeCapabilities;
   /** Throws `RuntimeUnavailable` when there is nothing to start. */
   start(turn: Turn): Promise<RunningTurn>;
+}
+
+/**
+ * A question that a program inside a worktree asks its runner, by files in the worktree (`copse hook`). It needs neither
+ * the board nor a network, so it works from within a sandbox.
+ */
+export interface Ask {
+  /** `stop`: may the agent stop? `permission`: may it use this tool? `notice`: expects no answer. */
+  readonly kind: 'stop' | 'permission' | 'notice';
+  /** The hook's input, unchanged. */
+  readonly input: unknown;
+}
+
+export interface Asks {
+  /** Answers each ask once. An answer that throws, and an ask that cannot be parsed, is answered with null. */
+  answer(worktree: string, answer: (ask: Ask) => Promise<unknown>): { stop(): void };
+  /** Asks and waits for the answer; undefined after the timeout. */
+  ask(worktree: string, ask: Ask, options: { readonly timeoutMs: number }): Promise<unknown>;
 }

@@ -1,7 +1,6 @@
 /** What a runner has for its one attempt. */
 
-import type { ContextFiles } from '../ports/context-files.ts';
-import type { Reports } from '../ports/reports.ts';
+import type { ContextFiles, Reports } from '../ports/runners.ts';
 import type { Runtime } from '../ports/runtime.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import type { RunContext } from '../../queue/context.ts';

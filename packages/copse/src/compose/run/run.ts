@@ -12,7 +12,7 @@ import { runCommands } from '../../workspaces/files/commands.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Machine } from '../../agents/ports/machine.ts';
+import type { Machine } from '../../agents/ports/runners.ts';
 import { agentsOf } from './agents.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';

@@ -6,8 +6,7 @@
  *   Notification, StopFailure               → nothing is asked
  */
 
-import type { Ask } from '../../ports/asks.ts';
-import type { PermissionAnswer, Turn } from '../../ports/runtime.ts';
+import type { Ask, PermissionAnswer, Turn } from '../../ports/runtime.ts';
 import { describeInput } from './messages.ts';
 import { fields, text } from '../fields.ts';
 import { type Permissions, claudePermissions } from './permissions.ts';

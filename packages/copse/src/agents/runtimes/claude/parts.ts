@@ -1,6 +1,6 @@
 /** What a turn of Claude Code is made of, with a terminal and without. */
 
-import type { Asks } from '../../ports/asks.ts';
+import type { Asks } from '../../ports/runtime.ts';
 import type { Program, RunningProgram } from '../../../processes/ports/programs.ts';
 import type { ClaudeSettings, Conversation } from './arguments.ts';
 import type { Windows } from './messages.ts';

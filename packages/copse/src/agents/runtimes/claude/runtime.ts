@@ -9,14 +9,13 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
-import type { Asks } from '../../ports/asks.ts';
+import { type Asks, type RunningTurn, type Runtime, RuntimeUnavailable, type Turn } from '../../ports/runtime.ts';
 import {
   type Program,
   ProgramMissing,
   type Programs,
   type RunningProgram,
 } from '../../../processes/ports/programs.ts';
-import { type RunningTurn, type Runtime, RuntimeUnavailable, type Turn } from '../../ports/runtime.ts';
 import {
   type ClaudeSettings,
   type Conversation,
