@@ -39,7 +39,13 @@ import { trustFolder } from '../../../packages/copse/src/agents/runtimes/claude/
 import { openTranscript } from '../../../packages/copse/src/agents/runtimes/transcript.ts';
 import { openAsks } from '../../../packages/copse/src/agents/files/asks.ts';
 import { addUsage, noUsage } from '../../../packages/copse/src/kernel/usage.ts';
-import type { Ask, PermissionRequest, RuntimeEvent, StopAnswer, Turn } from '../../../packages/copse/src/agents/ports/runtime.ts';
+import type {
+  Ask,
+  PermissionRequest,
+  RuntimeEvent,
+  StopAnswer,
+  Turn,
+} from '../../../packages/copse/src/agents/ports/runtime.ts';
 import { newArea } from '../../support/cli.ts';
 import { endTurns, newTurn, printedIn } from '../../support/records/turns.ts';
 

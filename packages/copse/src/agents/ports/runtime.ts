@@ -20,6 +20,9 @@ interface RuntimeCapabilities {
   readonly commits: boolean;
 }
 
+/** What an agent may do without a person's consent. */
+export type Permissions = 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
+
 /** One turn: the program works until it wants to stop. */
 export interface Turn {
   readonly task: TaskId;

@@ -11,13 +11,20 @@ import {
   type Programs,
   type RunningProgram,
 } from '../../processes/ports/programs.ts';
-import { type RunningTurn, type RuntimeOutcome, RuntimeUnavailable, type Turn } from '../ports/runtime.ts';
+import {
+  type Permissions,
+  type RunningTurn,
+  type RuntimeOutcome,
+  RuntimeUnavailable,
+  type Turn,
+} from '../ports/runtime.ts';
 import { readJsonLines } from './json-lines.ts';
+import { type VendorRuntime, installCommand } from './installed.ts';
 import { lastOutput } from './last-output.ts';
 import { type Transcript, rawTranscript } from './transcript.ts';
 
 export interface HeadlessSettings {
-  readonly permissions: 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
+  readonly permissions: Permissions;
   readonly model?: string;
   readonly systemPrompt?: string;
   /** Where it is not on the PATH by its usual name. */
@@ -103,4 +110,28 @@ export function endReason(name: string, end: ProgramEnd, tail: () => string): st
           : `${name} ended with exit code ${end.code}`;
   const printed = tail();
   return printed === '' ? how : `${how}\n${printed}`;
+}
+
+/** Instructions are the beginning of a conversation and stay in it. */
+export function promptOf(
+  settings: Pick<HeadlessSettings, 'systemPrompt'>,
+  turn: Pick<Turn, 'prompt' | 'systemPrompt'>,
+  { isNew, mayCommit }: { readonly isNew: boolean; readonly mayCommit: boolean },
+): string {
+  const about = mayCommit ? '' : CANNOT_COMMIT;
+  const instructions = isNew ? [settings.systemPrompt, turn.systemPrompt, about] : [];
+  return [...instructions, turn.prompt].filter(Boolean).join('\n\n');
+}
+
+const CANNOT_COMMIT =
+  'You cannot run commands, so you cannot commit. Leave your changes in the files; they are committed for you when you end your turn.';
+
+export function cannotAsk(name: string, command: string): RuntimeUnavailable {
+  return new RuntimeUnavailable(
+    `${name} cannot ask anybody when it works on its own. Set the agent’s \`permissions\` to accept_edits, all or a list of tools, or let it ask through \`runtime: acp\` with \`command: ${command}\`.`,
+  );
+}
+
+export function notThere(name: string, runtime: VendorRuntime): string {
+  return `${name} is not there to be started. Install it with: ${installCommand(runtime)}`;
 }

@@ -3,7 +3,7 @@
  * that it neither blocks nor loses anything when its runner is slow or killed.
  */
 
-import { type FSWatcher, closeSync, openSync, readSync, watch } from 'node:fs';
+import { type FSWatcher, closeSync, openSync, readSync, statSync, watch } from 'node:fs';
 
 /** A bell may be missing or lost; this is how late a line can be then. */
 const LOOK_EVERY_MS = 250;
@@ -80,6 +80,39 @@ export function readJsonLines(
       clearInterval(timer);
       bell?.close();
       closeSync(opened);
+    },
+  };
+}
+
+export interface RecordFollower {
+  /** Looks for the record again, unless it was found. */
+  look(): void;
+  /** Reads the rest of the record, and then no more. */
+  stop(): void;
+}
+
+/**
+ * Follows the record that a program keeps of its conversation. A record that exists when this is called holds earlier turns:
+ * only what is added to it is read. One that appears later is read from its beginning.
+ */
+export function followRecord(find: () => string | undefined, take: (value: unknown) => void): RecordFollower {
+  let reader: LineReader | undefined;
+  const follow = (from: (file: string) => number): void => {
+    if (reader !== undefined) return;
+    const file = find();
+    if (file === undefined) return;
+    try {
+      reader = readJsonLines(file, from(file), take, () => {});
+    } catch {
+      // The file was removed after it was found; the next look tries again.
+    }
+  };
+  follow((file) => statSync(file).size);
+  return {
+    look: () => follow(() => 0),
+    stop: () => {
+      follow(() => 0);
+      reader?.stop();
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { timestamp } from '../../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { passesByWaiting } from '../api-status.ts';
+import { passesByWaiting } from '../api-failure.ts';
 import { text } from '../fields.ts';
 import { outcomeOfFailure } from '../codex/failure.ts';
 import type { RpcError } from './rpc.ts';

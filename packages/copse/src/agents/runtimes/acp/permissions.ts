@@ -3,10 +3,9 @@
 import path from 'node:path';
 
 import { isWithin } from '../../../kernel/system/within.ts';
+import type { Permissions } from '../../ports/runtime.ts';
 import { fields, list, text } from '../fields.ts';
 import type { ToolCall } from './updates.ts';
-
-export type Permissions = 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
 
 /** As Claude, Codex and Gemini name them, the best first. */
 const MODES = {
@@ -42,12 +41,12 @@ export function isInside(folder: string, file: string): boolean {
   return place !== path.resolve(folder) && isWithin(folder, place);
 }
 
-type Outcome =
+type PermissionOutcome =
   | { readonly outcome: 'cancelled' }
   | { readonly outcome: 'selected'; readonly optionId: string };
 
 /** Once and never for good: what a person allowed is not allowed for the next time. */
-export function answerFor(mayUse: boolean, request: unknown): { readonly outcome: Outcome } {
+export function answerFor(mayUse: boolean, request: unknown): { readonly outcome: PermissionOutcome } {
   const wanted = mayUse ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
   const options = list(request, 'options');
   for (const kind of wanted) {

@@ -7,11 +7,11 @@
  * refused something hears what the person said with it as another prompt, because the protocol has no other way.
  */
 
-import type { RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import type { Permissions, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { fields, list, text } from '../fields.ts';
 import { type WriteInside, readForAgent, writeForAgent } from './files.ts';
 import { outcomeOfError, outcomeOfStop } from './outcome.ts';
-import { type Permissions, answerFor, isAllowed, modeFor } from './permissions.ts';
+import { answerFor, isAllowed, modeFor } from './permissions.ts';
 import { NO_SUCH_METHOD, type Rpc, RpcError } from './rpc.ts';
 import { type UpdateReader, callOf, readUpdates, whatOf } from './updates.ts';
 import type { Transcript } from '../transcript.ts';

@@ -1,12 +1,11 @@
 /** What the SDK is asked for: an agent's settings and one turn, in its words. */
 
-import type { PermissionAnswer, StopAnswer, Turn } from '../../ports/runtime.ts';
-import { isConversationKept } from '../claude/conversation.ts';
+import type { PermissionAnswer, Permissions, StopAnswer, Turn } from '../../ports/runtime.ts';
+import { isConversationKept } from '../claude/record.ts';
 import { fields, list, text } from '../fields.ts';
 import { type Windows, describeInput } from '../claude/messages.ts';
-import { type Permissions, claudePermissions } from '../claude/permissions.ts';
+import { claudePermissions, reportingServers } from '../claude/permissions.ts';
 import type { SpawnRequest, SpawnedProcess } from './process.ts';
-import { reportingServers } from '../claude/tools.ts';
 
 export interface ClaudeSdkSettings {
   readonly permissions: Permissions;

@@ -1,9 +1,9 @@
 /** The command line of Claude Code for one turn, with the hooks by which it asks its runner. */
 
-import type { Turn } from '../../ports/runtime.ts';
+import type { Program, RunningProgram } from '../../../processes/ports/programs.ts';
+import type { Asks, Permissions, Turn } from '../../ports/runtime.ts';
 import type { Windows } from './messages.ts';
-import { type Permissions, claudePermissions } from './permissions.ts';
-import { REPORTING_TOOLS, reportingServers } from './tools.ts';
+import { claudePermissions, REPORTING_TOOLS, reportingServers } from './permissions.ts';
 
 export interface ClaudeSettings {
   /** The program and its first arguments; without it, the `claude` on the agent's PATH. */
@@ -21,6 +21,15 @@ export interface Conversation {
   readonly id: string;
   /** Whether the program knows it already. */
   readonly isKnown: boolean;
+}
+
+/** What a turn needs, with a terminal and without. */
+export interface ClaudeParts {
+  readonly settings: ClaudeSettings & Required<Pick<ClaudeSettings, 'command'>>;
+  readonly asks: Asks;
+  readonly start: (program: Program) => Promise<RunningProgram>;
+  readonly conversation: Conversation;
+  readonly windows: Windows;
 }
 
 /** For as long as it takes: accept commands run for minutes, and a person may sleep before answering. */

@@ -6,10 +6,10 @@
  *   Notification, StopFailure               → nothing is asked
  */
 
-import type { Ask, PermissionAnswer, Turn } from '../../ports/runtime.ts';
+import type { Ask, PermissionAnswer, Permissions, Turn } from '../../ports/runtime.ts';
 import { describeInput } from './messages.ts';
 import { fields, text } from '../fields.ts';
-import { type Permissions, claudePermissions } from './permissions.ts';
+import { claudePermissions } from './permissions.ts';
 
 export interface HookEvents {
   /** The first that says where the program keeps its conversation. */

@@ -10,7 +10,7 @@
 import { type Usage, addUsage, isNothing, noUsage, usageSince } from '../../../kernel/usage.ts';
 import type { RuntimeEvent, RuntimeOutcome } from '../../ports/runtime.ts';
 import { type Fields, count, fields, isFields, list, number, text } from '../fields.ts';
-import { epochMs, outcomeOfResult } from './messages-outcome.ts';
+import { epochMs, outcomeOfResult } from './outcome.ts';
 import type { Transcript } from '../transcript.ts';
 
 /** Tokens that each model's context holds, by name, as far as results have told. Kept for as long as its runtime. */

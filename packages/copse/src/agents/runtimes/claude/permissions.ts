@@ -1,8 +1,9 @@
 /** An agent's policy in the words of Claude Code. What a policy does not allow is asked. */
 
-import { REPORTING_TOOLS } from './tools.ts';
+import type { Permissions, Turn } from '../../ports/runtime.ts';
 
-export type Permissions = 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
+/** The tools by which Claude reports (`copse mcp`). Claude uses them without a question. */
+export const REPORTING_TOOLS = 'mcp__copse';
 
 export interface ClaudePermissions {
   readonly mode: 'default' | 'acceptEdits';
@@ -30,3 +31,12 @@ export function claudePermissions(policy: Permissions): ClaudePermissions {
 
 /** Who may edit may also commit that, and say how it goes. */
 const KEEPING_WORK = ['Bash(git add:*)', 'Bash(git commit:*)', 'Bash(copse:*)', REPORTING_TOOLS];
+
+/** The server of these tools, in the form that Claude's settings have. */
+export function reportingServers({ environment }: Turn): Readonly<Record<string, object>> {
+  // Not all programs pass their environment on, and these say for whom it speaks.
+  const own = Object.entries(environment).filter(([name]) => name.startsWith('COPSE_'));
+  const env = Object.fromEntries(own);
+  // Otherwise its tools are hidden until they are searched for.
+  return { copse: { type: 'stdio', command: 'copse', args: ['mcp'], env, alwaysLoad: true } };
+}

@@ -3,7 +3,8 @@
  * works, to tell what it does and what that costs.
  */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
 
 import { type Usage, noUsage, usageSince } from '../../../kernel/usage.ts';
 import type { RuntimeEvent } from '../../ports/runtime.ts';
@@ -145,4 +146,25 @@ export class ClaudeStatus {
     if (share !== this.#share) this.#on({ type: 'context', share });
     this.#share = share;
   }
+}
+
+/**
+ * Whether Claude Code has kept a conversation. Copse chooses the id before the program starts: the program may have been killed
+ * before it wrote anything, and it deletes old ones. It refuses to resume an unknown id, and to begin a known one.
+ */
+export function isConversationKept(environment: Readonly<Record<string, string>>, id: string): boolean {
+  // In a folder for each folder that somebody worked in; the worktree may have been elsewhere then.
+  const projects = path.join(configFolder(environment), 'projects');
+  let folders: readonly string[];
+  try {
+    folders = readdirSync(projects);
+  } catch {
+    return false;
+  }
+  return folders.some((folder) => existsSync(path.join(projects, folder, `${id}.jsonl`)));
+}
+
+function configFolder({ CLAUDE_CONFIG_DIR, HOME = '' }: Readonly<Record<string, string>>): string {
+  // Set to nothing is not set.
+  return [CLAUDE_CONFIG_DIR].find(Boolean) ?? path.join(HOME, '.claude');
 }

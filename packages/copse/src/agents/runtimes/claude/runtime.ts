@@ -9,7 +9,13 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
-import { type Asks, type RunningTurn, type Runtime, RuntimeUnavailable, type Turn } from '../../ports/runtime.ts';
+import {
+  type Asks,
+  type RunningTurn,
+  type Runtime,
+  RuntimeUnavailable,
+  type Turn,
+} from '../../ports/runtime.ts';
 import {
   type Program,
   ProgramMissing,
@@ -23,12 +29,12 @@ import {
   environmentOf,
   headlessArguments,
   plainPrompt,
+  type ClaudeParts,
 } from './arguments.ts';
-import { isConversationKept } from './conversation.ts';
+import { isConversationKept } from './record.ts';
 import { answerHooks } from './hooks.ts';
 import { ClaudeReader, type Windows } from './messages.ts';
 import { outcomeOf } from './outcome.ts';
-import type { ClaudeParts } from './parts.ts';
 import { startInTerminal } from './terminal.ts';
 import { readJsonLines } from '../json-lines.ts';
 import { openTranscript, rawTranscript } from '../transcript.ts';

@@ -15,12 +15,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RunningProgram } from '../../../processes/ports/programs.ts';
 import type { RunningTurn, RuntimeEvent, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
-import { STATUS_VARIABLE, argumentsOf, environmentOf, fitsArgument, plainPrompt } from './arguments.ts';
+import {
+  STATUS_VARIABLE,
+  argumentsOf,
+  environmentOf,
+  fitsArgument,
+  plainPrompt,
+  type ClaudeParts,
+} from './arguments.ts';
 import { answerHooks } from './hooks.ts';
 import { ClaudeReader } from './messages.ts';
 import { type Fields, text } from '../fields.ts';
 import { outcomeOf } from './outcome.ts';
-import type { ClaudeParts } from './parts.ts';
 import { ClaudeRecord, ClaudeStatus, failureResult, messageOfEntry } from './record.ts';
 import { trustFolder } from './trust.ts';
 import { lastOutput } from '../last-output.ts';

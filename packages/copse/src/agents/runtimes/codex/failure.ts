@@ -2,8 +2,7 @@
 
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { durationOf } from '../duration-words.ts';
-import { passesByWaiting } from '../api-status.ts';
+import { durationOf, passesByWaiting } from '../api-failure.ts';
 import { type Fields, fields, isFields, number, text } from '../fields.ts';
 
 export interface CodexFailure {

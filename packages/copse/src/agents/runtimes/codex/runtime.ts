@@ -12,6 +12,7 @@ import path from 'node:path';
 
 import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
 import {
+  type Permissions,
   type RunningTurn,
   type Runtime,
   type RuntimeOutcome,
@@ -20,9 +21,9 @@ import {
 } from '../../ports/runtime.ts';
 import { type CodexReader, readCodex } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
-import { followRecord } from './record.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
-import { notThere } from '../headless-words.ts';
+import { findRecord } from './record.ts';
+import { type HeadlessSettings, endReason, startHeadlessTurn, notThere } from '../headless-turn.ts';
+import { followRecord } from '../json-lines.ts';
 import { openTranscript } from '../transcript.ts';
 
 export function codexRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
@@ -44,17 +45,18 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
   const command = commandOf(settings, turn);
   const reader = readCodex({ turn, transcript });
   // Before it starts: what is in the record by then is of earlier turns.
-  const record = followRecord(codexHome(turn.environment), turn.conversation, (line) =>
-    reader.takeRecord(line),
+  const record = followRecord(
+    () => findRecord(codexHome(turn.environment), reader.conversation()),
+    (line) => reader.takeRecord(line),
   );
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
     missing: notThere('Codex', 'codex'),
     take: (value) => {
       reader.take(value);
-      record.look(reader.conversation());
+      record.look();
     },
-    end: () => record.stop(reader.conversation()),
+    end: () => record.stop(),
     outcome: (end, tail) => outcomeOf(end, reader, tail),
   });
 }
@@ -96,9 +98,9 @@ export function commandOf(settings: HeadlessSettings, turn: Turn): CodexCommand 
 /** With room for the option's name below the longest that Linux takes. */
 const LONGEST_ARGUMENT = 127 * 1024;
 
-type Sandbox = 'workspace-write' | 'danger-full-access';
+type CodexSandbox = 'workspace-write' | 'danger-full-access';
 
-function sandboxOf(permissions: HeadlessSettings['permissions']): Sandbox {
+function sandboxOf(permissions: Permissions): CodexSandbox {
   if (permissions === 'accept_edits') return 'workspace-write';
   if (permissions === 'all') return 'danger-full-access';
   const what = permissions === 'ask' ? 'cannot ask anybody' : 'knows no list of tools that it may use';
@@ -107,7 +109,7 @@ function sandboxOf(permissions: HeadlessSettings['permissions']): Sandbox {
   );
 }
 
-const ABOUT_SANDBOX: Readonly<Record<Sandbox, string>> = {
+const ABOUT_SANDBOX: Readonly<Record<CodexSandbox, string>> = {
   'danger-full-access': '',
   'workspace-write':
     'Your sandbox cannot write into git’s own folder, so `git add`, `git commit` and the like fail: do not try. Leave your changes in the files; they are committed for you when you end your turn.',

@@ -10,12 +10,19 @@
 import { randomUUID } from 'node:crypto';
 
 import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
-import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import type { Permissions, RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { type GeminiReader, readGemini } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
-import { followRecord, isConversationKept } from './record.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
-import { cannotAsk, notThere, promptOf } from '../headless-words.ts';
+import { findRecord, isConversationKept } from './record.ts';
+import {
+  type HeadlessSettings,
+  endReason,
+  startHeadlessTurn,
+  cannotAsk,
+  notThere,
+  promptOf,
+} from '../headless-turn.ts';
+import { followRecord } from '../json-lines.ts';
 import { openTranscript } from '../transcript.ts';
 
 export function geminiRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
@@ -40,7 +47,10 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
     transcript.note('Its earlier conversation is gone; it begins anew.');
   const reader = readGemini({ turn, transcript });
   // Before it starts: what is in the record by then is of earlier turns.
-  const record = followRecord(turn, id, (line) => reader.takeRecord(line));
+  const record = followRecord(
+    () => findRecord(turn, id),
+    (line) => reader.takeRecord(line),
+  );
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
     // A new worktree is not among the folders that the user trusts, and one that is not trusted ends it.
@@ -84,14 +94,14 @@ export function commandOf(
 }
 
 /** What needs somebody's consent is not even offered to the model when nobody can be asked. */
-function approvalOf(permissions: HeadlessSettings['permissions']): readonly string[] {
+function approvalOf(permissions: Permissions): readonly string[] {
   if (permissions === 'all') return ['--approval-mode=yolo'];
   if (permissions === 'accept_edits') return ['--approval-mode=auto_edit'];
   if (permissions === 'ask') throw cannotAsk('Gemini CLI', 'gemini');
   return ['--approval-mode=default', ...permissions.allow.map((tool) => `--allowed-tools=${tool}`)];
 }
 
-function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
+function mayCommit(permissions: Permissions): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.some((tool) => /^(?:run_shell_command|ShellTool)(?:\(git\))?$/.test(tool));
 }

@@ -2,7 +2,7 @@
 
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { passesByWaiting } from '../api-status.ts';
+import { passesByWaiting } from '../api-failure.ts';
 import { type Fields, fields, number, text } from '../fields.ts';
 
 export function outcomeOfFailure(error: Fields, nowMs: number): RuntimeOutcome {

@@ -7,9 +7,15 @@
  */
 
 import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
-import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
-import { cannotAsk, notThere, promptOf } from '../headless-words.ts';
+import type { Permissions, RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import {
+  type HeadlessSettings,
+  endReason,
+  startHeadlessTurn,
+  cannotAsk,
+  notThere,
+  promptOf,
+} from '../headless-turn.ts';
 import { type OpencodeReader, readOpencode } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
 import { openTranscript } from '../transcript.ts';
@@ -77,7 +83,7 @@ interface Rules {
 }
 
 /** Of its own rules the last that fits counts, and these come after the user's. */
-function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
+function rulesOf(permissions: Permissions): Rules {
   if (permissions === 'all') return { options: ['--auto'], environment: {} };
   if (permissions === 'ask') throw cannotAsk('opencode', 'opencode');
   const allowed = permissions === 'accept_edits' ? [...READING, 'edit'] : permissions.allow;
@@ -90,7 +96,7 @@ function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
 
 const READING: readonly string[] = ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'];
 
-function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
+function mayCommit(permissions: Permissions): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.includes('bash') || permissions.allow.includes('*');
 }
