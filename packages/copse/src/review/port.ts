@@ -7,7 +7,7 @@
  */
 
 import type { BranchName, CommitId, Timestamp } from '../kernel/ids.ts';
-import type { Review } from './rules/pull-request.ts';
+import type { ReviewVerdict } from './rules/pull-request.ts';
 
 export interface PullRequestOrder {
   readonly branch: BranchName;
@@ -18,7 +18,7 @@ export interface PullRequestOrder {
   readonly body: string;
 }
 
-interface Seen {
+interface PullRequestSeen {
   readonly url: string;
   readonly number: number;
   /** Where its branch is now: others may push to it. */
@@ -27,10 +27,14 @@ interface Seen {
 }
 
 export type PullRequestFacts =
-  | (Seen & { readonly state: 'open'; readonly review: Review; readonly hasConflict: boolean })
+  | (PullRequestSeen & {
+      readonly state: 'open';
+      readonly review: ReviewVerdict;
+      readonly hasConflict: boolean;
+    })
   /** Null where the place does not say which commit it became. */
-  | (Seen & { readonly state: 'merged'; readonly commit: CommitId | null })
-  | (Seen & { readonly state: 'closed'; readonly by: string | null });
+  | (PullRequestSeen & { readonly state: 'merged'; readonly commit: CommitId | null })
+  | (PullRequestSeen & { readonly state: 'closed'; readonly by: string | null });
 
 export interface ForgeProblem {
   readonly because: 'not_authorised' | 'rate_limited' | 'unreachable' | 'not_found' | 'refused';
@@ -41,30 +45,25 @@ export interface ForgeProblem {
 
 export type BranchPushed =
   /** `hint`: where the remote says that a person can open one. */
-  | { readonly pushed: true; readonly hint: string | null }
+  | { readonly kind: 'pushed'; readonly hint: string | null }
   | {
-      readonly pushed: false;
+      readonly kind: 'failed';
       readonly because: 'no_remote' | 'unreachable' | 'rejected';
       readonly reason: string;
     };
 
-/** `unknown`: nothing here can say, and a person has to do it or to look. */
-export type Looked =
-  | { readonly found: true; readonly facts: PullRequestFacts }
-  | {
-      readonly found: false;
-      readonly because: 'unknown';
-      readonly hint: string | null;
-      readonly reason: string;
-    }
-  | ({ readonly found: false } & ForgeProblem);
+export type PullRequestLook =
+  | { readonly kind: 'found'; readonly facts: PullRequestFacts }
+  /** Copse cannot ask this forge: a person opens the pull request (at `hint`), or looks. */
+  | { readonly kind: 'unknown'; readonly hint: string | null; readonly reason: string }
+  | ({ readonly kind: 'failed' } & ForgeProblem);
 
 export interface Forge {
   /** Exactly this commit, never by force. Some places open the pull request in answer to it. */
   push(order: PullRequestOrder): Promise<BranchPushed>;
   /** The one that is there for the branch, or a new one. The branch has been pushed. */
-  open(order: PullRequestOrder, hint: string | null): Promise<Looked>;
-  look(pullRequest: { readonly number: number; readonly url: string }): Promise<Looked>;
+  open(order: PullRequestOrder, hint: string | null): Promise<PullRequestLook>;
+  look(pullRequest: { readonly number: number; readonly url: string }): Promise<PullRequestLook>;
 }
 
 /** What a forge needs of git: the remote, at the address that was accepted, with a person's own credentials. */
@@ -76,8 +75,8 @@ export interface ForgeRemote {
     commit: CommitId,
     options?: readonly string[],
   ): Promise<
-    | { readonly pushed: true; readonly said: readonly string[] }
-    | Extract<BranchPushed, { readonly pushed: false }>
+    | { readonly kind: 'pushed'; readonly said: readonly string[] }
+    | Extract<BranchPushed, { readonly kind: 'failed' }>
   >;
   /** The remote's refs that fit a pattern; empty when it cannot be asked. */
   refs(pattern: string): Promise<ReadonlyMap<string, CommitId>>;

@@ -40,9 +40,9 @@ export async function finishByHand(
   const { session, attempt, token } = claim;
   const { policy } = context.landing;
   const pushed = await pushFinished(context, id, look, { policy, settings: context.settings });
-  if (!pushed.goesOn)
+  if (pushed.kind === 'failed')
     return refusal(refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish'));
-  const ending = { to: 'finished', gate: look, policy, push: pushed.push } as const;
+  const ending = { kind: 'finished', gate: look, policy, push: pushed.push } as const;
   const ended = await endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
   // Somebody is there who would like to see it.
   if (!ended.ok || submittedOf(ended.value) === undefined) return ended;
@@ -73,6 +73,6 @@ async function lookHere(
 }
 
 function refusalOf({ verdict }: GateLook, id: TaskId): Refused | undefined {
-  if (verdict.gate === 'open') return undefined;
+  if (verdict.kind === 'passed') return undefined;
   return refused('wrong_status', `${id} is not finished. ${verdict.reason}`, 'copse finish');
 }

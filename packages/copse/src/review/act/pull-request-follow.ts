@@ -8,7 +8,7 @@
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { PullRequestFacts } from '../port.ts';
-import { recordChange, recordMerged, type Submitted, submittedOf } from './pull-request-record.ts';
+import { recordChange, recordMerged, type SubmittedTask, submittedOf } from './pull-request-record.ts';
 import {
   type Attended,
   type PullRequestStep,
@@ -64,16 +64,16 @@ export class PullRequests {
     const { lookEveryMs, closedLookEveryMs, firstAgainMs, mostAgainMs } = policy.pullRequest;
     const attended = await attendPullRequest(this.#context, id);
     const now = clock.elapsedMs();
-    if (attended.is === 'failed') {
+    if (attended.kind === 'failed') {
       this.#onProblem(id, attended.reason);
       const againMs = Math.min(mostAgainMs, firstAgainMs * 2 ** failures);
       this.#next.set(key, { atMs: now + againMs, failures: failures + 1 });
       if (attended.until !== null) this.#limitedUntilMs = now + Math.max(0, attended.until - clock.now());
       return;
     }
-    const isClosed = attended.is === 'seen' && attended.facts?.state === 'closed';
+    const isClosed = attended.kind === 'seen' && attended.facts?.state === 'closed';
     this.#next.set(key, { atMs: now + (isClosed ? closedLookEveryMs : lookEveryMs), failures: 0 });
-    if (attended.is === 'seen' && attended.facts?.state === 'merged') await this.#release(id);
+    if (attended.kind === 'seen' && attended.facts?.state === 'merged') await this.#release(id);
   }
 
   async #release(task: TaskId): Promise<void> {
@@ -91,12 +91,12 @@ export async function attendPullRequest(
   const done = await context.git.tryLock(`pull-request-${id}`, async () => {
     const submitted = submittedOf(await context.board.get('task', id));
     // The branch is where the worktree is.
-    if (submitted === undefined || (await isElsewhere(context, id))) return { is: 'gone' } as const;
+    if (submitted === undefined || (await isElsewhere(context, id))) return { kind: 'gone' } as const;
     const attended = await look(context, submitted, onStep);
-    if (attended.is !== 'seen' || attended.facts?.state !== 'merged') return attended;
+    if (attended.kind !== 'seen' || attended.facts?.state !== 'merged') return attended;
     return finish(context, submitted, attended.facts);
   });
-  return done?.value ?? { is: 'gone' };
+  return done?.value ?? { kind: 'gone' };
 }
 
 async function isElsewhere(context: RunContext, task: TaskId): Promise<boolean> {
@@ -107,7 +107,7 @@ async function isElsewhere(context: RunContext, task: TaskId): Promise<boolean> 
 
 async function look(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   onStep?: (step: PullRequestStep) => void,
 ): Promise<Attended> {
   const { pullRequest } = submitted;
@@ -115,7 +115,7 @@ async function look(
     case 'wanted':
       return openPullRequest(context, submitted, onStep);
     case 'given_up':
-      return { is: 'gone' };
+      return { kind: 'gone' };
     case 'pushed': {
       if (isPushOnly(submitted)) return followTarget(context, submitted);
       const { attended, isUnknown } = await openPushed(context, submitted, pullRequest.url);
@@ -124,13 +124,13 @@ async function look(
     case 'open':
     case 'closed': {
       const looked = await context.forge.look(pullRequest);
-      if (looked.found) return recordSeen(context, submitted, looked.facts);
-      if (looked.because === 'unknown') return followTarget(context, submitted);
+      if (looked.kind === 'found') return recordSeen(context, submitted, looked.facts);
+      if (looked.kind === 'unknown') return followTarget(context, submitted);
       const { reason, until, because } = looked;
       // What passes by itself is told to whoever watches; what does not is for whoever asks later, too.
       const isLasting = because !== 'unreachable' && because !== 'rate_limited';
       if (isLasting) await recordChange(context, submitted, { ...pullRequest, note: reason });
-      return { is: 'failed', reason, until };
+      return { kind: 'failed', reason, until };
     }
     default:
       throw new Error(`A pull request cannot be ${String(pullRequest satisfies never)}`);
@@ -138,43 +138,44 @@ async function look(
 }
 
 /** Without anybody to ask: merged is what the remote's target has all of. */
-async function followTarget(context: RunContext, submitted: Submitted): Promise<Attended> {
+async function followTarget(context: RunContext, submitted: SubmittedTask): Promise<Attended> {
   const { head, pullRequest } = submitted;
   const { branch, target } = pullRequest;
   const brought = await bringTarget(context, target);
-  if ('reason' in brought) return { is: 'failed', reason: brought.reason, until: null };
+  if ('reason' in brought) return { kind: 'failed', reason: brought.reason, until: null };
   const isAncestor = await contains(context, brought.tip, head);
-  if (!isAncestor && !(await hasContent(context, submitted, brought.tip))) return { is: 'seen', facts: null };
+  if (!isAncestor && !(await hasContent(context, submitted, brought.tip)))
+    return { kind: 'seen', facts: null };
   const gone = await recordMerged(context, submitted, { commit: isAncestor ? head : null, hasAll: true });
-  if (gone !== undefined) return { is: 'gone' };
+  if (gone !== undefined) return { kind: 'gone' };
   const [url, number] = 'number' in pullRequest ? [pullRequest.url, pullRequest.number] : [branch, 0];
-  return { is: 'seen', facts: { state: 'merged', commit: null, head, target, url, number } };
+  return { kind: 'seen', facts: { state: 'merged', commit: null, head, target, url, number } };
 }
 
 /** The target of the remote has to be here first: whoever goes on begins from it. */
 async function finish(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   facts: Extract<PullRequestFacts, { state: 'merged' }>,
 ): Promise<Attended> {
   if (submittedOf(await context.board.get('task', submitted.task.id)) === undefined)
-    return { is: 'seen', facts };
+    return { kind: 'seen', facts };
   const { commit, target } = facts;
   const brought = await bringTarget(context, target);
-  if ('reason' in brought) return { is: 'failed', reason: brought.reason, until: null };
+  if ('reason' in brought) return { kind: 'failed', reason: brought.reason, until: null };
   if (commit !== null && !(await contains(context, brought.tip, commit))) {
     const reason = `Its pull request was merged as ${commit.slice(0, 12)}, which ${target} of the remote does not have yet.`;
-    return { is: 'failed', reason, until: null };
+    return { kind: 'failed', reason, until: null };
   }
   const hasAll = await hasSubmitted(context, submitted, facts, brought.tip);
   const gone = await recordMerged(context, submitted, { commit, hasAll });
-  return gone === undefined ? { is: 'seen', facts } : { is: 'gone' };
+  return gone === undefined ? { kind: 'seen', facts } : { kind: 'gone' };
 }
 
 /** Others may have pushed to it, even without what was submitted: then the branch here stays. */
 async function hasSubmitted(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   facts: PullRequestFacts,
   tip: CommitId,
 ): Promise<boolean> {
@@ -204,7 +205,7 @@ async function contains({ git }: RunContext, tip: CommitId, commit: CommitId): P
 /** As other commits: merged once more, it would change nothing. */
 async function hasContent(
   { merging, clock }: RunContext,
-  { task, head, pullRequest: { branch, target } }: Submitted,
+  { task, head, pullRequest: { branch, target } }: SubmittedTask,
   tip: CommitId,
 ): Promise<boolean> {
   const { id, title, plan } = task;

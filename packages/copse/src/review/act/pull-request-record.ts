@@ -11,13 +11,13 @@ import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 
 /** A task in review whose pull request Copse looks after. */
-export interface Submitted {
+export interface SubmittedTask {
   readonly task: Task;
   readonly head: CommitId;
   readonly pullRequest: PullRequest;
 }
 
-export function submittedOf(task: Task | undefined): Submitted | undefined {
+export function submittedOf(task: Task | undefined): SubmittedTask | undefined {
   if (task?.state.status !== 'in_review' || task.state.pullRequest === null) return undefined;
   const { head, pullRequest } = task.state;
   return { task, head, pullRequest };
@@ -26,7 +26,7 @@ export function submittedOf(task: Task | undefined): Submitted | undefined {
 /** Undefined, or why it no longer applies: the task went on meanwhile. */
 export async function recordChange(
   context: RunContext,
-  { task: { id }, head }: Submitted,
+  { task: { id }, head }: SubmittedTask,
   pullRequest: PullRequest,
 ): Promise<string | undefined> {
   const outcome = await change(context, async (change) => {
@@ -55,7 +55,7 @@ async function addAddress(
 /** Done, and whoever waited for it goes on. */
 export async function recordMerged(
   context: RunContext,
-  { task: { id }, head }: Submitted,
+  { task: { id }, head }: SubmittedTask,
   { commit, hasAll }: { readonly commit: CommitId | null; readonly hasAll: boolean },
 ): Promise<string | undefined> {
   const outcome = await change(context, async (change) => {
@@ -69,7 +69,7 @@ export async function recordMerged(
 /** `fail`: a person has to look. */
 export async function recordGivenUp(
   context: RunContext,
-  { task: { id }, head }: Submitted,
+  { task: { id }, head }: SubmittedTask,
   reason: string,
 ): Promise<string | undefined> {
   const because = 'push';

@@ -24,7 +24,7 @@ import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
 /** What would land. */
-interface Change {
+interface ReviewedChange {
   readonly head: CommitId;
   /** Where it left the target. */
   readonly from: CommitId;
@@ -33,13 +33,13 @@ interface Change {
   readonly conflicts: readonly string[];
 }
 
-export interface Review {
+export interface TaskReview {
   readonly task: Task;
   /** Whoever worked on it last. */
   readonly agent: AgentName | null;
   readonly target: BranchName | null;
   /** Null when its commits are not in this repository. */
-  readonly change: Change | null;
+  readonly change: ReviewedChange | null;
   /** Commands that had to succeed, and whether they did for exactly this change. */
   readonly accept: { readonly commands: number; readonly isOfThis: boolean };
   readonly checks: readonly { readonly name: string; readonly verdict: string }[];
@@ -51,9 +51,9 @@ export interface Review {
 }
 
 /** Those that wait longest come first. */
-export async function listReviews(context: RunContext): Promise<readonly Review[]> {
+export async function listReviews(context: RunContext): Promise<readonly TaskReview[]> {
   const waiting = await context.board.tasks({ statuses: ['in_review'], order: 'urgent' });
-  const reviews: Review[] = [];
+  const reviews: TaskReview[] = [];
   for (const { id } of waiting.toSorted((a, b) => a.state.since - b.state.since)) {
     const task = await context.board.get('task', id);
     if (task?.state.status === 'in_review') reviews.push(await look(context, task, { withoutPatch: true }));
@@ -61,7 +61,7 @@ export async function listReviews(context: RunContext): Promise<readonly Review[
   return reviews;
 }
 
-export async function loadReview(context: RunContext, id: TaskId): Promise<Outcome<Review>> {
+export async function loadReview(context: RunContext, id: TaskId): Promise<Outcome<TaskReview>> {
   const task = await context.board.get('task', id);
   if (task === undefined)
     return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
@@ -72,7 +72,7 @@ async function look(
   context: RunContext,
   task: Task,
   options: { readonly withoutPatch?: boolean },
-): Promise<Review> {
+): Promise<TaskReview> {
   const { board, git } = context;
   const { id, state } = task;
   const session = task.session === null ? undefined : await board.get('session', task.session);
@@ -108,7 +108,7 @@ async function compare(
   head: CommitId,
   target: BranchName,
   options: { readonly withoutPatch?: boolean },
-): Promise<Change | null> {
+): Promise<ReviewedChange | null> {
   const { git, diffs, merging } = context;
   if ((await git.tip(head)) === undefined) return null;
   const onto = await tipOfTarget(context, target);
@@ -119,7 +119,7 @@ async function compare(
 }
 
 /** The latest verdicts about exactly this tree. */
-async function checksOf(context: RunContext, head: CommitId): Promise<Review['checks']> {
+async function checksOf(context: RunContext, head: CommitId): Promise<TaskReview['checks']> {
   const required = requiredChecks(context);
   if (required.length === 0) return [];
   const known = await context.board.checksOf(await context.merging.treeOf(head));

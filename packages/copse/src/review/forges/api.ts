@@ -8,7 +8,7 @@ import { shown } from '../../kernel/text.ts';
 import type { ForgeProblem } from '../port.ts';
 import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
-export interface Question {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST';
   /** Relative, with its query. */
   readonly path: string;
@@ -17,20 +17,20 @@ export interface Question {
   readonly etag?: string | undefined;
 }
 
-export type Answer =
+export type ApiAnswer =
   | {
-      readonly answered: true;
+      readonly kind: 'answered';
       readonly status: number;
       readonly header: (name: string) => string | null;
       readonly body: unknown;
     }
-  | { readonly answered: false; readonly reason: string };
+  | { readonly kind: 'unreachable'; readonly reason: string };
 
 /** One way to an API; it never rejects. */
 export interface Api {
   /** For people: the host, and by which program. */
   readonly name: string;
-  ask(question: Question): Promise<Answer>;
+  ask(question: ApiRequest): Promise<ApiAnswer>;
 }
 
 export interface FetchOptions {
@@ -61,13 +61,13 @@ export function fetchApi({ base, secret, headers, timeoutMs }: FetchOptions): Ap
         });
         const text = (await response.text()).replaceAll(secret, '…');
         return {
-          answered: true,
+          kind: 'answered',
           status: response.status,
           header: (name) => response.headers.get(name),
           body: parsed(text),
         };
       } catch (error) {
-        return { answered: false, reason: whyUnreachable(error, timeoutMs) };
+        return { kind: 'unreachable', reason: whyUnreachable(error, timeoutMs) };
       }
     },
   };
@@ -82,8 +82,8 @@ export function parsed(text: string): unknown {
 }
 
 /** What an answer that is no success means; undefined when it is one. */
-export function problemIn(api: Api, answer: Answer, now: Timestamp): ForgeProblem | undefined {
-  if (!answer.answered) return problem('unreachable', `${api.name}: ${answer.reason}.`);
+export function problemIn(api: Api, answer: ApiAnswer, now: Timestamp): ForgeProblem | undefined {
+  if (answer.kind !== 'answered') return problem('unreachable', `${api.name}: ${answer.reason}.`);
   const { status, header } = answer;
   if (status < 300 || status === 304) return undefined;
   const said = messageOf(answer.body);

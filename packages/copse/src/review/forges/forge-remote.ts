@@ -7,7 +7,11 @@ import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {
   return {
     address: () => usualAddress(dir),
-    push: (branch, commit, options = []) => pushAndListen(dir, branch, commit, { timeoutMs, options }),
+    push: async (branch, commit, options = []) => {
+      const pushed = await pushAndListen(dir, branch, commit, { timeoutMs, options });
+      if (pushed.pushed) return { kind: 'pushed', said: pushed.said };
+      return { kind: 'failed', because: pushed.because, reason: pushed.reason };
+    },
     refs: (pattern) => remoteRefs(dir, pattern, timeoutMs),
   };
 }

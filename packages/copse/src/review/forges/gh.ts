@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { shown } from '../../kernel/text.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
-import { type Answer, type Api, type Question, parsed } from './api.ts';
+import { type ApiAnswer, type Api, type ApiRequest, parsed } from './api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,7 +31,7 @@ export async function ghApi(options: GhOptions): Promise<Api | undefined> {
   return { name: `gh (${options.host})`, ask: (question) => ask(program, question, options) };
 }
 
-async function ask(program: string, question: Question, options: GhOptions): Promise<Answer> {
+async function ask(program: string, question: ApiRequest, options: GhOptions): Promise<ApiAnswer> {
   const { method, path: endpoint, body, etag } = question;
   const argv = [
     'api',
@@ -51,13 +51,13 @@ async function ask(program: string, question: Question, options: GhOptions): Pro
   if (answer !== undefined) return answer;
   const [line = ''] = stderr.trim().split('\n', 1);
   const why = code === null ? 'it took too long' : line === '' ? `it ended with ${code}` : shown(line);
-  return { answered: false, reason: why.slice(0, MOST_SAID) };
+  return { kind: 'unreachable', reason: why.slice(0, MOST_SAID) };
 }
 
 const MOST_SAID = 300;
 
 /** A status line, headers, an empty line, the body: as HTTP has it. */
-function readAnswer(text: string): Answer | undefined {
+function readAnswer(text: string): ApiAnswer | undefined {
   const [, status, rest] = /^HTTP\/[\d.]+ (\d{3})[^\n]*\n([^]*)$/.exec(text) ?? [];
   if (status === undefined || rest === undefined) return undefined;
   const lines = rest.split('\n');
@@ -69,7 +69,7 @@ function readAnswer(text: string): Answer | undefined {
     }),
   );
   return {
-    answered: true,
+    kind: 'answered',
     status: Number(status),
     header: (name) => headers.get(name.toLowerCase()) ?? null,
     body: parsed(lines.slice(end + 1).join('\n')),

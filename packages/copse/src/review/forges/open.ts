@@ -6,7 +6,7 @@
  */
 
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Forge, ForgeRemote, Looked, PullRequestOrder } from '../port.ts';
+import type { Forge, ForgeRemote, PullRequestLook, PullRequestOrder } from '../port.ts';
 import {
   type ForgeKind,
   type RemotePlace,
@@ -43,7 +43,7 @@ export function openForge(options: ForgeOptions): Forge {
     },
     async open(order, hint) {
       const found = findPlace(options);
-      if (!('kind' in found)) return nobody(found.reason, hint);
+      if (!('kind' in found)) return unknown(found.reason, hint);
       const { kind, place } = found;
       const api = await apiFor(options, found);
       if ('ask' in api) {
@@ -51,26 +51,26 @@ export function openForge(options: ForgeOptions): Forge {
         return kind === 'github' ? openOnGithub(hosted, order) : openOnGitlab(hosted, order);
       }
       if (kind === 'gitlab') return findPushed(remote, place, order, hint);
-      return nobody(api.reason, hint ?? newPullRequest(place, order));
+      return unknown(api.reason, hint ?? newPullRequest(place, order));
     },
     async look({ number }) {
       const found = findPlace(options);
-      if (!('kind' in found)) return nobody(found.reason, null);
+      if (!('kind' in found)) return unknown(found.reason, null);
       const { kind, place } = found;
       const api = await apiFor(options, found);
-      if (!('ask' in api)) return nobody(api.reason, null);
+      if (!('ask' in api)) return unknown(api.reason, null);
       const hosted = { api, place, now };
       return kind === 'github' ? reader.look(hosted, number) : lookOnGitlab(hosted, number);
     },
   };
 }
 
-interface Found {
+interface KnownForge {
   readonly kind: 'github' | 'gitlab';
   readonly place: RemotePlace;
 }
 
-function findPlace({ remote, kind }: ForgeOptions): Found | { readonly reason: string } {
+function findPlace({ remote, kind }: ForgeOptions): KnownForge | { readonly reason: string } {
   const at = remote.address();
   if ('reason' in at) return at;
   const place = parseRemote(at.address);
@@ -85,7 +85,7 @@ function findPlace({ remote, kind }: ForgeOptions): Found | { readonly reason: s
 
 async function apiFor(
   { environment, timeoutMs }: ForgeOptions,
-  { kind, place }: Found,
+  { kind, place }: KnownForge,
 ): Promise<Api | { readonly reason: string }> {
   const host = place.host ?? PUBLIC[kind];
   const given = environment['COPSE_FORGE_API'];
@@ -113,11 +113,11 @@ const PUBLIC = { github: 'github.com', gitlab: 'gitlab.com' } as const;
 const OWN_TOKEN = 'COPSE_FORGE_TOKEN';
 
 /** As `gh` has it: one for what GitHub runs itself, another for what others run. */
-function tokenNames(kind: Found['kind'], host: string, isGiven: boolean): readonly string[] {
+function tokenNames(kind: KnownForge['kind'], host: string, isGiven: boolean): readonly string[] {
   return [OWN_TOKEN, ...usualTokens(kind, host, isGiven)];
 }
 
-function usualTokens(kind: Found['kind'], host: string, isGiven: boolean): readonly string[] {
+function usualTokens(kind: KnownForge['kind'], host: string, isGiven: boolean): readonly string[] {
   if (kind === 'gitlab') return ['GITLAB_TOKEN'];
   const own = ['GH_TOKEN', 'GITHUB_TOKEN'];
   const enterprise = ['GH_ENTERPRISE_TOKEN', 'GITHUB_ENTERPRISE_TOKEN'];
@@ -138,6 +138,6 @@ function newPullRequest({ host, owner, name }: RemotePlace, { branch, target }: 
   return `https://${host ?? PUBLIC.github}/${owner}/${name}/compare/${to}...${from}?expand=1`;
 }
 
-function nobody(reason: string, hint: string | null): Looked {
-  return { found: false, because: 'unknown', hint, reason };
+function unknown(reason: string, hint: string | null): PullRequestLook {
+  return { kind: 'unknown', hint, reason };
 }

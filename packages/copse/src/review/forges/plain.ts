@@ -8,7 +8,7 @@ export async function pushPlainly(
   { branch, head }: PullRequestOrder,
 ): Promise<BranchPushed> {
   const pushed = await remote.push(branch, head);
-  return pushed.pushed ? { pushed: true, hint: hintIn(pushed.said) } : pushed;
+  return pushed.kind === 'pushed' ? { kind: 'pushed', hint: hintIn(pushed.said) } : pushed;
 }
 
 /** Many remotes answer a push with the address where a person can go on. */

@@ -13,7 +13,7 @@
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 
-export type Review = 'none' | 'approved' | 'changes_requested';
+export type ReviewVerdict = 'none' | 'approved' | 'changes_requested';
 
 interface Of {
   /** Where it was pushed to, and what it is to be merged into. */
@@ -34,7 +34,7 @@ export type PullRequest =
   | (Of & { readonly is: 'given_up' })
   /** The address is one where a person can open it, if the remote named one. */
   | (Of & { readonly is: 'pushed'; readonly url: string | null; readonly isPushOnly?: true })
-  | (Of & Known & { readonly is: 'open'; readonly review: Review; readonly hasConflict: boolean })
+  | (Of & Known & { readonly is: 'open'; readonly review: ReviewVerdict; readonly hasConflict: boolean })
   | (Of & Known & { readonly is: 'closed'; readonly by: string | null });
 
 export function isSame(one: PullRequest, other: PullRequest): boolean {
