@@ -88,7 +88,7 @@ async function played(name: string, then: string, changes: Partial<Turn> = {}) {
 describe('a program without a terminal', () => {
   test('says what it does, what it uses, and how it ended', async () => {
     const { outcome, events, turn } = await played('work.jsonl', 'exit 0');
-    expect(outcome).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Now it is.' });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Now it is.' });
     expect(usedIn(events)).toMatchObject({ input: 6_000, cached: 500, output: 60 });
     expect(usedIn(events).dollars).toBeCloseTo(0.0253);
     expect(events.at(-1)).toEqual({ type: 'context', share: expect.closeTo(0.003, 3) });
@@ -105,12 +105,12 @@ describe('a program without a terminal', () => {
   test('is not believed to be finished when its process failed after that', async () => {
     const { outcome } = await played('work.jsonl', 'echo broken pipe >&2; exit 3');
     expect(outcome).toEqual({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: 3,
       reason: expect.stringContaining('exit code 3\nbroken pipe'),
     });
     expect((await played('work.jsonl', 'kill -9 $$')).outcome).toMatchObject({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: null,
     });
   });
@@ -118,7 +118,7 @@ describe('a program without a terminal', () => {
   test('has crashed when it ends without a result, whatever its code', async () => {
     const { outcome } = await played('terminal.jsonl', 'echo "No conversation found"; exit 0');
     expect(outcome).toEqual({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: 0,
       reason: 'Claude Code ended without a result\nNo conversation found',
     });
@@ -126,7 +126,7 @@ describe('a program without a terminal', () => {
 
   test('tells of a limit, and until when it was asked to wait', async () => {
     const { outcome, turn } = await played('limit.jsonl', 'exit 1');
-    expect(outcome).toMatchObject({ outcome: 'limit', until: expect.any(Number) });
+    expect(outcome).toMatchObject({ kind: 'limit', until: expect.any(Number) });
     expect(printedIn(turn)).toContain('– The model answers with status 429: retry 1 of 1 in 1 s.');
   });
 
@@ -147,7 +147,7 @@ describe('a program without a terminal', () => {
 describe('its hooks', () => {
   const answers = (may: readonly StopAnswer[]) => {
     const left = [...may];
-    return () => Promise.resolve(left.shift() ?? ({ may: true } as const));
+    return () => Promise.resolve(left.shift() ?? ({ kind: 'allowed' } as const));
   };
 
   test.each(['work', 'asked', 'terminal', 'terminal-limit'])(
@@ -155,7 +155,7 @@ describe('its hooks', () => {
     async (name) => {
       const asked: PermissionRequest[] = [];
       const turn = newTurn(area, {
-        beforeStop: answers([{ may: false, because: 'The gate says no.' }]),
+        beforeStop: answers([{ kind: 'refused', reason: 'The gate says no.' }]),
         mayUse: (permission) => {
           asked.push(permission);
           return Promise.resolve({ isAllowed: false, message: 'Ada says no.' });
@@ -303,7 +303,7 @@ describe('a program in a terminal', () => {
         windows: new Map(),
       });
       reader.take(failureResult(input, known));
-      expect(reader.outcome()).toMatchObject({ outcome: 'limit', reason: expect.stringContaining('429') });
+      expect(reader.outcome()).toMatchObject({ kind: 'limit', reason: expect.stringContaining('429') });
     }
   });
 });

@@ -108,7 +108,7 @@ describe('how opencode fails', () => {
 
   test('a request that is refused will be refused again', () => {
     expect(outcome('bad-request')).toEqual({
-      outcome: 'api_error',
+      kind: 'api_error',
       status: 400,
       isRetryable: false,
       reason: 'scripted: bad request',
@@ -117,7 +117,7 @@ describe('how opencode fails', () => {
 
   test('a limit says when it lifts', () => {
     expect(outcome('limit')).toEqual({
-      outcome: 'limit',
+      kind: 'limit',
       until: now + 1_000,
       reason: 'scripted failure 429',
     });
@@ -132,7 +132,7 @@ describe('how opencode fails', () => {
     expect(failed('APIError', { statusCode: 503 })).toMatchObject({ status: 503, isRetryable: true });
     expect(failed('APIError', { isRetryable: true })).toMatchObject({ status: null, isRetryable: true });
     expect(failed('ProviderAuthError', {})).toMatchObject({ status: 401, isRetryable: false });
-    expect(failed('UnknownError', {})).toMatchObject({ outcome: 'api_error', isRetryable: false });
+    expect(failed('UnknownError', {})).toMatchObject({ kind: 'api_error', isRetryable: false });
   });
 
   test('what it went on after is no failure', () => {

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { decideSession } from '../../../packages/copse/src/agents/rules/session/session.ts';
-import { hearingOf } from '../../support/agents/asking.ts';
+import { recorderOf } from '../../support/agents/asking.ts';
 import { answer, copse, newArea, printed } from '../../support/cli.ts';
 import { type AgentSession, startSession } from '../../support/records/sessions.ts';
 import { must } from '../../support/records/tasks.ts';
@@ -33,8 +33,8 @@ const over = new AbortController().signal;
 
 /** Asks as a runner does, and is on the board when this returns. */
 async function ask(asking: Asking, what = 'rm -rf "build"\nand \u001b[31mmore') {
-  const hearing = await hearingOf(asking.project, asking);
-  const heard = hearing.mayUse({ tool: 'Bash', what }, over);
+  const recorder = await recorderOf(asking.project, asking);
+  const heard = recorder.mayUse({ tool: 'Bash', what }, over);
   for (let looks = 0; looks < 100; looks += 1) {
     const { question } = await answer<{ question: { what: string } | null }>(
       ['answer', asking.task],
@@ -150,13 +150,13 @@ describe('an open question', () => {
     const asking = await newSession();
     const { task, session, here, project } = asking;
     const gone = new AbortController();
-    const hearing = await hearingOf(project, asking);
-    const heard = hearing.mayUse({ tool: 'Bash', what: 'make' }, gone.signal);
+    const recorder = await recorderOf(project, asking);
+    const heard = recorder.mayUse({ tool: 'Bash', what: 'make' }, gone.signal);
     await sleep(100);
-    await hearing.settled();
+    await recorder.settled();
     expect((await answer<{ question: object | null }>(['answer', task], here)).question).not.toBeNull();
     gone.abort();
-    expect(await heard).toEqual({ isAllowed: false, message: 'Nobody answered.' });
+    expect(await heard).toEqual({ isAllowed: false, message: 'No answer came before the turn ended.' });
     must(
       await change(project.context, async (change) => {
         await change.apply(

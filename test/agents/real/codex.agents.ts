@@ -69,7 +69,7 @@ test('with accept_edits Codex edits, cannot commit, and knows that it is done fo
       COPSE_ATTEMPT_ID: turn.attempt,
     },
   });
-  expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Edited.' });
+  expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
   expect(readFileSync(path.join(worktree, 'hello.txt'), 'utf8')).toBe('hello 林\n');
   expect(git(worktree, 'status', '--porcelain')).toBe('?? hello.txt');
   const told = saidTo(server.turns('edits').at(-1)!);

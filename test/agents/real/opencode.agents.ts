@@ -59,7 +59,7 @@ describe.skipIf(!isWanted)('opencode', () => {
         COPSE_ATTEMPT_ID: turn.attempt,
       },
     });
-    expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Edited.' });
+    expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
     expect(readFileSync(path.join(folder, 'hello.txt'), 'utf8')).toBe('hello 林\n');
     expect(saidTo(server.turns('edits')[0]!)).toContain('committed for you');
     const tools = server.turns('edits')[0]!.tools.map(({ name }) => name);
@@ -80,7 +80,7 @@ describe.skipIf(!isWanted)('opencode', () => {
         COPSE_ATTEMPT_ID: turn.attempt,
       },
     });
-    expect(await running.ended).toMatchObject({ outcome: 'completed' });
+    expect(await running.ended).toMatchObject({ kind: 'completed' });
     expect(readFileSync(path.join(folder, 'where.txt'), 'utf8').trim()).toBe(realpathSync(folder));
   });
 });

@@ -40,18 +40,18 @@ export type BeginRequest =
       readonly target: CommitId | null;
     };
 
-export type Begun =
-  | { readonly begun: true; readonly orders: Orders }
-  /** It was handed back as often as may be: a person has to look. */
-  | { readonly begun: false; readonly because: 'needs_attention' }
-  | { readonly begun: false; readonly because: 'no_runner'; readonly reason: string };
+export type BeginOutcome =
+  | { readonly kind: 'started'; readonly orders: Orders }
+  /** It was handed back as often as the policy allows: a person has to look. */
+  | { readonly kind: 'needs_attention' }
+  | { readonly kind: 'no_runner'; readonly reason: string };
 
 export async function beginAttempt(
   context: RunContext,
   id: TaskId,
   agent: AgentName,
   request: BeginRequest,
-): Promise<Outcome<Begun>> {
+): Promise<Outcome<BeginOutcome>> {
   const attempt = brand<AttemptId>(drawId('at-', context.random));
   const claimed = await change(context, async (change) => {
     const isLimited = request.how === 'claim' || request.how === 'handback';
@@ -81,15 +81,15 @@ export async function beginAttempt(
   });
   if (!claimed.ok) return claimed;
   const orders = claimed.value;
-  if (orders === undefined) return { ok: true, value: { begun: false, because: 'needs_attention' } };
+  if (orders === undefined) return { ok: true, value: { kind: 'needs_attention' } };
   try {
     await context.runners.start(orders);
   } catch (error) {
     const reason = `its runner could not be started: ${error instanceof Error ? error.message : String(error)}`;
     await recordCrash(context, { ...orders, reason, because: 'crashed', exitCode: null });
-    return { ok: true, value: { begun: false, because: 'no_runner', reason } };
+    return { ok: true, value: { kind: 'no_runner', reason } };
   }
-  return { ok: true, value: { begun: true, orders } };
+  return { ok: true, value: { kind: 'started', orders } };
 }
 
 /** What the loop begins by itself stays within the limits, also when several loops begin something at once. */

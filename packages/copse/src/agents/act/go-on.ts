@@ -65,7 +65,7 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
   const begun = await beginAttempt(context, id, agent, request);
   if (!begun.ok) return begun;
   const after = (await board.get('task', id)) ?? task;
-  return { ok: true, value: { task: after, agent: begun.value.begun ? agent : null } };
+  return { ok: true, value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
 }
 
 /** The one that worked on it before, if it is still there; else the first that may. */

@@ -9,13 +9,13 @@ import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts
 import type { TaskSummary } from '../../tasks/rules/task.ts';
 import type { RunContext } from '../../queue/context.ts';
 
-export interface Running {
+export interface RunningTask {
   readonly task: TaskSummary;
   readonly attempt: Attempt | undefined;
   readonly held: HeldTask;
 }
 
-export class Silences {
+export class LeaseAges {
   readonly #seen = new Map<TaskId, { token: FencingToken; renewedAt: Timestamp; sinceMs: number }>();
 
   /** How long the lease has been as it is now. */
@@ -31,11 +31,14 @@ export class Silences {
   }
 }
 
-export async function observeRunning(context: RunContext, silences: Silences): Promise<readonly Running[]> {
+export async function observeRunning(
+  context: RunContext,
+  silences: LeaseAges,
+): Promise<readonly RunningTask[]> {
   const { board, clock, node } = context;
   const all = await board.held();
   silences.forgetAllBut(new Set(all.map(({ task }) => task.id)));
-  const running: Running[] = [];
+  const running: RunningTask[] = [];
   for (const { task, lease } of all) {
     if (task.state.status !== 'in_progress') continue;
     const { claim, since } = task.state;

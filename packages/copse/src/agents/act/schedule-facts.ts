@@ -4,12 +4,12 @@ import { type AgentName, brand } from '../../kernel/ids.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
 import type { BoardReader } from '../../board/port.ts';
-import type { Running } from './observe.ts';
+import type { RunningTask } from './observe.ts';
 import type { RunContext } from '../../queue/context.ts';
 
 export async function scheduleFacts(
   { board, agents, clock, disk, machine, node, root }: RunContext,
-  running: readonly Running[],
+  running: readonly RunningTask[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {
   const busy: BusyTask[] = running.map(({ task, held }) => {

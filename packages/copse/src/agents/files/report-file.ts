@@ -60,7 +60,7 @@ function watchReport(worktree: string, on: (seen: ReportSeen) => void, interval:
     const key = JSON.stringify(found);
     if (key === told) return;
     const seen = parsed(found);
-    const isProblem = seen !== undefined && 'problem' in seen;
+    const isProblem = seen?.kind === 'problem';
     if (isProblem && when !== 'last' && (when === 'bell' || doubted !== key)) {
       doubted = key;
       return;
@@ -123,29 +123,37 @@ class Bell {
   }
 }
 
-type Found = { readonly text: string } | { readonly problem: string } | undefined;
+type FileContent =
+  | { readonly kind: 'text'; readonly text: string }
+  | Extract<ReportSeen, { kind: 'problem' }>
+  | undefined;
 
-function parsed(found: Found): ReportSeen | undefined {
-  return found !== undefined && 'text' in found ? parseReport(found.text) : found;
+function parsed(found: FileContent): ReportSeen | undefined {
+  return found?.kind === 'text' ? parseReport(found.text) : found;
 }
 
-function readReport(worktree: string): Found {
+function readReport(worktree: string): FileContent {
   try {
     return inOwnFolder(worktree, (folder) => readText(path.join(folder, NAME)));
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    if (error instanceof NotInside) return { problem: error.message };
-    return { problem: `It cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+    if (error instanceof NotInside) return { kind: 'problem', problem: error.message };
+    return {
+      kind: 'problem',
+      problem: `It cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 
-function readText(file: string): Found {
+function readText(file: string): FileContent {
   const found = readPlainFile(file, MOST_BYTES);
   if (found.is === 'missing') return undefined;
-  if (found.is === 'link') return { problem: 'It is a link, and links are not followed.' };
-  if (found.is === 'other') return { problem: 'It is not a file.' };
+  if (found.is === 'link') return { kind: 'problem', problem: 'It is a link, and links are not followed.' };
+  if (found.is === 'other') return { kind: 'problem', problem: 'It is not a file.' };
   const { text, isCut } = found.value;
-  return isCut ? { problem: `It has more than ${MOST_BYTES} bytes.` } : { text };
+  return isCut
+    ? { kind: 'problem', problem: `It has more than ${MOST_BYTES} bytes.` }
+    : { kind: 'text', text };
 }
 
 let written = 0;
@@ -155,7 +163,7 @@ function writeReport(worktree: string, report: Report): void {
   inOwnFolder(worktree, (folder) => {
     const file = path.join(folder, NAME);
     const before = readReport(worktree);
-    const text = mergeReport(before !== undefined && 'text' in before ? before.text : '', report);
+    const text = mergeReport(before?.kind === 'text' ? before.text : '', report);
     written += 1;
     const temporary = `${file}.${process.pid}-${written}.new`;
     rmSync(temporary, { force: true });

@@ -5,6 +5,7 @@
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { AttemptId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Attention, PermissionAnswer } from '../rules/session/session.ts';
 import type { Usage } from '../../kernel/usage.ts';
 
 interface RuntimeCapabilities {
@@ -59,17 +60,11 @@ export interface PermissionRequest {
   readonly what: string;
 }
 
-export interface PermissionAnswer {
-  readonly isAllowed: boolean;
-  /** What the agent hears with it. */
-  readonly message: string | null;
-}
-
-export type StopAnswer = { readonly may: true } | { readonly may: false; readonly because: string };
+export type StopAnswer = { readonly kind: 'allowed' } | { readonly kind: 'refused'; readonly reason: string };
 
 export type RuntimeEvent =
   | { readonly type: 'conversation'; readonly id: string }
-  | { readonly type: 'attention'; readonly attention: 'permission' | 'idle' | null }
+  | { readonly type: 'attention'; readonly attention: Attention | null }
   /** What was used since it was last said, never a sum. */
   | { readonly type: 'usage'; readonly usage: Usage }
   /** How full the conversation's context is, from 0 to 1. */
@@ -77,21 +72,21 @@ export type RuntimeEvent =
 
 export type RuntimeOutcome =
   | {
-      readonly outcome: 'completed';
+      readonly kind: 'completed';
       readonly exitCode: number | null;
       /** The last thing that the agent said, where the program tells. */
       readonly lastWords?: string;
     }
-  | { readonly outcome: 'needs_input'; readonly question: string }
-  | { readonly outcome: 'cancelled' }
-  | { readonly outcome: 'limit'; readonly until: Timestamp | null; readonly reason: string }
+  | { readonly kind: 'needs_input'; readonly question: string }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'limit'; readonly until: Timestamp | null; readonly reason: string }
   | {
-      readonly outcome: 'api_error';
+      readonly kind: 'api_error';
       readonly status: number | null;
       readonly isRetryable: boolean;
       readonly reason: string;
     }
-  | { readonly outcome: 'crashed'; readonly exitCode: number | null; readonly reason: string };
+  | { readonly kind: 'crashed'; readonly exitCode: number | null; readonly reason: string };
 
 export interface RunningTurn {
   /** The program's first process; all that descends from it belongs to the turn. */

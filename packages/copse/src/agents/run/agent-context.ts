@@ -29,7 +29,7 @@ import type { ContextFiles, Begin, Orders } from '../ports/runners.ts';
 import type { Merging } from '../../queue/ports/merging.ts';
 import type { RadarSight } from '../../radar/port.ts';
 import { sessionContextText } from './session-context.ts';
-import type { Prepared } from '../../workspaces/act/prepare.ts';
+import type { PreparedWorkspace } from './surroundings.ts';
 import { strategyFor } from '../../workspaces/act/prepare-elsewhere.ts';
 import { lastSighting } from '../../radar/radar.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
@@ -42,13 +42,11 @@ export interface BriefingContext extends WorkspaceContext {
   readonly radar: RadarSight;
 }
 
-type Place = Extract<Prepared, { prepared: true }>;
-
 /** Without rules, only the task's own acceptance commands are known. */
 export async function loadBriefing(
   context: BriefingContext,
   orders: Orders,
-  prepared: Place,
+  prepared: PreparedWorkspace,
   rules?: Pick<FinishRules, 'accept' | 'commitConvention'>,
 ): Promise<Briefing> {
   const { board, clock, policy } = context;
@@ -177,7 +175,7 @@ async function loadLedger({ board, policy }: BriefingContext, task: Task): Promi
 async function loadGit(
   context: BriefingContext,
   task: Task,
-  { workspace, path }: Place,
+  { workspace, path }: PreparedWorkspace,
 ): Promise<GitState | null> {
   const { worktree } = workspace;
   if (worktree === null) return null;
@@ -258,7 +256,7 @@ function environmentOf(
   context: BriefingContext,
   task: Task,
   { session, agent, attempt }: Orders,
-  { workspace: { worktree }, path, ports }: Place,
+  { workspace: { worktree }, path, ports }: PreparedWorkspace,
 ): Readonly<Record<string, string>> {
   const variables = agentEnvironment({
     task: task.id,

@@ -26,7 +26,7 @@ export interface GateRequest {
 }
 
 export interface GateLook {
-  readonly verdict: Extract<GateVerdict, { gate: 'open' | 'shut' }>;
+  readonly verdict: Extract<GateVerdict, { kind: 'passed' | 'refused' }>;
   readonly head: CommitId | null;
   readonly target: BranchName | null;
   /** Where the target was when the merge was tried. */
@@ -45,21 +45,21 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
   let seen = await firstLook(context, request);
   for (;;) {
     const verdict = decideGate(seen.facts, rules);
-    if (verdict.gate === 'commit' && request.isPreview) {
+    if (verdict.kind === 'uncommitted' && request.isPreview) {
       // It would be committed for the agent, so there would be changes.
-      const verdict = { gate: 'open', hasChanges: true, notes: [] } as const;
+      const verdict = { kind: 'passed', hasChanges: true, notes: [] } as const;
       return { ...seen, verdict, summary: request.summary };
     }
-    if (verdict.gate === 'commit') {
+    if (verdict.kind === 'uncommitted') {
       if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
       const message = commitMessage(request);
       await context.merging.commitAll(worktree.path, message);
       seen = await firstLook(context, request);
       continue;
     }
-    if (verdict.gate !== 'look') return { ...seen, verdict, summary: request.summary };
+    if (verdict.kind !== 'undecided') return { ...seen, verdict, summary: request.summary };
     const facts: FinishFacts =
-      verdict.at === 'accept'
+      verdict.needs === 'accept'
         ? { ...seen.facts, accept: await tryAccept(context, request, rules.accept) }
         : { ...seen.facts, merge: await tryMerge(context, agent, seen) };
     seen = { ...seen, facts };

@@ -62,7 +62,7 @@ export async function startHeadlessTurn(
   const ended = running.ended.then((end): RuntimeOutcome => {
     lines.stop();
     headless.end();
-    if (isStopped) return { outcome: 'cancelled' };
+    if (isStopped) return { kind: 'cancelled' };
     return headless.outcome(end, () => lastOutput(turn.log, from.log));
   });
   return {

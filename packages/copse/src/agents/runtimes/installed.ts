@@ -25,18 +25,18 @@ export function installCommand(runtime: VendorRuntime): string {
   return `npm install --global ${packages[runtime]}`;
 }
 
-export interface Places {
+export interface RuntimePlaces {
   readonly env: Environment;
   /** Where packages are looked for first, such as the repository. */
   readonly folders: readonly string[];
 }
 
 /** Where a runtime's program or package is; undefined when it is not installed. */
-export function findRuntime(runtime: VendorRuntime, { env, folders }: Places): string | undefined {
+export function findRuntime(runtime: VendorRuntime, { env, folders }: RuntimePlaces): string | undefined {
   return runtime === 'claude-sdk' ? findClaudeSdk(folders, env) : findProgram(runtime, env);
 }
 
-export interface Detected {
+export interface DetectedRuntime {
   readonly runtime: VendorRuntime;
   readonly place: string | null;
   readonly version: string | null;
@@ -45,11 +45,11 @@ export interface Detected {
   readonly install: string;
 }
 
-export async function detectRuntimes(places: Places): Promise<readonly Detected[]> {
+export async function detectRuntimes(places: RuntimePlaces): Promise<readonly DetectedRuntime[]> {
   return Promise.all(vendorRuntimes.map((runtime) => detect(runtime, places)));
 }
 
-async function detect(runtime: VendorRuntime, places: Places): Promise<Detected> {
+async function detect(runtime: VendorRuntime, places: RuntimePlaces): Promise<DetectedRuntime> {
   const place = findRuntime(runtime, places) ?? null;
   const found = { runtime, place, version: null, problem: null, install: installCommand(runtime) };
   if (place === null) return found;

@@ -17,7 +17,7 @@ import {
 import { type Confinable, NotConfined } from '../../processes/ports/sandbox.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
-export interface Repository {
+export interface SandboxRepository {
   readonly commonDir: string;
   /** Where `.copse/` is. */
   readonly home: string;
@@ -31,7 +31,7 @@ export interface Opened extends WriteSet {
 }
 
 /** What the program may write for its task. Makes the folders that git will need. */
-export function openPlaces({ environment, folder }: Confinable, repository: Repository): Opened {
+export function openPlaces({ environment, folder }: Confinable, repository: SandboxRepository): Opened {
   const task = parseTaskId(environment['COPSE_TASK_ID'] ?? '');
   if (task === undefined) throw new NotConfined('A sandbox was asked for outside of any task.');
   const { COPSE_WORKTREE_PATH: worktree, COPSE_WORKTREE_BRANCH: branch } = environment;

@@ -19,11 +19,11 @@ import { ProgramMissing } from '../../processes/ports/programs.ts';
 import { type Confinable, NotConfined, type Sandbox } from '../../processes/ports/sandbox.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
-import { type Repository, openPlaces, takeAway } from './places.ts';
+import { type SandboxRepository, openPlaces, takeAway } from './places.ts';
 import { isThere, scriptOf } from './script.ts';
 
 export interface SandboxSettings {
-  readonly repository: Repository;
+  readonly repository: SandboxRepository;
   /** For what the sandbox itself needs; beside the orders of the attempt. */
   readonly folder: string;
   readonly runtime: string | undefined;

@@ -71,11 +71,11 @@ export interface FinishFacts {
 }
 
 export type GateVerdict =
-  | { readonly gate: 'look'; readonly at: 'accept' | 'merge' }
+  | { readonly kind: 'undecided'; readonly needs: 'accept' | 'merge' }
   /** Copse commits for the agent, then the gate is asked again. */
-  | { readonly gate: 'commit' }
+  | { readonly kind: 'uncommitted' }
   | {
-      readonly gate: 'shut';
+      readonly kind: 'refused';
       readonly because: HandbackReason;
       /** What the agent, or a person, reads. */
       readonly reason: string;
@@ -84,7 +84,7 @@ export type GateVerdict =
       readonly files: readonly string[];
       readonly with: readonly TaskId[];
     }
-  | { readonly gate: 'open'; readonly hasChanges: boolean; readonly notes: readonly string[] };
+  | { readonly kind: 'passed'; readonly hasChanges: boolean; readonly notes: readonly string[] };
 
 export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict {
   const dirty = refuseDirty(facts, rules);
@@ -92,7 +92,7 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   if (facts.uncommitted === null) return gateAccept(facts, rules, []);
   if (facts.missing) return shut('conflict', notMerged(facts.missing));
   if (facts.commits.length === 0) {
-    if (facts.saysNoChanges) return { gate: 'open', hasChanges: false, notes: [] };
+    if (facts.saysNoChanges) return { kind: 'passed', hasChanges: false, notes: [] };
     return shut('nothing_committed', nothingCommitted(facts));
   }
   const unconventional = facts.commits.filter(({ subject, isMerge }) => !isMerge && !isConventional(subject));
@@ -102,8 +102,8 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   const notes =
     unconventional.length > 0 && rules.commitConvention === 'warn' ? [badMessages(unconventional)] : [];
   const accepted = gateAccept(facts, rules, notes);
-  if (accepted.gate !== 'open') return accepted;
-  if (facts.merge === undefined) return { gate: 'look', at: 'merge' };
+  if (accepted.kind !== 'passed') return accepted;
+  if (facts.merge === undefined) return { kind: 'undecided', needs: 'merge' };
   const { conflicts, isForQueue } = facts.merge;
   if (conflicts.length === 0) return accepted;
   if (!isForQueue) return refuseConflict(facts, facts.merge);
@@ -122,7 +122,7 @@ function refuseDirty(
   { onDirty }: FinishRules,
 ): GateVerdict | undefined {
   if (operation === 'merge' && onDirty === 'commit') {
-    if (unresolved.length === 0) return { gate: 'commit' };
+    if (unresolved.length === 0) return { kind: 'uncommitted' };
     const reason = `These files still have conflict markers:\n${listed(unresolved)}\nKeep what both sides meant, and take the markers out.`;
     return shut('conflict', reason, unresolved);
   }
@@ -133,7 +133,7 @@ function refuseDirty(
     );
   }
   if (uncommitted === null || uncommitted.length === 0) return undefined;
-  if (onDirty === 'commit') return { gate: 'commit' };
+  if (onDirty === 'commit') return { kind: 'uncommitted' };
   const reason = `There are uncommitted changes:\n${listed(uncommitted)}\nCommit what belongs to ${task}, undo or ignore the rest.`;
   return { ...shut('dirty', reason, uncommitted), isFinal: onDirty === 'fail' };
 }
@@ -150,9 +150,9 @@ function gateAccept(
   { accept: commands }: FinishRules,
   notes: readonly string[],
 ): GateVerdict {
-  if (commands.length === 0) return { gate: 'open', hasChanges: true, notes };
-  if (accept === undefined) return { gate: 'look', at: 'accept' };
-  if (accept === 'passed') return { gate: 'open', hasChanges: true, notes };
+  if (commands.length === 0) return { kind: 'passed', hasChanges: true, notes };
+  if (accept === undefined) return { kind: 'undecided', needs: 'accept' };
+  if (accept === 'passed') return { kind: 'passed', hasChanges: true, notes };
   const { command, exitCode, tail } = accept;
   const ended = exitCode === null ? 'took too long' : `ended with ${exitCode}`;
   return shut(
@@ -179,8 +179,8 @@ function shut(
   reason: string,
   files: readonly string[] = [],
   others: readonly TaskId[] = [],
-): Extract<GateVerdict, { gate: 'shut' }> {
-  return { gate: 'shut', because, reason, isFinal: false, files, with: others };
+): Extract<GateVerdict, { kind: 'refused' }> {
+  return { kind: 'refused', because, reason, isFinal: false, files, with: others };
 }
 
 const CONVENTIONAL = /^[a-z]+(?:\([^()]+\))?!?: \S/;

@@ -32,11 +32,12 @@ export interface Report {
 
 export type ReportSeen =
   | {
+      readonly kind: 'report';
       readonly report: Report;
       /** Sentences about what was left out. */
       readonly ignored: readonly string[];
     }
-  | { readonly problem: string };
+  | { readonly kind: 'problem'; readonly problem: string };
 
 /** Undefined when it says nothing at all, as a file does that is about to be written. */
 export function parseReport(text: string): ReportSeen | undefined {
@@ -46,9 +47,13 @@ export function parseReport(text: string): ReportSeen | undefined {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    return { problem: `It is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      kind: 'problem',
+      problem: `It is not JSON: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
-  if (!isRecord(value)) return { problem: 'It has to be one JSON object, such as {"status": "finished"}.' };
+  if (!isRecord(value))
+    return { kind: 'problem', problem: 'It has to be one JSON object, such as {"status": "finished"}.' };
   return reportFrom(value);
 }
 
@@ -102,7 +107,7 @@ function reportFrom(value: Readonly<Record<string, unknown>>): ReportSeen {
     ...(ledger !== undefined && { ledger }),
     ...(heartbeat !== undefined && { heartbeat }),
   };
-  return { report, ignored };
+  return { kind: 'report', report, ignored };
 }
 
 /** Left out and null are the same: nothing is said. */

@@ -74,10 +74,10 @@ export interface Question {
   /** The program's name for what it wants to use. */
   readonly tool: string;
   readonly what: string;
-  readonly answer: Answer | null;
+  readonly answer: PermissionAnswer | null;
 }
 
-export interface Answer {
+export interface PermissionAnswer {
   readonly isAllowed: boolean;
   /** What the agent hears with it. */
   readonly message: string | null;
@@ -120,7 +120,7 @@ export type SessionEvent =
   /** What was used since this was last said. */
   | (Of<'session.used'> & { readonly usage: Usage })
   | (Of<'session.asked'> & { readonly question: Omit<Question, 'answer'> })
-  | (Of<'session.answered'> & { readonly question: string; readonly answer: Answer })
+  | (Of<'session.answered'> & { readonly question: string; readonly answer: PermissionAnswer })
   /** The agent reported something that cannot be understood; nothing came of it. */
   | (Of<'session.misreported'> & { readonly problem: string })
   | Of<'session.completed'>
@@ -135,7 +135,7 @@ export type SessionRequest =
   | { readonly action: 'converse'; readonly conversation: string }
   | { readonly action: 'use'; readonly usage: Usage }
   | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
-  | ({ readonly action: 'answer' } & Answer)
+  | ({ readonly action: 'answer' } & PermissionAnswer)
   | { readonly action: 'complete' }
   | { readonly action: 'stick'; readonly reason: string }
   | { readonly action: 'interrupt'; readonly because: Interruption }

@@ -21,21 +21,21 @@ export function outcomeOfStop(
   }
   switch (stopReason) {
     case 'refusal':
-      return { outcome: 'needs_input', question: `Its model refused to go on. ${lastWords}`.trim() };
+      return { kind: 'needs_input', question: `Its model refused to go on. ${lastWords}`.trim() };
     case 'cancelled':
-      return { outcome: 'crashed', exitCode: null, reason: 'its turn was cancelled, and not by Copse' };
+      return { kind: 'crashed', exitCode: null, reason: 'its turn was cancelled, and not by Copse' };
     default:
   }
   if (!hasOutput)
     return {
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: null,
       reason: 'it ended its turn without having said or done anything',
     };
   // One that did nothing, used nothing and says what an API says has not worked.
   if (!hasTools && !hasUsage && FAILURE.test(lastWords))
     return outcomeOfFailure({ message: lastWords, kind: null, resetsAtMs }, nowMs);
-  return { outcome: 'completed', exitCode: null, lastWords };
+  return { kind: 'completed', exitCode: null, lastWords };
 }
 
 const FAILURE =
@@ -46,21 +46,21 @@ export function outcomeOfError(error: RpcError, { resetsAtMs }: TurnWords, nowMs
   const reason = error.message.replace(/^Internal error: /, '');
   if (error.code === AUTHENTICATION)
     return {
-      outcome: 'api_error',
+      kind: 'api_error',
       status: 401,
       isRetryable: false,
       reason: `${reason}. Log in with the agent’s own program, or give it a key in the agent’s \`env\`.`,
     };
-  if (BUDGET.test(reason)) return { outcome: 'needs_input', question: `It may not go on: ${reason}.` };
+  if (BUDGET.test(reason)) return { kind: 'needs_input', question: `It may not go on: ${reason}.` };
   const kind = text(error.data, 'errorKind') ?? '';
   const status = statusIn(reason);
   if (kind === 'rate_limit' || status === 429 || /\b(?:usage|session|weekly) limit\b/i.test(reason)) {
     const told = outcomeOfFailure({ message: reason, kind: 'rate_limit_exceeded', resetsAtMs }, nowMs);
-    return told.outcome === 'limit' ? told : { outcome: 'limit', until: resetsAt(resetsAtMs), reason };
+    return told.kind === 'limit' ? told : { kind: 'limit', until: resetsAt(resetsAtMs), reason };
   }
-  if (status === null && !API_KINDS.has(kind)) return { outcome: 'crashed', exitCode: null, reason };
+  if (status === null && !API_KINDS.has(kind)) return { kind: 'crashed', exitCode: null, reason };
   const isRetryable = status === null ? RETRYABLE_KINDS.has(kind) : passesByWaiting(status);
-  return { outcome: 'api_error', status, isRetryable, reason };
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const AUTHENTICATION = -32_000;

@@ -81,7 +81,7 @@ async function startTurn(
   const worked = work(session, rpc, connection, () => errorsIn(raw, from));
   const ended = worked.then(async (outcome): Promise<RuntimeOutcome> => {
     await leave(connection);
-    return isStopped ? { outcome: 'cancelled' } : outcome;
+    return isStopped ? { kind: 'cancelled' } : outcome;
   });
   return {
     process,
@@ -136,7 +136,7 @@ async function work(
     const how = end === null ? (error instanceof Error ? error.message : String(error)) : howOf(end);
     const printed = tail();
     return {
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: end?.how === 'exited' ? end.code : null,
       reason: printed === '' ? how : `${how}\n${printed}`,
     };

@@ -1,6 +1,7 @@
 /** What the SDK is asked for: an agent's settings and one turn, in its words. */
 
-import type { PermissionAnswer, Permissions, StopAnswer, Turn } from '../../ports/runtime.ts';
+import type { Permissions, StopAnswer, Turn } from '../../ports/runtime.ts';
+import type { PermissionAnswer } from '../../rules/session/session.ts';
 import { isConversationKept } from '../claude/record.ts';
 import { fields, list, text } from '../fields.ts';
 import { type Windows, describeInput } from '../claude/messages.ts';
@@ -107,7 +108,7 @@ async function stopHook(turn: Turn): Promise<unknown> {
   } catch {
     return {};
   }
-  return answer.may ? {} : { decision: 'block', reason: answer.because };
+  return answer.kind === 'allowed' ? {} : { decision: 'block', reason: answer.reason };
 }
 
 const YES = Promise.resolve<PermissionAnswer>({ isAllowed: true, message: null });

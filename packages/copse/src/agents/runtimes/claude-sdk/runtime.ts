@@ -174,13 +174,13 @@ async function settle(listened: Promise<void>, connection: Connection): Promise<
 const LAST_MS = 5_000;
 
 function outcomeOf(end: ProgramEnd, facts: Facts, reader: ClaudeReader, tail: () => string): RuntimeOutcome {
-  if (facts.isStopped) return { outcome: 'cancelled' };
-  if (facts.question !== null) return { outcome: 'needs_input', question: facts.question };
+  if (facts.isStopped) return { kind: 'cancelled' };
+  if (facts.question !== null) return { kind: 'needs_input', question: facts.question };
   const outcome = reader.outcome();
   if (outcome !== undefined) return outcome;
   const exitCode = end.how === 'exited' ? end.code : null;
   const how =
     end.how === 'signalled' ? `it was ended by ${end.signal}` : 'its program ended without a result';
   const reason = [how, facts.failure ?? '', tail()].filter((line) => line !== '').join('\n');
-  return { outcome: 'crashed', exitCode, reason };
+  return { kind: 'crashed', exitCode, reason };
 }

@@ -6,7 +6,8 @@
  *   Notification, StopFailure               → nothing is asked
  */
 
-import type { Ask, PermissionAnswer, Permissions, Turn } from '../../ports/runtime.ts';
+import type { Ask, Permissions, Turn } from '../../ports/runtime.ts';
+import type { PermissionAnswer } from '../../rules/session/session.ts';
 import { describeInput } from './messages.ts';
 import { fields, text } from '../fields.ts';
 import { claudePermissions } from './permissions.ts';
@@ -29,8 +30,8 @@ export function answerHooks(
     if (record !== undefined) onRecord?.(record);
     switch (kind) {
       case 'stop': {
-        const answer = await turn.beforeStop().catch(() => ({ may: true }) as const);
-        if (!answer.may) return { decision: 'block', reason: answer.because };
+        const answer = await turn.beforeStop().catch(() => ({ kind: 'allowed' }) as const);
+        if (answer.kind === 'refused') return { decision: 'block', reason: answer.reason };
         onStop?.(text(input, 'last_assistant_message'));
         return null;
       }

@@ -13,10 +13,10 @@ export function outcomeOf(
   lastLines: readonly string[],
 ): RuntimeOutcome {
   const exitCode = end.how === 'exited' ? end.code : null;
-  if (told !== undefined && told.outcome !== 'crashed' && (told.outcome !== 'completed' || exitCode === 0))
+  if (told !== undefined && told.kind !== 'crashed' && (told.kind !== 'completed' || exitCode === 0))
     return told;
-  const reason = [endReason(end), ...(told?.outcome === 'crashed' ? [told.reason] : []), ...lastLines];
-  return { outcome: 'crashed', exitCode, reason: reason.join('\n') };
+  const reason = [endReason(end), ...(told?.kind === 'crashed' ? [told.reason] : []), ...lastLines];
+  return { kind: 'crashed', exitCode, reason: reason.join('\n') };
 }
 
 function endReason(end: ProgramEnd): string {
@@ -48,19 +48,19 @@ export function outcomeOfResult(result: Fields, limit: LimitFacts): RuntimeOutco
   const ending = text(result, 'terminal_reason') ?? null;
   if (result['is_error'] === false) {
     if (ending?.startsWith('aborted_'))
-      return { outcome: 'crashed', exitCode: null, reason: 'its turn was interrupted' };
-    return { outcome: 'completed', exitCode: 0, lastWords: words };
+      return { kind: 'crashed', exitCode: null, reason: 'its turn was interrupted' };
+    return { kind: 'completed', exitCode: 0, lastWords: words };
   }
   const subtype = text(result, 'subtype');
   if (subtype === 'error_max_budget_usd' || subtype === 'error_max_turns' || ending === 'budget_exhausted')
-    return { outcome: 'needs_input', question: `It may not go on: ${words}.` };
+    return { kind: 'needs_input', question: `It may not go on: ${words}.` };
   const status = number(result, 'api_error_status') ?? null;
   const kind = text(result, 'api_error_type') ?? null;
   if (status === 429 || kind === 'rate_limit_error' || limit.resetsAtMs !== null || USAGE_LIMIT.test(words))
-    return { outcome: 'limit', until: untilOf(words, limit), reason: words };
+    return { kind: 'limit', until: untilOf(words, limit), reason: words };
   if (status !== null || ending === 'api_error' || ending === 'prompt_too_long')
-    return { outcome: 'api_error', status, isRetryable: isRetryable(status, ending), reason: words };
-  return { outcome: 'crashed', exitCode: null, reason: words };
+    return { kind: 'api_error', status, isRetryable: isRetryable(status, ending), reason: words };
+  return { kind: 'crashed', exitCode: null, reason: words };
 }
 
 function wordsOf(result: Fields): string {

@@ -133,7 +133,7 @@ async function startHeadless(
     ended: running.ended.then((end) => {
       lines.stop();
       answering.stop();
-      return isStopped ? { outcome: 'cancelled' } : outcomeOf(end, reader.outcome(), others);
+      return isStopped ? { kind: 'cancelled' } : outcomeOf(end, reader.outcome(), others);
     }),
     stop: async (options) => {
       isStopped = true;

@@ -14,7 +14,8 @@ import { rmSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RunningProgram } from '../../../processes/ports/programs.ts';
-import type { RunningTurn, RuntimeEvent, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import type { Attention } from '../../rules/session/session.ts';
+import type { RunningTurn, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import {
   STATUS_VARIABLE,
   argumentsOf,
@@ -70,7 +71,7 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
     clearTimeout(unready);
     if (file !== undefined) record.isAt(file);
     if (settings.dollars !== undefined && (dollars ?? 0) >= settings.dollars)
-      finish({ outcome: 'needs_input', question: `It may not go on: it has cost ${dollars} dollars.` });
+      finish({ kind: 'needs_input', question: `It may not go on: it has cost ${dollars} dollars.` });
   });
   const mayUse: Turn['mayUse'] = async (permission) => {
     pending += 1;
@@ -84,12 +85,12 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
     // Its record, which knows the status, is written at the same moment.
     await sleep(SETTLE_MS);
     reader.take(failureResult(notice, failed));
-    finish(reader.outcome() ?? { outcome: 'crashed', exitCode: null, reason: 'the model failed' });
+    finish(reader.outcome() ?? { kind: 'crashed', exitCode: null, reason: 'the model failed' });
   };
   const answer = answerHooks({ ...turn, mayUse }, settings.permissions, {
     onRecord: (file) => record.isAt(file),
     onStop: (lastWords) =>
-      finish({ outcome: 'completed', exitCode: 0, ...(lastWords !== undefined && { lastWords }) }),
+      finish({ kind: 'completed', exitCode: 0, ...(lastWords !== undefined && { lastWords }) }),
     onNotice: (notice) => {
       if (text(notice, 'hook_event_name') === 'StopFailure') {
         void fail(notice);
@@ -131,10 +132,10 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
     process: running.process,
     ended: running.ended.then((end) => {
       close();
-      if (isStopped) return { outcome: 'cancelled' };
+      if (isStopped) return { kind: 'cancelled' };
       if (told !== undefined) return told;
       // A person who joined has left it.
-      if (end.how === 'exited' && end.code === 0) return { outcome: 'completed', exitCode: 0 };
+      if (end.how === 'exited' && end.code === 0) return { kind: 'completed', exitCode: 0 };
       return outcomeOf(end, undefined, end.how === 'exited' ? [lastOutput(screen, from)] : []);
     }),
     stop: async (options) => {
@@ -144,11 +145,9 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
   };
 }
 
-type Attention = Extract<RuntimeEvent, { type: 'attention' }>['attention'];
-
 /** Tells only what is new. */
-function attention(on: Turn['on']): (attention: Attention) => void {
-  let last: Attention = null;
+function attention(on: Turn['on']): (attention: Attention | null) => void {
+  let last: Attention | null = null;
   return (now) => {
     if (now !== last) on({ type: 'attention', attention: now });
     last = now;

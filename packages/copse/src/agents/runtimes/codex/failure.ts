@@ -22,14 +22,14 @@ export function outcomeOfFailure({ message, kind, resetsAtMs }: CodexFailure, no
   const isLimit = (LIMITS.has(word) || status === 429 || LIMIT_WORDS.test(message)) && !NO_PLAN.test(message);
   if (isLimit) {
     const until = resetsAtMs === null ? untilIn(message, nowMs) : timestamp(Math.ceil(resetsAtMs));
-    return { outcome: 'limit', until, reason };
+    return { kind: 'limit', until, reason };
   }
   const isRetryable =
     !FINAL.has(word) &&
     !NO_PLAN.test(message) &&
     // No status at all means that nobody was reached, or that the answer broke off.
     (status === null || passesByWaiting(status));
-  return { outcome: 'api_error', status, isRetryable, reason };
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const LIMITS: ReadonlySet<string> = new Set(['usage_limit_exceeded', 'rate_limit_exceeded']);

@@ -124,7 +124,7 @@ function outcomeOf(end: ProgramEnd, reader: CodexReader, tail: () => string): Ru
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (end.how === 'exited' && end.code === 0 && reader.isComplete())
-    return { outcome: 'completed', exitCode: 0, lastWords: reader.lastWords() };
+    return { kind: 'completed', exitCode: 0, lastWords: reader.lastWords() };
   const reason = endReason('Codex', end, tail);
-  return { outcome: 'crashed', exitCode: end.how === 'exited' ? end.code : null, reason };
+  return { kind: 'crashed', exitCode: end.how === 'exited' ? end.code : null, reason };
 }

@@ -62,7 +62,7 @@ async function startTurn(settings: CommandSettings, programs: Programs, turn: Tu
   }
   let isStopped = false;
   const outcome = running.ended.then((end): RuntimeOutcome => {
-    if (isStopped) return { outcome: 'cancelled' };
+    if (isStopped) return { kind: 'cancelled' };
     return outcomeOf(end, () => lastOutput(turn.log, from));
   });
   return {
@@ -127,23 +127,23 @@ function outcomeOf(end: ProgramEnd, tail: () => string): RuntimeOutcome {
   switch (end.how) {
     case 'exited': {
       const { code } = end;
-      if (code === 0) return { outcome: 'completed', exitCode: code };
+      if (code === 0) return { kind: 'completed', exitCode: code };
       if (code === EX_TEMPFAIL)
         return {
-          outcome: 'limit',
+          kind: 'limit',
           until: null,
           reason: withTail('it asked to be tried again later (exit code 75)', tail()),
         };
-      return { outcome: 'crashed', exitCode: code, reason: withTail(exitReason(code), tail()) };
+      return { kind: 'crashed', exitCode: code, reason: withTail(exitReason(code), tail()) };
     }
     case 'signalled':
       return {
-        outcome: 'crashed',
+        kind: 'crashed',
         exitCode: null,
         reason: withTail(`it was ended by ${end.signal}`, tail()),
       };
     case 'vanished':
-      return { outcome: 'crashed', exitCode: null, reason: withTail('its terminal was closed', tail()) };
+      return { kind: 'crashed', exitCode: null, reason: withTail('its terminal was closed', tail()) };
     default:
       throw new Error(`A program cannot end by ${String(end satisfies never)}`);
   }

@@ -20,11 +20,11 @@ export function outcomeOfFailure(
   const status = number(error, 'code') ?? statusOfExit(exitCode);
   const reason = text(error, 'message') ?? plain(message);
   if (status === 429 || LIMIT_WORDS.test(message))
-    return { outcome: 'limit', until: untilIn(error, message, nowMs), reason };
+    return { kind: 'limit', until: untilIn(error, message, nowMs), reason };
   // Its own limits and what it cannot start with do not pass by waiting; an answer that broke off may.
   const isOwn = type?.startsWith('Fatal') ?? false;
   const isRetryable = !isOwn && (status === null || passesByWaiting(status));
-  return { outcome: 'api_error', status, isRetryable, reason };
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const LIMIT_WORDS =

@@ -114,8 +114,8 @@ function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): R
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, exitCode, Date.now());
   if (exitCode === 0 && reader.isComplete())
-    return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
+    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
   const reason = endReason('Gemini', end, tail);
-  if (exitCode === NOT_LOGGED_IN) return { outcome: 'api_error', status: 401, isRetryable: false, reason };
-  return { outcome: 'crashed', exitCode, reason };
+  if (exitCode === NOT_LOGGED_IN) return { kind: 'api_error', status: 401, isRetryable: false, reason };
+  return { kind: 'crashed', exitCode, reason };
 }

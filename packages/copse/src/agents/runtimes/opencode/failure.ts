@@ -11,11 +11,11 @@ export function outcomeOfFailure(error: Fields, nowMs: number): RuntimeOutcome {
   const reason = text(data, 'message') ?? (name === '' ? 'opencode did not say why.' : name);
   const status = number(data, 'statusCode') ?? (name === 'ProviderAuthError' ? 401 : null);
   if (status === 429 || LIMIT_WORDS.test(reason))
-    return { outcome: 'limit', until: untilIn(fields(data, 'responseHeaders'), nowMs), reason };
+    return { kind: 'limit', until: untilIn(fields(data, 'responseHeaders'), nowMs), reason };
   // Only of the API: its other errors, such as a model that it does not know, stay as they are.
   const isRetryable =
     name === 'APIError' && (status === null ? data?.['isRetryable'] === true : passesByWaiting(status));
-  return { outcome: 'api_error', status, isRetryable, reason };
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const LIMIT_WORDS = /\busage limit\b|\brate limit\b|\bquota exceeded\b/i;

@@ -106,6 +106,6 @@ function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string):
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (exitCode === 0 && reader.isComplete())
-    return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
-  return { outcome: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
+    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
+  return { kind: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
 }
