@@ -113,7 +113,7 @@ describe('a file that the repository tracks', () => {
     const { names, notes } = await writeAll(fixture);
     expect(names).toEqual({ ...USUAL, context: '.copse/AGENT_CONTEXT.md' });
     expect(notes).toEqual([
-      'AGENT_CONTEXT.md is not Copse’s to write in this worktree; it is at .copse/AGENT_CONTEXT.md.',
+      'AGENT_CONTEXT.md cannot be written in this worktree; it is at .copse/AGENT_CONTEXT.md.',
     ]);
     expect(readFileSync(path.join(fixture.worktree, 'AGENT_CONTEXT.md'), 'utf8')).toBe('ours');
     expect(git(fixture.worktree, 'status', '--porcelain')).toBe('');

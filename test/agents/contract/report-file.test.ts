@@ -182,7 +182,7 @@ describe('a report is read', () => {
       {
         kind: 'report',
         report: { summary: 'kept' },
-        ignored: ['status is "done", and has to be one of finished, stuck.'],
+        ignored: ['status is "done": it must be one of finished, stuck.'],
       },
     ],
     [
@@ -195,11 +195,11 @@ describe('a report is read', () => {
     ],
     [
       '{"reason": {"a": 1}}',
-      { kind: 'report', report: {}, ignored: ['reason is an object, and has to be text.'] },
+      { kind: 'report', report: {}, ignored: ['reason is an object: it must be text.'] },
     ],
     [
       '{"ledger": {}}',
-      { kind: 'report', report: {}, ignored: [expect.stringContaining('ledger has to be a list')] },
+      { kind: 'report', report: {}, ignored: [expect.stringContaining('ledger must be a list')] },
     ],
     [
       '{"ledger": [{"text": "a"}, 5, {"kind": "rumour", "text": "b"}, {"kind": "learning", "text": " "}]}',

@@ -173,14 +173,14 @@ describe('an open question', () => {
   });
 });
 
-test('what asks nothing cannot be answered, and every refusal says what would work', async () => {
+test('a task without an open question cannot be answered, and every refusal names a command', async () => {
   const { project, task, here } = await newSession();
   const silent = await copse(['answer', task], here);
   expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks nothing') });
   const ready = await project.addTask('Not begun');
   const refused = await refusedWith(['answer', ready, 'allow'], here);
   expect(refused).toMatchObject({ exit: 4, code: 'wrong_status' });
-  expect(refused.reason).toBe(`${ready} is ready and waits for no answer: its agent asks nothing.`);
+  expect(refused.reason).toBe(`${ready} has no open question (it is ready).`);
   expect(await refusedWith(['answer', task, 'yes'], here)).toMatchObject({ exit: 2, code: 'invalid' });
   expect(await refusedWith(['answer', 'zzzz', 'allow'], here)).toMatchObject({ exit: 3 });
 });

@@ -180,7 +180,7 @@ describe('the session table', () => {
       decided: false,
       refusal: {
         code: 'wrong_status',
-        reason: `Session se-1 of cp-0001 is ${cell.life}: ${cell.action} is not possible there.`,
+        reason: `Cannot ${cell.action} session se-1 of cp-0001: it is ${cell.life}.`,
         next: ['copse show cp-0001'],
       },
     });
@@ -228,7 +228,7 @@ describe('a question', () => {
         decided: false,
         refusal: {
           code: 'wrong_status',
-          reason: 'Session se-1 of cp-0001 waits for no answer: its agent asks nothing.',
+          reason: 'Session se-1 of cp-0001 has no open question.',
         },
       });
     }

@@ -39,7 +39,7 @@ export interface Pass {
 export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: Problem;
-  readonly #silences = new LeaseAges();
+  readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
   readonly #busy = new Map<TaskId, Promise<void>>();
   /** When the removal of a worktree was last tried. */
@@ -59,7 +59,7 @@ export class Orchestrator {
   }
 
   async pass(): Promise<Pass> {
-    const running = await observeRunning(this.#context, this.#silences);
+    const running = await observeRunning(this.#context, this.#leaseAges);
     for (const recovery of decideRecoveries(
       running.map(({ held }) => held),
       this.#context.policy,
@@ -83,7 +83,7 @@ export class Orchestrator {
   /** What the next pass would start, and why the others wait. Changes nothing. */
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
-    const running = await observeRunning(this.#context, this.#silences);
+    const running = await observeRunning(this.#context, this.#leaseAges);
     const schedule = await this.#schedule(running, await board.openLandings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));

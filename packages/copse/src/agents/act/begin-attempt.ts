@@ -1,8 +1,7 @@
 /**
- * Begins an attempt at a task: one transaction says who holds it from now on, then a runner is started.
+ * Begins an attempt at a task: one transaction records the claim, then a runner is started.
  *
- * Killed between the two, the task is held by an attempt that never told who it is, which is a crash like any other and is
- * found by whoever looks next.
+ * A kill between the two leaves a claim whose attempt has no process. The orchestrator finds it and treats it as a crash.
  */
 
 import { type Claimant, decideClaim } from '../../tasks/rules/claim.ts';
@@ -73,7 +72,7 @@ export async function beginAttempt(
     const { token } = held.state.claim;
     const of = { id: attempt, at: change.at, session, task: id, node: context.node, token };
     await change.apply(decided({ type: 'attempt.started', ...of }));
-    // Only who began a conversation can go on with it.
+    // Only the agent that began a conversation can continue it.
     const isSame = session === before?.id && before.agent === agent;
     const resumed = isSame ? before.conversation : null;
     const begin: Begin = isSame && request.how === 'claim' ? { why: 'continued' } : beginOf(task, request);
@@ -92,7 +91,7 @@ export async function beginAttempt(
   return { ok: true, value: { kind: 'started', orders } };
 }
 
-/** What the loop begins by itself stays within the limits, also when several loops begin something at once. */
+/** Keeps what orchestrators begin within the limits, also when several begin something at once. */
 async function refuseUnlessFree(
   context: RunContext,
   change: Change,
@@ -103,12 +102,12 @@ async function refuseUnlessFree(
   const placement = how === 'claim' ? schedule.place(task) : undefined;
   const isTaken = placement?.start === false && placement.waiting.for !== 'agent';
   if (isTaken || (how === 'handback' && schedule.isFull)) {
-    const reason = `Something else began meanwhile, so there is no room for ${task.id} now.`;
+    const reason = `${task.id} cannot start now: another task took the free slot.`;
     change.refuse(refused('too_early', reason, `copse why ${task.id}`));
   }
 }
 
-/** The conversation that is resumed, or a fresh one; null where it goes on as it is. */
+/** The session to resume, or a new one. The decision is null for a live session, which continues unchanged. */
 function decideConversation(
   context: RunContext,
   task: Task,
@@ -129,7 +128,7 @@ function decideConversation(
   return { id, decision: decided({ type: 'session.opened', id, at, ...of, phase: 'registered' }) };
 }
 
-/** A rate limit only interrupts: the same conversation goes on. */
+/** After a rate limit the same conversation continues. */
 function isParked(before: Session | undefined, agent: AgentName): boolean {
   return (
     before?.agent === agent && before.state.life === 'interrupted' && before.state.because === 'rate_limited'
@@ -161,7 +160,7 @@ async function take(
   }
 }
 
-/** What the person saw whom the agent does not know: it may have left long before anybody found out. */
+/** Why the task needed attention. The agent may not know: it may have ended before that was found. */
 function attentionOf({ state }: Task): Pick<Extract<Begin, { why: 'resumed' }>, 'attention'> {
   if (state.status !== 'needs_attention') return {};
   return { attention: { because: state.because, reason: state.reason } };

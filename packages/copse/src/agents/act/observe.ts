@@ -1,6 +1,6 @@
 /**
- * What the loop sees of running work. The one thing it remembers from look to look is how long each lease has not changed,
- * on a clock that nobody sets; forgetting it (a restart) only makes it more patient.
+ * The running tasks, as an orchestrator sees them. From pass to pass it only remembers since when each lease is unchanged, on
+ * the monotonic clock. A restart forgets that, and a stale lease is then noticed later.
  */
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
@@ -15,10 +15,11 @@ export interface RunningTask {
   readonly held: HeldTask;
 }
 
+/** How long each lease has not been renewed. */
 export class LeaseAges {
   readonly #seen = new Map<TaskId, { token: FencingToken; renewedAt: Timestamp; sinceMs: number }>();
 
-  /** How long the lease has been as it is now. */
+  /** Milliseconds since the lease last changed. */
   of(task: TaskId, token: FencingToken, renewedAt: Timestamp, nowMs: number): number {
     const before = this.#seen.get(task);
     if (before?.token === token && before.renewedAt === renewedAt) return nowMs - before.sinceMs;
@@ -33,11 +34,11 @@ export class LeaseAges {
 
 export async function observeRunning(
   context: RunContext,
-  silences: LeaseAges,
+  leaseAges: LeaseAges,
 ): Promise<readonly RunningTask[]> {
   const { board, clock, node } = context;
   const all = await board.held();
-  silences.forgetAllBut(new Set(all.map(({ task }) => task.id)));
+  leaseAges.forgetAllBut(new Set(all.map(({ task }) => task.id)));
   const running: RunningTask[] = [];
   for (const { task, lease } of all) {
     if (task.state.status !== 'in_progress') continue;
@@ -50,14 +51,14 @@ export async function observeRunning(
       attempt: claim.isByHand ? null : claim.attempt,
       claimedAt: since,
       runner: claim.node === node ? await lifeOf(context, claim.attempt, attempt) : 'elsewhere',
-      silentMs: silences.of(task.id, lease.token, lease.renewedAt, clock.elapsedMs()),
+      silentMs: leaseAges.of(task.id, lease.token, lease.renewedAt, clock.elapsedMs()),
     };
     running.push({ task, attempt, held });
   }
   return running;
 }
 
-/** One that has not told who it is may be about to; only whoever started it knows whether it still can. */
+/** A runner without a recorded process may be about to record it; the starter's file says whether it still lives. */
 async function lifeOf(
   { occupancy, runners }: RunContext,
   id: AttemptId,
