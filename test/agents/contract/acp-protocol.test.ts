@@ -152,7 +152,7 @@ describe('starting an agent', () => {
     async (name) => {
       const turn = newTurn(area, { environment: { PATH: area } });
       await expect(make(name, 'all').start(turn)).rejects.toThrow(RuntimeUnavailable);
-      await expect(make(name, 'all').start(turn)).rejects.toThrow(/Install it with: npm install --global /);
+      await expect(make(name, 'all').start(turn)).rejects.toThrow(/Install it: npm install --global /);
     },
   );
 
@@ -173,7 +173,7 @@ describe('how a turn ended', () => {
     ['end_turn', { kind: 'completed', exitCode: null, lastWords: 'Well.' }],
     ['max_tokens', { kind: 'completed', exitCode: null, lastWords: 'Well.' }],
     ['refusal', { kind: 'needs_input', question: 'Its model refused to go on. Well.' }],
-    ['cancelled', { kind: 'crashed', exitCode: null, reason: 'its turn was cancelled, and not by Copse' }],
+    ['cancelled', { kind: 'crashed', exitCode: null, reason: 'its turn was cancelled, but not by Copse' }],
   ])('%s', (reason, outcome) => {
     expect(outcomeOfStop(reason, words, true, 0)).toEqual(outcome);
   });
@@ -211,7 +211,7 @@ describe('how a turn ended', () => {
     [new RpcError(-32_603, 'Internal error', { errorKind: 'transport_lost' }), { kind: 'crashed' }],
     [
       new RpcError(-32_603, 'Internal error: Reached maximum budget ($0.5)'),
-      { kind: 'needs_input', question: 'It may not go on: Reached maximum budget ($0.5).' },
+      { kind: 'needs_input', question: 'It stopped at its budget: Reached maximum budget ($0.5).' },
     ],
   ])('%s', (error, outcome) => {
     expect(outcomeOfError(error, words, 0)).toMatchObject(outcome);

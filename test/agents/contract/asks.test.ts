@@ -193,8 +193,8 @@ describe('an agent', () => {
   });
 });
 
-test.each(['', '..', 'a/b', 'a\0b'])('%j is no channel', (channel) => {
-  expect(() => openAsks(channel)).toThrow('cannot be the name');
+test.each(['', '..', 'a/b', 'a\0b'])('refuses %j as a channel', (channel) => {
+  expect(() => openAsks(channel)).toThrow('is not a valid name');
 });
 
 describe('copse hook', () => {

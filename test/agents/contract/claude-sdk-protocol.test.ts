@@ -120,8 +120,8 @@ test.each<[string, Partial<RuntimeOutcome>]>([
   ['server-error', { kind: 'api_error', status: 500, isRetryable: true }],
   ['unreachable', { kind: 'api_error', status: null, isRetryable: true }],
   ['unauthorised', { kind: 'api_error', status: 401, isRetryable: false }],
-  ['budget', { kind: 'needs_input', question: 'It may not go on: Reached maximum budget ($0.01).' }],
-  ['turns', { kind: 'needs_input', question: 'It may not go on: Reached maximum number of turns (1).' }],
+  ['budget', { kind: 'needs_input', question: 'It stopped at a limit: Reached maximum budget ($0.01).' }],
+  ['turns', { kind: 'needs_input', question: 'It stopped at a limit: Reached maximum number of turns (1).' }],
   ['question', { kind: 'crashed' }],
 ])('a turn that ends like %s is not called a success', (name, outcome) => {
   expect(hear(sample(name)).outcome).toMatchObject(outcome);

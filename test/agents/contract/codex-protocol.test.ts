@@ -223,7 +223,7 @@ describe('how Codex is started', () => {
   test('is told that it cannot commit where it cannot', () => {
     const { argv } = commandOf({ permissions: 'accept_edits' }, turn);
     expect(argv).toContain('--sandbox=workspace-write');
-    expect(argv.join('\n')).toContain('committed for you');
+    expect(argv.join('\n')).toContain('Copse commits them');
     expect(codexRuntime({ permissions: 'accept_edits' }, openPrograms()).capabilities.commits).toBe(false);
     expect(codexRuntime({ permissions: 'all' }, openPrograms()).capabilities.commits).toBe(true);
   });

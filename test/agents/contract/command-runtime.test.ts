@@ -51,8 +51,8 @@ describe('how a program ended', () => {
     ['exit 0', { kind: 'completed', exitCode: 0 }],
     ['exit 75', { kind: 'limit', until: null, reason: expect.stringContaining('exit code 75') }],
     ['exit 3', { kind: 'crashed', exitCode: 3, reason: 'its program ended with exit code 3' }],
-    ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was ended by SIGKILL' }],
-    ['kill -TERM $$', { kind: 'crashed', exitCode: null, reason: 'it was ended by SIGTERM' }],
+    ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGKILL' }],
+    ['kill -TERM $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGTERM' }],
   ])('%s', async (line, outcome) => {
     expect(await run(newTurn(area), line)).toEqual(outcome);
   });

@@ -103,7 +103,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
       'echo last words; exit 3',
       { kind: 'crashed', exitCode: 3, reason: expect.stringContaining('last words') },
     ],
-    ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was ended by SIGKILL' }],
+    ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGKILL' }],
   ])('ends as it would without: %s', async (line, outcome) => {
     const turn = turnInTmux();
     expect(await run(turn, line)).toMatchObject(outcome);

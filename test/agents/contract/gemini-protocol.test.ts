@@ -213,7 +213,7 @@ describe('how Gemini is started', () => {
     expect(may({ allow: ['run_shell_command(git)'] })).toBe(true);
     const { argv, prompt } = commandOf({ permissions: 'accept_edits' }, turn, { id, isKept: false });
     expect(argv).toContain('--approval-mode=auto_edit');
-    expect(prompt).toContain('committed for you');
+    expect(prompt).toContain('Copse commits them');
     const listed = commandOf({ permissions: { allow: ['write_file'] } }, turn, { id, isKept: false });
     expect(listed.argv).toEqual(
       expect.arrayContaining(['--approval-mode=default', '--allowed-tools=write_file']),

@@ -162,7 +162,7 @@ describe('how opencode is started', () => {
     expect(rules[0]).toEqual(['*', 'deny']);
     expect(rules).toContainEqual(['edit', 'allow']);
     expect(rules.map(([tool]) => tool)).not.toContain('bash');
-    expect(prompt).toContain('committed for you');
+    expect(prompt).toContain('Copse commits them');
     const commits = (allow: readonly string[]) =>
       opencodeRuntime({ permissions: { allow } }, openPrograms()).capabilities.commits;
     expect(commits(['read', 'edit'])).toBe(false);

@@ -244,7 +244,10 @@ describe('a report is read', () => {
     rmSync(path.join(worktree, '.copse'));
     mkdirSync(path.join(worktree, '.copse'));
     symlinkSync(fileOf(outside), fileOf(worktree));
-    expect(reports.read(worktree)).toEqual({ kind: 'problem', problem: expect.stringContaining('a link') });
+    expect(reports.read(worktree)).toEqual({
+      kind: 'problem',
+      problem: expect.stringContaining('a symbolic link'),
+    });
     rmSync(fileOf(worktree));
     execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', fileOf(worktree)]);
     expect(reports.read(worktree)).toEqual({ kind: 'problem', problem: 'It is not a file.' });

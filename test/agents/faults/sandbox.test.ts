@@ -243,7 +243,7 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
     const nothing = { PATH: onlyGit(area) };
     const cases: readonly (readonly [object, string])[] = [
       [{ sandbox: 'docker', docker: { image: 'some/image' } }, 'Docker does not answer'],
-      [{ sandbox: 'docker' }, 'it has no image: set `docker.image`'],
+      [{ sandbox: 'docker' }, 'no image is set: set `docker.image`'],
       [
         { sandbox: 'runtime' },
         'the package @anthropic-ai/sandbox-runtime is not installed: npm install --global @anthropic-ai/sandbox-runtime',

@@ -136,7 +136,7 @@ describe('only the runtime claude-sdk', () => {
     const environment = { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-scripted' };
     const { outcome, turn } = await work({ environment });
     expect(outcome).toMatchObject({ kind: 'limit', until: resetsAt * 1_000 });
-    expect(printedIn(turn)).toContain('The limit of the plan is reached.');
+    expect(printedIn(turn)).toContain('The limit of the plan was reached.');
   });
 
   test('the project’s instructions count as they are in the worktree, its hooks as they are in the main checkout', async () => {

@@ -83,13 +83,13 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     return { outcome: await running.ended, events };
   }
 
-  test('with accept_edits it edits, has no shell, and knows that it is committed for it', async () => {
+  test('with accept_edits it edits, has no shell, and knows that Copse commits for it', async () => {
     const folder = newWorktree('edits');
     server.script('edits', [write(path.join(folder, 'hello.txt'), 'hello 林\n'), say('Edited.')]);
     const { outcome } = await work('edits', { permissions: 'accept_edits' }, { folder });
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
     expect(readFileSync(path.join(folder, 'hello.txt'), 'utf8')).toBe('hello 林\n');
-    expect(saidTo(server.turns('edits')[0]!)).toContain('committed for you');
+    expect(saidTo(server.turns('edits')[0]!)).toContain('Copse commits them');
     const tools = server.turns('edits')[0]!.tools.map(({ name }) => name);
     expect(tools).toContain('write_file');
     expect(tools).not.toContain('run_shell_command');

@@ -47,7 +47,7 @@ describe.skipIf(!isWanted)('opencode', () => {
     },
   });
 
-  test('with accept_edits it edits, has no shell, and knows that it is committed for it', async () => {
+  test('with accept_edits it edits, has no shell, and knows that Copse commits for it', async () => {
     const folder = path.join(home, 'worktree');
     git(newRepository(area), 'worktree', 'add', '--quiet', '-b', 'copse/edits', folder);
     server.script('edits', [write(path.join(folder, 'hello.txt'), 'hello 林\n'), say('Edited.')]);
@@ -61,7 +61,7 @@ describe.skipIf(!isWanted)('opencode', () => {
     });
     expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
     expect(readFileSync(path.join(folder, 'hello.txt'), 'utf8')).toBe('hello 林\n');
-    expect(saidTo(server.turns('edits')[0]!)).toContain('committed for you');
+    expect(saidTo(server.turns('edits')[0]!)).toContain('Copse commits them');
     const tools = server.turns('edits')[0]!.tools.map(({ name }) => name);
     expect(tools).toContain('write');
     expect(tools).not.toContain('bash');

@@ -122,7 +122,7 @@ describe('the phases of a session', () => {
     const decision = decideSession(session, { action: 'advance', phase: to }, later);
     if (decision.decided) throw new Error('it went backward');
     const { code, reason, next } = decision.refusal;
-    expect([code, reason]).toEqual(['backward', `Session se-1 is in ${from} and cannot go back to ${to}.`]);
+    expect([code, reason]).toEqual(['backward', `Session se-1 cannot go back from ${from} to ${to}.`]);
     if (from === 'pr_ready') {
       expect(next).toEqual(['copse finish']);
       return;

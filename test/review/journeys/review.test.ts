@@ -284,11 +284,11 @@ describe('sending it back', () => {
     const id = await inReview(scene);
     const empty = await copse(['review', id, '--send-back'], scene.at);
     expect(empty).toMatchObject({ code: 2, stdout: '' });
-    expect(empty.stderr).toContain('its agent would not know what to change');
+    expect(empty.stderr).toContain('its agent needs to know what to change');
     const config = path.join(scene.folder, 'copse.yml');
     writeFileSync(config, readFileSync(config, 'utf8').replace('"plain"', '"another"'));
     expect(await refusedBy(['review', id, '-m', 'Please add a test'], scene.at)).toContain(
-      `${id} was worked on by plain, which is no agent of this repository`,
+      `Cannot send ${id} back: its agent plain is not configured in this repository.`,
     );
     expect(await status(scene, id)).toBe('in_review');
     expect(await printed(['show', id], scene.at)).not.toContain('Please add a test');

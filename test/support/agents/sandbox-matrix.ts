@@ -37,8 +37,7 @@ function missing(): string | null {
   if (process.platform !== 'linux') return 'the matrix is for Linux';
   if (modules === undefined) return 'sandbox-runtime is not installed: node scripts/install-agents.mjs';
   const programs = ['bwrap', 'socat', 'rg'].filter((name) => !has(name));
-  if (programs.length > 0)
-    return `${programs.join(', ')} cannot be found: apt install bubblewrap socat ripgrep`;
+  if (programs.length > 0) return `${programs.join(', ')} not found: apt install bubblewrap socat ripgrep`;
   try {
     execFileSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'pipe' });
     return null;

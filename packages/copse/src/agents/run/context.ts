@@ -1,4 +1,4 @@
-/** What a runner has for its one attempt. */
+/** The context of a runner's attempt. */
 
 import type { ContextFiles, Reports } from '../ports/runners.ts';
 import type { Runtime } from '../ports/runtime.ts';
@@ -12,10 +12,10 @@ export interface AttemptContext extends RunContext {
   readonly contextFiles: ContextFiles;
   readonly agent: EffectiveAgent;
   readonly checkoutMemory: CheckoutMemory;
-  /** What every agent inherits. */
+  /** Inherited by every agent. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The runner was told to go. */
+  /** Aborts when the runner is told to stop. */
   readonly stop: AbortSignal;
-  /** A line for whoever reads the runner's log. */
+  /** Writes a line to the runner's log. */
   readonly log: (line: string) => void;
 }

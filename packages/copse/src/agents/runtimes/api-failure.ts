@@ -1,11 +1,11 @@
 /** What the failures of all vendors' APIs have in common: which pass by waiting, and how they name a time to wait. */
 
-/** Whether the same question may be answered later: the server's own trouble, a time-out, two at once. */
-export function passesByWaiting(status: number): boolean {
+/** Whether a retry may succeed: a server error, a timeout, a concurrent request. */
+export function isRetryableStatus(status: number): boolean {
   return status >= 500 || status === 408 || status === 409;
 }
 
-/** `1m30s`, `2 days, 3 hours`, `12.5s`, in milliseconds; 0 for what names no time. */
+/** `1m30s`, `2 days, 3 hours`, `12.5s` in milliseconds; 0 without a time. */
 export function durationOf(words: string): number {
   const parts = words.matchAll(/(\d*\.?\d+) ?(ms|milli|d|h|m|s)/gi);
   return [...parts].reduce(

@@ -1,6 +1,6 @@
 /**
- * One turn of a program that runs without a terminal, once for each turn, and prints what it does as lines of JSON. What it
- * prints goes to `<attempt>.jsonl` and is read while it is written.
+ * One turn of a program that runs without a terminal and prints its events as lines of JSON. The output goes to
+ * `<attempt>.jsonl` and is read while it is written.
  */
 
 import { rmSync, statSync, writeFileSync } from 'node:fs';
@@ -27,19 +27,19 @@ export interface HeadlessSettings {
   readonly permissions: Permissions;
   readonly model?: string;
   readonly systemPrompt?: string;
-  /** Where it is not on the PATH by its usual name. */
+  /** Needed unless it is on the PATH under its usual name. */
   readonly program?: readonly [string, ...string[]];
 }
 
 export interface HeadlessTurn {
   readonly argv: readonly [string, ...string[]];
   readonly prompt: string;
-  /** What is added to the agent's environment. */
+  /** Added to the agent's environment. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What a person hears who has not installed it. */
+  /** The message when the program is not installed. */
   readonly missing: string;
   readonly take: (value: unknown) => void;
-  /** All that it printed is read, or it never started. */
+  /** Called when all output is read, and when the program did not start. */
   readonly end: () => void;
   readonly outcome: (end: ProgramEnd, tail: () => string) => RuntimeOutcome;
 }
@@ -75,7 +75,7 @@ export async function startHeadlessTurn(
   };
 }
 
-/** The prompt is a file and not a pipe: whoever would write into the pipe may be killed halfway. */
+/** The prompt is a file and not a pipe, because a runner that is killed halfway would leave half a prompt in a pipe. */
 async function startProgram(
   programs: Programs,
   turn: Turn,
@@ -87,32 +87,32 @@ async function startProgram(
   const input = `${turn.log}.input`;
   writeFileSync(input, prompt, { mode: 0o600 });
   try {
-    // Without a terminal, whatever the agent's settings say: what it prints is for programs.
+    // Never in a terminal, also with `terminal: tmux`: its output is for programs.
     return await programs.start({ argv, folder, environment, attempt, input, log, terminal: null });
   } catch (error) {
     if (!(error instanceof ProgramMissing)) throw error;
     throw new RuntimeUnavailable(missing, { cause: error });
   } finally {
-    // Who reads it has it open by now, and nobody else should read it.
+    // The program has it open by now, and no other program should read it.
     rmSync(input, { force: true });
   }
 }
 
-/** Why a turn ended that did not come to its end, with the last that was printed. */
+/** Why a turn ended early, with the last lines of output. */
 export function endReason(name: string, end: ProgramEnd, tail: () => string): string {
   const how =
     end.how === 'signalled'
-      ? `${name} was ended by ${end.signal}`
+      ? `${name} was killed by ${end.signal}`
       : end.how === 'vanished'
-        ? `${name} vanished`
+        ? `${name} disappeared`
         : end.code === 0
-          ? `${name} ended without ending its turn`
+          ? `${name} ended before its turn was over`
           : `${name} ended with exit code ${end.code}`;
   const printed = tail();
   return printed === '' ? how : `${how}\n${printed}`;
 }
 
-/** Instructions are the beginning of a conversation and stay in it. */
+/** For programs without an option for the system prompt: instructions begin the conversation, which keeps them. */
 export function promptOf(
   settings: Pick<HeadlessSettings, 'systemPrompt'>,
   turn: Pick<Turn, 'prompt' | 'systemPrompt'>,
@@ -124,14 +124,14 @@ export function promptOf(
 }
 
 const CANNOT_COMMIT =
-  'You cannot run commands, so you cannot commit. Leave your changes in the files; they are committed for you when you end your turn.';
+  'You cannot run commands, so you cannot commit. Leave your changes in the files; Copse commits them when you end your turn.';
 
 export function cannotAsk(name: string, command: string): RuntimeUnavailable {
   return new RuntimeUnavailable(
-    `${name} cannot ask anybody when it works on its own. Set the agent’s \`permissions\` to accept_edits, all or a list of tools, or let it ask through \`runtime: acp\` with \`command: ${command}\`.`,
+    `${name} cannot ask a person when it runs without a terminal. Set the agent’s \`permissions\` to accept_edits, all or a list of tools, or let it ask through \`runtime: acp\` with \`command: ${command}\`.`,
   );
 }
 
-export function notThere(name: string, runtime: VendorRuntime): string {
-  return `${name} is not there to be started. Install it with: ${installCommand(runtime)}`;
+export function notInstalled(name: string, runtime: VendorRuntime): string {
+  return `${name} is not installed. Install it: ${installCommand(runtime)}`;
 }

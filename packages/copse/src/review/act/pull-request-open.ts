@@ -1,10 +1,10 @@
 /**
- * Opens the pull request of a task that is finished.
+ * Opens the pull request of a finished task.
  *
- *   the task wants one (recorded when it finished) → push its branch → find the pull request that is there, or open one → record
+ *   wanted (recorded when the task finished) → push its branch → find an existing pull request, or open one → record
  *
- * Killed anywhere, the next look does all of it again: what is pushed is pushed already, and what was opened is found by its
- * branch. What fails is as `workspace.on_push_failure` says; nothing is taken back for it.
+ * After a kill at any step the next pass repeats all of it: the push is up to date, and the pull request is found by its branch.
+ * `workspace.on_push_failure` decides about failures; nothing is undone.
  */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
@@ -18,11 +18,11 @@ export const pullRequestSteps = ['pushed', 'opened', 'recorded'] as const;
 export type PullRequestStep = (typeof pullRequestSteps)[number];
 
 export type Attended =
-  /** As far as can be seen: look again at the usual time. */
+  /** Look again at the usual time. Null: the forge cannot be asked. */
   | { readonly kind: 'seen'; readonly facts: PullRequestFacts | null }
-  /** Try again sooner or later; `until`, when a limit lifts. */
+  /** Retry later; `until`: when the limit resets. */
   | { readonly kind: 'failed'; readonly reason: string; readonly until: ForgeProblem['until'] }
-  /** The task is somewhere else by now, or another process is at it. */
+  /** The task has moved on, or another process looks at it. */
   | { readonly kind: 'gone' };
 
 export async function openPullRequest(
@@ -48,7 +48,7 @@ export async function openPullRequest(
   return attended;
 }
 
-/** Of one that is pushed: somebody may have opened one meanwhile, or logged in. */
+/** For a pushed branch: a person may have opened a pull request, or logged in, meanwhile. */
 export async function openPushed(
   context: RunContext,
   submitted: SubmittedTask,
@@ -77,7 +77,7 @@ async function push(
   order: PullRequestOrder,
 ): Promise<Awaited<ReturnType<RunContext['forge']['push']>>> {
   const pushed = await context.forge.push(order);
-  // Others may have gone on from what was pushed before: then it is there.
+  // A rejected push is fine when others committed on top of ours: then the remote has it.
   const isThere =
     pushed.kind === 'failed' && pushed.because === 'rejected' && (await remoteHas(context, order));
   return isThere ? { kind: 'pushed', hint: null } : pushed;
@@ -135,7 +135,8 @@ function describeSeen(
 ): PullRequest | undefined {
   const { branch } = pullRequest;
   const { url, number, target } = facts;
-  const note = facts.head === head ? null : `somebody pushed to it: it is at ${facts.head.slice(0, 12)}`;
+  const note =
+    facts.head === head ? null : `another person pushed to it: it is at ${facts.head.slice(0, 12)}`;
   const of = { branch, target, note, url, number };
   switch (facts.state) {
     case 'open': {
@@ -151,7 +152,7 @@ function describeSeen(
   }
 }
 
-/** As configured; a limit is only waited for. */
+/** Acts by `on_push_failure`; after a rate limit it only waits. */
 async function fail(
   context: RunContext,
   submitted: SubmittedTask,

@@ -3,7 +3,7 @@ import { pushAndListen } from '../../queue/target/push.ts';
 import { remoteRefs, usualAddress } from '../../git/refs/remote.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
-/** The remote, as whoever opens pull requests needs it. */
+/** The remote, as a forge needs it. */
 export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {
   return {
     address: () => usualAddress(dir),

@@ -1,4 +1,4 @@
-/** Pull requests on GitHub, by whichever way to its API there is. */
+/** Pull requests on GitHub, by `gh` or by its API. */
 
 import { type BranchName, type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
 import type { ReviewVerdict } from '../rules/pull-request.ts';
@@ -21,14 +21,14 @@ export async function openOnGithub(hosted: Hosted, order: PullRequestOrder): Pro
   const answer = await api.ask({ method: 'POST', path, body: { title, body, head, base } });
   const problem = problemIn(api, answer, now());
   if (problem === undefined) return factsIn(api, answer);
-  // Somebody else was faster, perhaps another orchestrator.
+  // Another orchestrator or a person opened it meanwhile.
   const isThere =
     answer.kind === 'answered' && answer.status === 422 && /already exists/i.test(messageOf(answer.body));
   const other = isThere ? await findOnGithub(hosted, order) : undefined;
   return other ?? { kind: 'failed', ...problem };
 }
 
-/** The open one for the branch; else one for exactly this commit, whatever became of it. */
+/** The branch's open pull request; otherwise one for exactly this commit, in any state. */
 async function findOnGithub(
   hosted: Hosted,
   { branch, head }: PullRequestOrder,
@@ -46,7 +46,7 @@ async function findOnGithub(
   if (problem !== undefined) return { kind: 'failed', ...problem };
   const all =
     answer.kind === 'answered' && Array.isArray(answer.body) ? (answer.body as readonly unknown[]) : [];
-  // Asked for a branch that it does not take for one, it answers with all there are.
+  // For a name that it does not accept as a branch, GitHub answers with all pull requests.
   const own = all.filter((one) => stringIn(fieldsOf(one)['head'], 'ref') === branch);
   const found =
     own.find((one) => stringIn(one, 'state') === 'open') ??
@@ -54,7 +54,7 @@ async function findOnGithub(
   return found === undefined ? undefined : read(api, found);
 }
 
-/** What was answered before, with what GitHub calls it: asked with that, it does not count against the limit. */
+/** Keeps answers with their ETags: an unchanged answer does not count against the rate limit. */
 export class GithubReader {
   readonly #before = new Map<string, { readonly etag: string; readonly answer: ApiAnswer }>();
 
@@ -105,7 +105,7 @@ function read(api: Api, body: unknown): PullRequestLook {
   const sha = stringIn(head, 'sha');
   const target = stringIn(base, 'ref');
   if (number === undefined || url === undefined || sha === undefined || target === undefined)
-    return { kind: 'failed', ...strange(api) };
+    return { kind: 'failed', ...unexpected(api) };
   const seen = { url, number, head: brand<CommitId>(sha), target: brand<BranchName>(target) };
   return { kind: 'found', facts: stateOf(body, seen, { isMerged: typeof mergedAt === 'string', mergeable }) };
 }
@@ -116,7 +116,7 @@ function stateOf(
   { isMerged, mergeable }: { readonly isMerged: boolean; readonly mergeable: unknown },
 ): PullRequestFacts {
   if (isMerged) {
-    // While it is open, this is a commit that only tries the merge.
+    // While it is open, this is GitHub's test merge.
     const commit = stringIn(body, 'merge_commit_sha');
     return { ...seen, state: 'merged', commit: commit === undefined ? null : brand(commit) };
   }
@@ -124,7 +124,7 @@ function stateOf(
   return { ...seen, state: 'open', review: 'none', hasConflict: mergeable === 'dirty' };
 }
 
-/** The last word of everybody who reviewed it; a comment alone is none. */
+/** From the last review of each reviewer; comments do not count. */
 function reviewIn(answer: ApiAnswer): ReviewVerdict {
   const last = new Map<string, string>();
   const all =
@@ -139,7 +139,7 @@ function reviewIn(answer: ApiAnswer): ReviewVerdict {
   return words.has('APPROVED') ? 'approved' : 'none';
 }
 
-export function strange(api: Api): ForgeProblem {
-  const reason = `${api.name}: its answer is not one about a pull request.`;
+export function unexpected(api: Api): ForgeProblem {
+  const reason = `${api.name}: the answer is not a pull request.`;
   return { because: 'refused', reason, until: null };
 }

@@ -1,6 +1,6 @@
 /**
- * Merge requests on GitLab. With a token by its API; without one by push options, which need nothing but the right to push: the
- * answer to the push then names the merge request, and later its ref does, `refs/merge-requests/<number>/head`.
+ * Merge requests on GitLab: by its API with a token, otherwise by push options, which need only the right to push. Then the
+ * answer to the push names the merge request, and later its ref `refs/merge-requests/<number>/head`.
  */
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
@@ -14,7 +14,7 @@ import type {
 } from '../port.ts';
 import type { RemotePlace } from './address.ts';
 import { type ApiAnswer, type Api, fieldsOf, numberIn, problemIn, stringIn } from './api.ts';
-import { type Hosted, strange } from './github.ts';
+import { type Hosted, unexpected } from './github.ts';
 import { hintIn, pushPlainly } from './plain.ts';
 
 export async function openOnGitlab(hosted: Hosted, order: PullRequestOrder): Promise<PullRequestLook> {
@@ -29,7 +29,7 @@ export async function openOnGitlab(hosted: Hosted, order: PullRequestOrder): Pro
   });
   const problem = problemIn(api, answer, now());
   if (problem === undefined) return read(api, answer.kind === 'answered' ? answer.body : null);
-  // Somebody else was faster.
+  // Another orchestrator or a person opened it meanwhile.
   const other =
     answer.kind === 'answered' && answer.status === 409 ? await findOnGitlab(hosted, order) : undefined;
   return other ?? { kind: 'failed', ...problem };
@@ -69,7 +69,7 @@ export async function lookOnGitlab(hosted: Hosted, number: number): Promise<Pull
   const looked = read(api, answer.kind === 'answered' ? answer.body : null);
   if (looked.kind !== 'found' || looked.facts.state !== 'open' || looked.facts.review !== 'none')
     return looked;
-  // Not every GitLab has approvals.
+  // Some GitLab editions have no approvals.
   const approvals = await api.ask({ method: 'GET', path: `${path}/approvals` });
   return { kind: 'found', facts: { ...looked.facts, review: approvalIn(approvals) } };
 }
@@ -90,7 +90,7 @@ function read(api: Api, body: unknown): PullRequestLook {
   const sha = stringIn(body, 'sha');
   const target = stringIn(body, 'target_branch');
   if (number === undefined || url === undefined || sha === undefined || target === undefined)
-    return { kind: 'failed', ...strange(api) };
+    return { kind: 'failed', ...unexpected(api) };
   const seen = { url, number, head: brand<CommitId>(sha), target: brand<BranchName>(target) };
   return { kind: 'found', facts: stateOf(body, seen) };
 }
@@ -101,7 +101,7 @@ function stateOf(
 ): PullRequestFacts {
   const state = stringIn(body, 'state');
   if (state === 'merged') {
-    // A fast-forward made no commit of its own.
+    // A fast-forward has no merge commit.
     const commit = stringIn(body, 'merge_commit_sha') ?? stringIn(body, 'squash_commit_sha') ?? seen.head;
     return { ...seen, state: 'merged', commit: brand(commit) };
   }
@@ -112,7 +112,7 @@ function stateOf(
   return { ...seen, state: 'open', review, hasConflict: fieldsOf(body)['has_conflicts'] === true };
 }
 
-/** Opens one as well. A remote that knows no such options gets the branch alone. */
+/** Also opens a merge request. A remote without push options gets only the branch. */
 export async function pushToGitlab(remote: ForgeRemote, order: PullRequestOrder): Promise<BranchPushed> {
   const { branch, head, target, title, body } = order;
   const summary = body.split('\n').find((line) => line.trim() !== '') ?? '';
@@ -127,7 +127,7 @@ export async function pushToGitlab(remote: ForgeRemote, order: PullRequestOrder)
   return /does not support push options/.test(pushed.reason) ? pushPlainly(remote, order) : pushed;
 }
 
-/** Without a token: what the answer to the push said, or the ref that the merge request has. */
+/** Without a token: from the answer to the push, or from the merge request's ref. */
 export async function findPushed(
   remote: ForgeRemote,
   place: RemotePlace,
@@ -145,6 +145,6 @@ export async function findPushed(
       return { kind: 'found', facts: { ...open, url: `${page}/${number}`, number: Number(number) } };
   }
   const query = new URLSearchParams({ 'merge_request[source_branch]': branch });
-  const reason = `There is no merge request for ${branch} yet, and without GITLAB_TOKEN Copse cannot open one for a branch that was pushed before.`;
+  const reason = `${branch} has no merge request. Copse cannot open one for a pushed branch without GITLAB_TOKEN.`;
   return { kind: 'unknown', hint: `${page}/new?${query.toString()}`, reason };
 }

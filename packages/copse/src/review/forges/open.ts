@@ -1,8 +1,8 @@
 /**
- * The forge that the remote belongs to, found out for each question: somebody may log in meanwhile, or accept another address.
+ * The remote's forge, determined for each request, because a person may log in or accept another address meanwhile.
  *
- * GitHub by `gh` where it is installed and logged in, else by its API with a token from the environment. GitLab by its API with
- * a token, else by push options. Tokens are for the host that they are named for, and go nowhere without encryption.
+ * GitHub: by `gh` if it is installed and logged in, otherwise by its API with a token from the environment. GitLab: by its API
+ * with a token, otherwise by push options. A token is sent only to its host, and only encrypted.
  */
 
 import type { Timestamp } from '../../kernel/ids.ts';
@@ -24,7 +24,7 @@ import { pushPlainly } from './plain.ts';
 
 export interface ForgeOptions {
   readonly remote: ForgeRemote;
-  /** What copse.yml says it is, where the address does not. */
+  /** `landing.forge` in copse.yml, for addresses that do not tell. */
   readonly kind: ForgeKind | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
@@ -78,8 +78,8 @@ function findPlace({ remote, kind }: ForgeOptions): KnownForge | { readonly reas
   if (place !== undefined && known !== 'none') return { kind: known, place };
   const reason =
     kind === 'none'
-      ? 'No pull request is opened here (landing.forge: none).'
-      : `Copse does not know who runs ${at.address}: if it is GitHub or GitLab, say so with landing.forge.`;
+      ? 'Pull requests are off (landing.forge: none).'
+      : `Copse does not recognize the forge at ${at.address}. If it is GitHub or GitLab, set landing.forge.`;
   return { reason };
 }
 
@@ -96,12 +96,12 @@ async function apiFor(
   const address = given ?? (kind === 'github' ? githubApi(host) : gitlabApi(host));
   const base = safeBase(address);
   if (base === undefined)
-    return { reason: 'COPSE_FORGE_API is not an address with https, or on this machine.' };
+    return { reason: 'COPSE_FORGE_API must be an https address, or one on this machine.' };
   const names = tokenNames(kind, host, given !== undefined);
   const token = names.map((name) => environment[name]).find((value) => value);
   if (token === undefined) {
     const login = kind === 'github' ? `gh auth login --hostname ${host}, or ` : '';
-    return { reason: `Nobody is logged in to ${host} here: ${login}set ${OWN_TOKEN}.` };
+    return { reason: `Not logged in to ${host}: ${login}set ${OWN_TOKEN}.` };
   }
   const headers = kind === 'github' ? githubHeaders(token) : { 'private-token': token };
   return fetchApi({ base, secret: token, headers, timeoutMs });
@@ -109,10 +109,10 @@ async function apiFor(
 
 const PUBLIC = { github: 'github.com', gitlab: 'gitlab.com' } as const;
 
-/** Agents inherit the environment, but for what is Copse's own: this one is for nobody else. */
+/** Agents do not inherit this variable. */
 const OWN_TOKEN = 'COPSE_FORGE_TOKEN';
 
-/** As `gh` has it: one for what GitHub runs itself, another for what others run. */
+/** The variables of `gh`: one pair for GitHub's own hosts, another for GitHub Enterprise Server. */
 function tokenNames(kind: KnownForge['kind'], host: string, isGiven: boolean): readonly string[] {
   return [OWN_TOKEN, ...usualTokens(kind, host, isGiven)];
 }

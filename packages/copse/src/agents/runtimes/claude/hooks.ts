@@ -1,9 +1,9 @@
 /**
- * What Claude Code asks through its hooks, and what it hears, each in the form that its hooks have.
+ * Questions of Claude Code's hooks, and the answers, in the form of its hooks.
  *
  *   Stop               → may it stop?       → nothing, or { decision: 'block', reason }
  *   PermissionRequest  → may it use this?   → { hookSpecificOutput: { decision: { behavior: 'allow' | 'deny' } } }
- *   Notification, StopFailure               → nothing is asked
+ *   Notification, StopFailure               → no answer
  */
 
 import type { Ask, Permissions, Turn } from '../../ports/runtime.ts';
@@ -13,9 +13,9 @@ import { fields, text } from '../fields.ts';
 import { claudePermissions } from './permissions.ts';
 
 export interface HookEvents {
-  /** The first that says where the program keeps its conversation. */
+  /** Called with the file of the program's conversation. */
   readonly onRecord?: (file: string) => void;
-  /** It may stop and is about to. */
+  /** The gate allowed it to stop, and it is about to. */
   readonly onStop?: (lastWords: string | undefined) => void;
   readonly onNotice?: (input: unknown) => void;
 }
@@ -41,12 +41,12 @@ export function answerHooks(
         onNotice?.(input);
         return null;
       default:
-        throw new Error(`Nobody asks ${String(kind satisfies never)}`);
+        throw new Error(`There is no hook ${String(kind satisfies never)}`);
     }
   };
 }
 
-/** These are questions to a person rather than tools; allowing them would answer them with nothing. */
+/** Questions to a person in the form of tools; allowing them would answer them with nothing. */
 const QUESTIONS: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode']);
 
 async function answerPermission(turn: Turn, permissions: Permissions, input: unknown): Promise<unknown> {

@@ -3,10 +3,10 @@
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import type { ProgramEnd } from '../../../processes/ports/programs.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { passesByWaiting } from '../api-failure.ts';
+import { isRetryableStatus } from '../api-failure.ts';
 import { type Fields, list, number, text } from '../fields.ts';
 
-/** A result counts only if the program ended as one that says so ends. */
+/** A completed result counts only with exit code 0. */
 export function outcomeOf(
   end: ProgramEnd,
   told: RuntimeOutcome | undefined,
@@ -26,7 +26,7 @@ function endReason(end: ProgramEnd): string {
         ? 'Claude Code ended without a result'
         : `Claude Code ended with exit code ${end.code}`;
     case 'signalled':
-      return `Claude Code was ended by ${end.signal}`;
+      return `Claude Code was killed by ${end.signal}`;
     case 'vanished':
       return 'the terminal of Claude Code was closed';
     default:
@@ -35,14 +35,14 @@ function endReason(end: ProgramEnd): string {
 }
 
 export interface LimitFacts {
-  /** When the plan's limit lifts, if the program said that one was reached. */
+  /** When the plan's limit resets, if one was reached. */
   readonly resetsAtMs: number | null;
-  /** How long the vendor last wanted it to wait. */
+  /** The last retry delay that the vendor asked for. */
   readonly lastDelayMs: number | null;
   readonly nowMs: number;
 }
 
-/** A result with `is_error` is called a success all the same, and one without may be that of an interrupted turn. */
+/** The subtype `success` also appears with `is_error`; and a result without `is_error` may be of an interrupted turn. */
 export function outcomeOfResult(result: Fields, limit: LimitFacts): RuntimeOutcome {
   const words = wordsOf(result);
   const ending = text(result, 'terminal_reason') ?? null;
@@ -53,7 +53,7 @@ export function outcomeOfResult(result: Fields, limit: LimitFacts): RuntimeOutco
   }
   const subtype = text(result, 'subtype');
   if (subtype === 'error_max_budget_usd' || subtype === 'error_max_turns' || ending === 'budget_exhausted')
-    return { kind: 'needs_input', question: `It may not go on: ${words}.` };
+    return { kind: 'needs_input', question: `It stopped at a limit: ${words}.` };
   const status = number(result, 'api_error_status') ?? null;
   const kind = text(result, 'api_error_type') ?? null;
   if (status === 429 || kind === 'rate_limit_error' || limit.resetsAtMs !== null || USAGE_LIMIT.test(words))
@@ -66,7 +66,7 @@ export function outcomeOfResult(result: Fields, limit: LimitFacts): RuntimeOutco
 function wordsOf(result: Fields): string {
   const errors = list(result, 'errors').filter((error) => typeof error === 'string');
   const words = [text(result, 'result'), errors.join('\n'), text(result, 'subtype')];
-  return words.find(Boolean) ?? 'it did not say why';
+  return words.find(Boolean) ?? 'no reason given';
 }
 
 /** `Claude AI usage limit reached|1749924000`, `You've hit your limit · resets 8:03am (UTC)` */
@@ -80,13 +80,13 @@ function untilOf(words: string, { resetsAtMs, lastDelayMs, nowMs }: LimitFacts):
   return ms !== null && Number.isSafeInteger(ms) ? timestamp(ms) : null;
 }
 
-/** In seconds or milliseconds. */
+/** The value is in seconds or in milliseconds. */
 export function epochMs(value: number): number {
   return Math.round(value < 100_000_000_000 ? value * 1_000 : value);
 }
 
-/** No status at all means that nobody was reached. */
+/** No status means that the server was not reached. */
 function isRetryable(status: number | null, ending: string | null): boolean {
   if (ending === 'prompt_too_long') return false;
-  return status === null || passesByWaiting(status);
+  return status === null || isRetryableStatus(status);
 }

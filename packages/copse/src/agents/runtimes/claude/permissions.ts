@@ -1,4 +1,4 @@
-/** An agent's policy in the words of Claude Code. What a policy does not allow is asked. */
+/** An agent's permissions in terms of Claude Code. Claude asks for everything else. */
 
 import type { Permissions, Turn } from '../../ports/runtime.ts';
 
@@ -7,11 +7,11 @@ export const REPORTING_TOOLS = 'mcp__copse';
 
 export interface ClaudePermissions {
   readonly mode: 'default' | 'acceptEdits';
-  /** Rules for what needs no question. */
+  /** Rules for tools that need no question. */
   readonly allowed: readonly string[];
   /**
-   * Whether every question is answered with yes. Claude Code's own mode for that is not used: it refuses to start as root,
-   * and it overrides what the project forbids.
+   * Whether Copse allows every question. Claude Code's `bypassPermissions` is not used: it refuses to start as root, and it
+   * overrides what the project forbids.
    */
   readonly isAllAllowed: boolean;
 }
@@ -29,14 +29,14 @@ export function claudePermissions(policy: Permissions): ClaudePermissions {
   }
 }
 
-/** Who may edit may also commit that, and say how it goes. */
+/** An agent that may edit may also commit and report. */
 const KEEPING_WORK = ['Bash(git add:*)', 'Bash(git commit:*)', 'Bash(copse:*)', REPORTING_TOOLS];
 
 /** The server of these tools, in the form that Claude's settings have. */
 export function reportingServers({ environment }: Turn): Readonly<Record<string, object>> {
-  // Not all programs pass their environment on, and these say for whom it speaks.
+  // Some versions do not pass their environment to servers; these variables name the task.
   const own = Object.entries(environment).filter(([name]) => name.startsWith('COPSE_'));
   const env = Object.fromEntries(own);
-  // Otherwise its tools are hidden until they are searched for.
+  // Without `alwaysLoad` Claude does not see the tools until it searches for them.
   return { copse: { type: 'stdio', command: 'copse', args: ['mcp'], env, alwaysLoad: true } };
 }

@@ -1,7 +1,7 @@
 /**
- * The records that Gemini CLI keeps of conversations: `~/.gemini/tmp/<project>/chats/session-<time>-<begin of id>.jsonl`,
- * with the folder that they belong to in `~/.gemini/tmp/<project>/.project_root`. It goes on with a conversation only in its
- * folder, and neither goes on with one that has no answer yet nor begins another by the same id.
+ * Gemini CLI's records of conversations: `~/.gemini/tmp/<project>/chats/session-<time>-<begin of id>.jsonl`, with their folder
+ * in `~/.gemini/tmp/<project>/.project_root`. Gemini resumes a conversation only in its folder and only if it has an answer,
+ * and begins no second one with the same id.
  */
 
 import { readFileSync, readdirSync, realpathSync } from 'node:fs';
@@ -11,7 +11,7 @@ import type { Turn } from '../../ports/runtime.ts';
 
 type ConversationPlace = Pick<Turn, 'environment' | 'folder'>;
 
-/** Whether there is something to go on with. */
+/** Whether the conversation can be resumed. */
 export function isConversationKept(place: ConversationPlace, id: string): boolean {
   const file = findRecord(place, id);
   return file !== undefined && read(file).includes('"type":"gemini"');

@@ -1,10 +1,10 @@
 /**
- * Gemini CLI, run once for each turn, going on with its own conversation where there is one.
+ * Gemini CLI, run once for each turn; later turns resume its conversation.
  *
- *   what it prints → `<attempt>.jsonl`, read while it is written      what its own record says → gemini-record.ts
+ *   its output → `<attempt>.jsonl`, read while it is written (events.ts)      its own record of the conversation → record.ts
  *
- * The runner chooses the conversation’s id. There is no option for more system prompt, only one that replaces it all, so
- * instructions are the beginning of a conversation and stay in it.
+ * The runner chooses the conversation's id. The program can only replace its system prompt, not extend it, so instructions
+ * begin the conversation, which keeps them.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ import {
   endReason,
   startHeadlessTurn,
   cannotAsk,
-  notThere,
+  notInstalled,
   promptOf,
 } from '../headless-turn.ts';
 import { followRecord } from '../json-lines.ts';
@@ -44,18 +44,18 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
   const id = turn.conversation !== null && isKept ? turn.conversation : randomUUID();
   const command = commandOf(settings, turn, { id, isKept });
   if (turn.conversation !== null && !isKept)
-    transcript.note('Its earlier conversation is gone; it begins anew.');
+    transcript.note('Its earlier conversation is gone: it begins a new one.');
   const reader = readGemini({ turn, transcript });
-  // Before it starts: what is in the record by then is of earlier turns.
+  // Before the start: the record so far is of earlier turns.
   const record = followRecord(
     () => findRecord(turn, id),
     (line) => reader.takeRecord(line),
   );
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
-    // A new worktree is not among the folders that the user trusts, and one that is not trusted ends it.
+    // The user has not trusted a new worktree, and Gemini exits in an untrusted folder.
     environment: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
-    missing: notThere('Gemini CLI', 'gemini'),
+    missing: notInstalled('Gemini CLI', 'gemini'),
     take: (value) => {
       reader.take(value);
       record.look();
@@ -88,12 +88,12 @@ export function commandOf(
   const prompt = promptOf(settings, turn, { isNew: !isKept, mayCommit: mayCommit(settings.permissions) });
   return {
     argv: [program, ...first, ...options],
-    // What begins with a slash is a command to the program itself.
+    // The program would take a leading slash for a command of its own.
     prompt: prompt.startsWith('/') ? `\n${prompt}` : prompt,
   };
 }
 
-/** What needs somebody's consent is not even offered to the model when nobody can be asked. */
+/** Without a person to ask, Gemini does not offer its model the tools that need consent. */
 function approvalOf(permissions: Permissions): readonly string[] {
   if (permissions === 'all') return ['--approval-mode=yolo'];
   if (permissions === 'accept_edits') return ['--approval-mode=auto_edit'];
@@ -106,7 +106,7 @@ function mayCommit(permissions: Permissions): boolean {
   return permissions.allow.some((tool) => /^(?:run_shell_command|ShellTool)(?:\(git\))?$/.test(tool));
 }
 
-/** Of a program that has no way to log in. */
+/** Gemini's exit code without a login. */
 const NOT_LOGGED_IN = 41;
 
 function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): RuntimeOutcome {
