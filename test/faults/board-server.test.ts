@@ -9,6 +9,7 @@ import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { newTask } from '../support/tasks.ts';
 
+// promise: writes-durable
 it('keeps every acknowledged write when PostgreSQL ends without notice', { timeout: 60_000 }, async () => {
   const server = await startPostgres({ durable: false });
   try {

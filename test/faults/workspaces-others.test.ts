@@ -34,6 +34,7 @@ describe('a broken worktree', () => {
     return scene;
   }
 
+  // promise: in-use-kept
   it('INVARIANT 7: is not set aside while a live process is in it', async () => {
     const { project, task, worktree } = await newBroken();
     const pid = await goInto(worktree);
@@ -48,6 +49,7 @@ describe('a broken worktree', () => {
     expect(await project.context.rescues.list(task)).toEqual([]);
   });
 
+  // promise: in-use-kept
   it('INVARIANT 7: is not set aside when somebody goes in while it is being saved', async () => {
     const { project, task, worktree } = await newBroken();
     const { rescues } = project.context;
@@ -61,6 +63,7 @@ describe('a broken worktree', () => {
     expect(existsSync(path.join(worktree, 'ignored', 'deep', 'cache.bin'))).toBe(true);
   });
 
+  // promise: in-use-kept
   it('INVARIANT 7: is not set aside while a session holds the task, unless it is that session that asks', async () => {
     const { project, task, worktree } = await newBroken();
     const { context } = project;
@@ -98,6 +101,7 @@ describe('a person’s branch that the agent switched to', () => {
     return { project, task, worktree, folder, branch, commit, before };
   }
 
+  // promise: checkout-untouched
   it.each([false, true])(
     'INVARIANT 10: is left where the person put it when the removal is undone (uncommitted changes: %s)',
     async (isDirty) => {
@@ -112,6 +116,7 @@ describe('a person’s branch that the agent switched to', () => {
     },
   );
 
+  // promise: checkout-untouched
   it('INVARIANT 10: is left where it is when the person has it checked out by then', async () => {
     const { project, task, worktree, folder, commit } = await newRemoved();
     git(folder, 'switch', '--quiet', 'personal');
@@ -129,6 +134,7 @@ describe('a person’s branch that the agent switched to', () => {
     }
   });
 
+  // promise: checkout-untouched
   it('INVARIANT 10: does not become the task’s own by an undo, so that a later removal deletes it', async () => {
     const { project, task, folder, branch } = await newRemoved();
     await project.undo(task);
@@ -157,6 +163,7 @@ describe('what a teardown does to a worktree with uncommitted changes', () => {
     return { project, task, folder, worktree, before: stateOf(worktree) };
   }
 
+  // promise: rescue-first
   it('INVARIANT 2: is rescued too, and what was there before can be undone', async () => {
     const { project, task, folder, worktree, before } = await newTeardown(
       'echo kept > report.txt; echo over > staged.txt; rm tool.sh',
