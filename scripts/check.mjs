@@ -16,7 +16,11 @@ const PARTS = {
   format: ['oxfmt', '--check'],
   boundaries: ['node', 'scripts/check-boundaries.mjs'],
   'dead code': ['knip', '--no-progress'],
+  documents: ['node', 'scripts/check-documents.mjs'],
 };
+
+/** Their figures are shown also when they pass. */
+const SHOWN = new Set(['documents']);
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));
@@ -45,6 +49,7 @@ async function runPart(name, [command, ...args]) {
   console.log(
     `${ok ? 'ok    ' : 'FAILED'}  ${name.padEnd(10)}  ${((Date.now() - began) / 1000).toFixed(1)} s`,
   );
+  if (ok && SHOWN.has(name)) console.log(output.trimEnd());
   return { name, ok, output };
 }
 
