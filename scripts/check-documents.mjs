@@ -18,9 +18,8 @@ const sizes = Object.entries(LIMITS_KB).map(([path, limitKb]) => ({
   limitKb,
   kb: statSync(join(root, path)).size / 1000,
 }));
-for (const { path, limitKb, kb } of sizes) {
-  console.log(`  ${path.padEnd(22)} ${kb.toFixed(1).padStart(5)} of ${limitKb} KB`);
-}
+const figures = sizes.map(({ path, limitKb, kb }) => `${path} ${kb.toFixed(1)} of ${limitKb} KB`);
+console.log(`documents: ${figures.join(', ')}`);
 
 const problems = [
   ...sizes

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 
-import { defaultPolicy } from '../domain/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { type On, examples } from './program-parts.ts';
 
 export const runCommands = [
@@ -67,18 +67,18 @@ export function addRunCommands(program: Command, on: On): void {
         ['copse up --command "./my-agent.sh"', 'any program is an agent'],
       ]),
     )
-    .action(on(() => import('./commands/orchestrate.ts')));
+    .action(on(() => import('./commands/agents/orchestrate.ts')));
   program
     .command('agents')
     .argument('[detect]', 'which agent programs are installed, in which version, and whether they start')
     .description('Show who works on what, and which agents there are.')
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
-    .action(on(() => import('./commands/agents.ts')));
+    .action(on(() => import('./commands/agents/agents.ts')));
   program
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
-    .action(on(() => import('./commands/init.ts')));
+    .action(on(() => import('./commands/setup/init.ts')));
   program
     .command('answer')
     .argument('<id>', aTask)
@@ -95,7 +95,7 @@ export function addRunCommands(program: Command, on: On): void {
         ['copse answer a1b2 deny --message "Use npm ci"', ''],
       ]),
     )
-    .action(on(() => import('./commands/answer.ts')));
+    .action(on(() => import('./commands/agents/answer.ts')));
   program
     .command('cost')
     .description('Add up the tokens and dollars that agents used.')
@@ -108,7 +108,7 @@ export function addRunCommands(program: Command, on: On): void {
       '\nDollars are what the agents’ programs say; of those that say none they are unknown. Days are local.',
     )
     .addHelpText('after', examples([['copse cost --by day --since 7d', 'the last week']]))
-    .action(on(() => import('./commands/cost.ts')));
+    .action(on(() => import('./commands/agents/cost.ts')));
   program
     .command('attach')
     .argument('<id>', aTask)
@@ -117,7 +117,7 @@ export function addRunCommands(program: Command, on: On): void {
       'after',
       '\nCtrl+B D leaves it; the agent goes on. Agents run there with `terminal: tmux` in copse.yml.',
     )
-    .action(on(() => import('./commands/attach.ts')));
+    .action(on(() => import('./commands/agents/attach.ts')));
   program
     .command('logs')
     .argument('<id>', aTask)
@@ -127,7 +127,7 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--all', 'all attempts, whole')
     .option('--runner', 'what its runner noted, instead: handbacks, crashes, problems')
     .addHelpText('after', examples([['copse logs a1b2 --follow', 'over all its attempts, until Ctrl+C']]))
-    .action(on(() => import('./commands/logs.ts')));
+    .action(on(() => import('./commands/agents/logs.ts')));
   program
     .command('mcp')
     .description('Serve an agent in a worktree the tools to report about its task (MCP, on standard input).')
@@ -135,7 +135,7 @@ export function addRunCommands(program: Command, on: On): void {
       'after',
       '\nAgent programs start it: command copse, argument mcp, with the COPSE_… variables.',
     )
-    .action(on(() => import('./commands/mcp.ts')));
+    .action(on(() => import('./commands/agents/mcp.ts')));
   program
     .command('merge')
     .argument('<ids...>', 'tasks that are in review or need attention')
@@ -153,7 +153,7 @@ export function addRunCommands(program: Command, on: On): void {
         ['copse merge a1b2 c3d4', ''],
       ]),
     )
-    .action(on(() => import('./commands/merge.ts')));
+    .action(on(() => import('./commands/queue/merge.ts')));
   program
     .command('notify')
     .argument('<kind>', 'permission, idle, or none when it goes on')
@@ -166,7 +166,7 @@ export function addRunCommands(program: Command, on: On): void {
       '\nFor hooks of agent programs. How people hear of it is `notifications` in copse.yml.',
     )
     .addHelpText('after', examples([['copse notify idle --message "Which port?"', 'in a worktree']]))
-    .action(on(() => import('./commands/notify.ts')));
+    .action(on(() => import('./commands/agents/notify.ts')));
   program
     .command('radar')
     .argument('[id]', `${aTask}; without it, all pairs`)
@@ -177,7 +177,7 @@ export function addRunCommands(program: Command, on: On): void {
       '\nconflict: git cannot merge the two. overlap: they change the same files, and git can. Only commits count.',
     )
     .addHelpText('after', examples([['copse radar a1b2', 'who is in the way of one task']]))
-    .action(on(() => import('./commands/radar.ts')));
+    .action(on(() => import('./commands/queue/radar.ts')));
   program
     .command('restart')
     .argument('<id>', aTask)
@@ -192,7 +192,7 @@ export function addRunCommands(program: Command, on: On): void {
       '\nA stuck task goes on at once. A failed one waits for the next look of an orchestrator.',
     )
     .addHelpText('after', examples([['copse restart a1b2 --answer "Keep both tables"', '']]))
-    .action(on(() => import('./commands/restart.ts')));
+    .action(on(() => import('./commands/tasks/restart.ts')));
   program
     .command('resume')
     .argument('<id>', aTask)
@@ -203,7 +203,7 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--command <line>', 'a line for the shell that works as the agent')
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse resume a1b2 --message "Please add a test"', '']]))
-    .action(on(() => import('./commands/resume.ts')));
+    .action(on(() => import('./commands/tasks/resume.ts')));
   program
     .command('review')
     .argument('[id]', `${aTask}; without it, all that wait`)
@@ -225,26 +225,26 @@ export function addRunCommands(program: Command, on: On): void {
         ['copse review a1b2 --send-back "Please add a test"', ''],
       ]),
     )
-    .action(on(() => import('./commands/review.ts')));
+    .action(on(() => import('./commands/queue/review.ts')));
   program
     .command('pause')
     .argument('<id>', aTask)
     .description('Stop the agent of a task. The worktree stays; copse resume goes on.')
     .option('--json', 'print the task as JSON')
-    .action(on(() => import('./commands/pause.ts')));
+    .action(on(() => import('./commands/tasks/pause.ts')));
   program
     .command('cancel')
     .argument('<id>', aTask)
     .description('Stop a task for good. The worktree stays until it is cleaned up.')
     .option('--reason <text>', 'why')
     .option('--json', 'print the task as JSON')
-    .action(on(() => import('./commands/cancel.ts')));
+    .action(on(() => import('./commands/tasks/cancel.ts')));
   program
     .command('why')
     .argument('<id>', aTask)
     .description('Say why a task is where it is, and what would move it.')
     .option('--json', 'print { "task", "because", "next" }')
-    .action(on(() => import('./commands/why.ts')));
+    .action(on(() => import('./commands/tasks/why.ts')));
   program
     .command('demo')
     .description(
@@ -261,5 +261,5 @@ export function addRunCommands(program: Command, on: On): void {
       '\nNo key, no network; nothing outside the folder is touched. The folder stays, and the last line says how to delete it.\nCtrl+C ends the demo and its agents.',
     )
     .addHelpText('after', examples([['copse demo --dir ~/thermo --speed 2', '']]))
-    .action(on(() => import('./commands/demo.ts')));
+    .action(on(() => import('./commands/setup/demo.ts')));
 }
