@@ -80,7 +80,7 @@ const VIOLATIONS = [
     violation: 'a document past its limit',
     part: 'documents',
     file: 'docs/GLOSSARY.md',
-    code: '\nplanted'.repeat(2_000),
+    code: '\nplanted\n'.repeat(2_000),
     report: 'and may have 10',
   },
 ] as const;
@@ -139,7 +139,9 @@ describe('npm run check', () => {
 
     // So the tree as it is passes.
     test.each(PARTS)('%s reports nothing else', (part) => {
-      const mine = VIOLATIONS.filter((planted) => part === 'dead code' || planted.part === part);
+      const mine = VIOLATIONS.filter(
+        (planted) => planted.part === part || (part === 'dead code' && planted.part !== 'documents'),
+      );
       expect(filesIn(reportsOf(part).join('\n'))).toEqual(filesIn(mine.map(({ file }) => file).join('\n')));
       expect(reportsOf(part)).toHaveLength(mine.length);
     });
