@@ -84,7 +84,7 @@ describe('a recorded agent', () => {
     expect(await pidsOf(turn)).toEqual([]);
   });
 
-  test('that was refused something, and whose turn ends by that, hears why and goes on', async () => {
+  test('whose turn ends with a refusal is told why, and continues', async () => {
     const { outcome, asked } = await play('codex-refused', 'ask');
     expect(asked.map(({ what }) => what)).toEqual([
       expect.stringContaining('forbidden.txt'),
@@ -93,7 +93,7 @@ describe('a recorded agent', () => {
     expect(outcome).toMatchObject({ kind: 'completed', lastWords: 'One of two.' });
   });
 
-  test('that ends its turn as if all were well after an error of its model has failed', async () => {
+  test('that ends its turn normally after an error of its model has failed', async () => {
     const { outcome } = await play('codex-bad-request', 'all');
     expect(outcome).toEqual({
       kind: 'api_error',
@@ -178,12 +178,12 @@ describe('how a turn ended', () => {
     expect(outcomeOfStop(reason, words, true, 0)).toEqual(outcome);
   });
 
-  test('one that said and did nothing has not ended well', () => {
+  test('a turn without output is a crash', () => {
     const silent = { ...words, lastWords: '', hasOutput: false, hasTools: false };
     expect(outcomeOfStop('end_turn', silent, true, 0)).toMatchObject({ kind: 'crashed' });
   });
 
-  test('words of an API are believed only of one that did and used nothing', () => {
+  test('an API’s error as the last message is a failure only without tool calls and usage', () => {
     const said = { ...words, lastWords: 'exceeded retry limit, last status: 429 Too Many Requests' };
     expect(outcomeOfStop('end_turn', { ...said, hasTools: false }, false, 0)).toMatchObject({
       kind: 'limit',

@@ -93,7 +93,7 @@ describe('a question to the runner', () => {
     expect(await asks.ask(worktree, notice(1), soon)).toBe('one');
   });
 
-  test('ends when nobody is there, and when nobody answers in time', async () => {
+  test('ends without a runner, and after the timeout', async () => {
     const worktree = newWorktree();
     expect(await asks.ask(worktree, notice(1), soon)).toBeUndefined();
     expect(existsSync(path.join(worktree, '.copse'))).toBe(false);
@@ -132,7 +132,7 @@ describe('a question to the runner', () => {
 describe('an agent', () => {
   // promise: no-link-followed
   test.each(['.copse', '.copse/asks', '.copse/asks/at-1'])(
-    'that puts a link in place of %s makes nobody write outside',
+    'that puts a link in place of %s causes no write outside',
     async (link) => {
       const worktree = newWorktree();
       const outside = newWorktree();
@@ -145,7 +145,7 @@ describe('an agent', () => {
   );
 
   // promise: no-link-followed
-  test('that exchanges the folder for a link later makes nobody write or delete outside', async () => {
+  test('that replaces the folder by a link later causes no write or deletion outside', async () => {
     const worktree = newWorktree();
     const outside = newWorktree();
     writeFileSync(path.join(outside, 'kept.ask'), '{}');
@@ -230,7 +230,7 @@ describe('copse hook', () => {
   });
 
   test.each<[string, readonly string[], Readonly<Record<string, string>>, string]>([
-    ['nobody answers in time', ['stop', '--timeout', '0.3'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
+    ['no answer comes in time', ['stop', '--timeout', '0.3'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
     ['no runner started it', ['stop'], {}, '{}'],
     ['it is asked what it does not know', ['delete'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
     ['it is given no JSON', ['permission'], { COPSE_ATTEMPT_ID: 'at-1' }, 'hello'],

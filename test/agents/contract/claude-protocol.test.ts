@@ -102,7 +102,7 @@ describe('a program without a terminal', () => {
     expect(events[0]).toEqual({ type: 'conversation', id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
   });
 
-  test('is not believed to be finished when its process failed after that', async () => {
+  test('does not count as finished when its process fails after the result', async () => {
     const { outcome } = await played('work.jsonl', 'echo broken pipe >&2; exit 3');
     expect(outcome).toEqual({
       kind: 'crashed',
@@ -130,7 +130,7 @@ describe('a program without a terminal', () => {
     expect(printedIn(turn)).toContain('– The model answers with status 429: retry 1 of 1 in 1 s.');
   });
 
-  test('gets its prompt by a file that nobody else can read and that is gone afterwards', async () => {
+  test('gets its prompt by a private file that is removed afterwards', async () => {
     const turn = newTurn(area, { prompt: '/compact is a word here' });
     const heard = path.join(newFolder(), 'heard');
     const command = ['sh', '-c', 'cat > "$0"', heard] as const;
@@ -171,7 +171,7 @@ describe('its hooks', () => {
   const permission = linesOf('asked-asks.jsonl')[0]!['ask'] as Ask;
 
   test('allow without a person what the policy allows, and questions to a person never', async () => {
-    const turn = newTurn(area, { mayUse: () => Promise.reject(new Error('Nobody is asked')) });
+    const turn = newTurn(area, { mayUse: () => Promise.reject(new Error('No person is asked')) });
     expect(await answerHooks(turn, 'all')(permission)).toMatchObject({
       hookSpecificOutput: { decision: { behavior: 'allow' } },
     });
@@ -182,7 +182,7 @@ describe('its hooks', () => {
     expect(await answerHooks(turn, 'all')(question)).toBeNull();
   });
 
-  test('let it stop when nobody can say whether it may', async () => {
+  test('let it stop when the gate cannot be asked', async () => {
     const turn = newTurn(area, { beforeStop: () => Promise.reject(new Error('broken')) });
     expect(await answerHooks(turn, 'all')({ kind: 'stop', input: {} })).toBeNull();
   });
@@ -348,11 +348,11 @@ describe('the answer that a folder is trusted', () => {
   test('is in the home folder where nothing else is said', async () => {
     const [home, folder] = [newFolder(), newFolder()];
     expect(await trustFolder({ HOME: home }, folder)).toBe(true);
-    // Nobody logged in yet: what the first start asks is for a person.
+    // Not logged in yet: a person answers the questions of the first start.
     expect(answersOf(home)).toEqual({ projects: { [folder]: { hasTrustDialogAccepted: true } } });
   });
 
-  test('comes with what the first start asks, where a key shows that nobody has to log in', async () => {
+  test('comes with the answers of the first start, if a key makes a login unnecessary', async () => {
     const [config, folder] = [newFolder(), newFolder()];
     await trustFolder({ CLAUDE_CONFIG_DIR: config, ...key }, folder);
     expect(answersOf(config)).toEqual({

@@ -270,7 +270,7 @@ describe('stopping', () => {
     },
   );
 
-  test.runIf(isLinux)('touches nobody else, such as the next attempt', async () => {
+  test.runIf(isLinux)('ends no other process, for example one of the next attempt', async () => {
     const other = newTurn(area);
     const next = await runtime('exec sleep 605').start(other);
     const turn = newTurn(area);

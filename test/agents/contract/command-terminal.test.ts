@@ -203,7 +203,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
   });
 
   test.runIf(isLinux)('does not mark tmux’s server, which is everybody’s', async () => {
-    process.env['COPSE_ATTEMPT_ID'] = 'at-of-somebody';
+    process.env['COPSE_ATTEMPT_ID'] = 'at-another';
     onTestFinished(() => void delete process.env['COPSE_ATTEMPT_ID']);
     const turn = turnInTmux();
     const own = `${socket}-own`;
@@ -220,7 +220,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     const marked = await pidsOf(turn);
     expect(marked).not.toContain(Number(server));
     expect(marked).not.toEqual([]);
-    // A folder with somebody in it is not removed, and the server stays for as long as anybody uses it.
+    // A folder in use is not removed, and the server stays as long as a session uses it.
     expect(execFileSync('readlink', [`/proc/${server}/cwd`], { encoding: 'utf8' })).toBe('/\n');
     await running.stop({ graceMs });
   });

@@ -69,7 +69,7 @@ describe('what opencode prints', () => {
     expect(reader.lastWords()).toBe('Done one.');
   });
 
-  test('counts each answer by itself', () => {
+  test('counts each answer separately', () => {
     expect(sum(read(sample('work')).events)).toEqual({
       input: 6_000,
       cached: 500,

@@ -151,7 +151,7 @@ describe('a watched report', () => {
 });
 
 describe('a report is read', () => {
-  test('with everything that it may say', () => {
+  test('with all its fields', () => {
     const worktree = newWorktree();
     const report = {
       phase: 'shipping',
@@ -222,7 +222,7 @@ describe('a report is read', () => {
     expect(seen?.kind === 'report' && seen.report.ledger).toHaveLength(100);
   });
 
-  test('unless it is larger than anybody needs, which is a problem', () => {
+  test('unless it has more than a megabyte, which is a problem', () => {
     const worktree = newWorktree();
     put(worktree, JSON.stringify({ summary: 'x'.repeat(1024 * 1024 - 14) }));
     expect(reports.read(worktree)).toMatchObject({ kind: 'report', report: {} });
@@ -266,7 +266,7 @@ describe('a report is written', () => {
     expect(readdirSync(path.join(worktree, '.copse'))).toEqual(['session.json']);
   });
 
-  test('on top of what is there, whoever wrote that', () => {
+  test('merged into the current report, of any author', () => {
     const worktree = newWorktree();
     put(worktree, '{"phase": "working", "own": 7, "ledger": [{"kind": "learning", "text": "a"}]}');
     reports.write(worktree, { heartbeat: '1', ledger: [{ kind: 'decision', text: 'b' }] });
@@ -319,7 +319,7 @@ describe('a report is written', () => {
     expect(reports.read(linked)).toEqual(finished);
   });
 
-  test('whole: whoever reads meanwhile never sees half of it', async () => {
+  test('atomically: a reader never sees half of it', async () => {
     const worktree = newWorktree();
     const script = `const { openReports } = await import(${JSON.stringify(adapter)});
       for (let round = 0; round < 80; round += 1)

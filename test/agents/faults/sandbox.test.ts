@@ -154,7 +154,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     },
   );
 
-  it('can commit although somebody packs the refs meanwhile', { timeout: 120_000 }, async () => {
+  it('can commit while another process packs the refs', { timeout: 120_000 }, async () => {
     const site = new Site();
     site.configure({
       command:

@@ -91,7 +91,7 @@ describe('an open question', () => {
     await heard;
   });
 
-  test('is answered once; the agent hears the answer and the message, and goes on', async () => {
+  test('is answered once; the agent gets the answer with the message, and continues', async () => {
     const asking = await newSession();
     const { task, here, project } = asking;
     const first = await ask(asking);
@@ -123,7 +123,7 @@ describe('an open question', () => {
     ]);
   });
 
-  test('can be named, so that nobody allows another one than they saw', async () => {
+  test('can be named, so that an answer never counts for another question', async () => {
     const asking = await newSession();
     const { task, here } = asking;
     const { heard } = await ask(asking);
@@ -147,7 +147,7 @@ describe('an open question', () => {
     expect(await heard).toMatchObject({ isAllowed: false });
   });
 
-  test('is over when its session was interrupted and goes on: nobody waits for that answer', async () => {
+  test('is closed when its session was interrupted and continues', async () => {
     const asking = await newSession();
     const { task, session, here, project } = asking;
     const gone = new AbortController();

@@ -55,7 +55,7 @@ export interface Harness {
   /** Whose surroundings it needs. */
   readonly program: ProgramName;
   readonly make: (settings: AgentSettings) => Runtime;
-  /** The runtime of somebody who has not installed the program or package. */
+  /** The runtime when its program or package is not installed. */
   readonly makeMissing?: () => Runtime;
   /** Is added to the environment of every turn; so few tries that a failure is soon final, for example. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -247,7 +247,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       expect(lastRequest()).toContain(`No ${often}.`);
     });
 
-    test('ends its turn when nobody can say whether it may', applies('gate'), async () => {
+    test('ends its turn when the gate cannot be asked', applies('gate'), async () => {
       server.script(key, [say('Finished.')]);
       const broken = begin({ beforeStop: () => Promise.reject(new Error('The gate is broken')) });
       expect(await (await start(broken)).ended).toMatchObject({ kind: 'completed' });

@@ -43,7 +43,7 @@ describe.skipIf(!isWanted)('opencode', () => {
     tries: 8,
     without: {
       context:
-        'It does not print how much fits, and sums the conversation up by itself before this case’s share of what is assumed.',
+        'It does not print its context size, and summarizes the conversation before it reaches this case’s assumed share.',
     },
   });
 

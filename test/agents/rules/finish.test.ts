@@ -52,7 +52,7 @@ describe('the finish gate', () => {
   });
 
   it.each(['handback', 'commit', 'fail'] as const)(
-    'is shut by a rebase that is not finished, even with on_dirty: %s',
+    'refuses an unfinished rebase, even with on_dirty: %s',
     (onDirty) => {
       expect(gate({ operation: 'rebase', merge: merged }, { onDirty })).toMatchObject({
         kind: 'refused',
@@ -63,7 +63,7 @@ describe('the finish gate', () => {
     },
   );
 
-  it('lets a resolved merge be committed with on_dirty: commit, and hands one back that still says both things', () => {
+  it('lets a resolved merge be committed with on_dirty: commit, and hands one with markers back', () => {
     const merging = { operation: 'merge', uncommitted: ['a.ts'] };
     expect(gate(merging, { onDirty: 'commit' })).toEqual({ kind: 'uncommitted' });
     expect(gate(merging, { onDirty: 'handback' })).toMatchObject({ kind: 'refused', because: 'dirty' });
@@ -76,7 +76,7 @@ describe('the finish gate', () => {
   });
 
   // promise: finish-by-facts
-  it('is shut when nothing is committed, and says how to say that there is nothing to do', () => {
+  it('refuses when nothing is committed, and names the command for nothing to do', () => {
     expect(gate({ commits: [] })).toMatchObject({
       kind: 'refused',
       because: 'nothing_committed',
@@ -84,7 +84,7 @@ describe('the finish gate', () => {
     });
   });
 
-  it('opens without changes for an agent that said so', () => {
+  it('passes without changes for an agent that reported no changes', () => {
     expect(gate({ commits: [], saysNoChanges: true })).toEqual({
       kind: 'passed',
       hasChanges: false,
@@ -93,7 +93,7 @@ describe('the finish gate', () => {
   });
 
   // promise: finish-by-facts
-  it('does not believe an agent that says so and has commits or uncommitted files', () => {
+  it('ignores that report from an agent with commits or uncommitted files', () => {
     expect(gate({ saysNoChanges: true, merge: merged })).toMatchObject({ kind: 'passed', hasChanges: true });
     expect(gate({ saysNoChanges: true, commits: [], uncommitted: ['a.ts'] })).toMatchObject({
       because: 'dirty',
@@ -134,7 +134,7 @@ describe('the finish gate', () => {
     });
   });
 
-  it('looks at what costs time only when everything before it passed', () => {
+  it('asks for slow facts only when everything before them passed', () => {
     const accept = ['npm test'];
     expect(gate({ uncommitted: ['a.ts'] }, { accept })).toMatchObject({ because: 'dirty' });
     expect(gate({ commits: [] }, { accept })).toMatchObject({ because: 'nothing_committed' });
@@ -217,7 +217,7 @@ describe('the finish gate', () => {
     });
   });
 
-  it('opens for a conflict that the queue knows what to do about, and says so', () => {
+  it('passes with a conflict that the queue resolves, and notes it', () => {
     expect(gate({ merge: { ...merged, conflicts: ['a.ts'], isForQueue: true } })).toEqual({
       kind: 'passed',
       hasChanges: true,
@@ -225,7 +225,7 @@ describe('the finish gate', () => {
     });
   });
 
-  it('is shut for a task that resolves the conflict of another until its branch contains that work', () => {
+  it('refuses a task that resolves another’s conflict until its branch contains that work', () => {
     const missing = { task: brand<TaskId>('cp-0002'), ref: 'refs/copse/conflict/la-1', isHere: true };
     const reason = expect.stringMatching(/work of cp-0002.*git merge refs\/copse\/conflict\/la-1$/);
     const shut = { kind: 'refused', because: 'conflict', isFinal: false, reason };

@@ -236,7 +236,7 @@ describe('a question', () => {
 });
 
 describe('what a session used', () => {
-  it('is added up over all its attempts, and dollars are unknown until somebody says', () => {
+  it('is summed over all its attempts; dollars are unknown until a program reports them', () => {
     const silent = { input: 1, cached: 2, output: 3, dollars: null };
     const quiet = sessionIn('working', { action: 'use', usage: silent });
     expect(quiet.usage).toEqual(silent);

@@ -151,7 +151,7 @@ describe.each<[name: string, way: Way]>([
     expect(server.posts).toHaveLength(1);
   });
 
-  it('takes the one that somebody else opened at the same moment', async () => {
+  it('takes the one that was opened elsewhere at the same moment', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
     server.onAsked = ({ method }) => {
@@ -182,7 +182,7 @@ describe.each<[name: string, way: Way]>([
     expect(await look()).toMatchObject({ state: 'merged', commit, head: theirs });
   });
 
-  it('tells apart what a person has to do and what passes by itself', async () => {
+  it('tells lasting problems from temporary ones', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
     const known = factsOf(await forge.open(order, null));
@@ -216,7 +216,7 @@ describe.each<[name: string, way: Way]>([
 
   it('refuses what the forge refuses, in its words', async () => {
     const { forge, server, order } = await newSite(way);
-    // Nobody pushed.
+    // Nothing was pushed.
     const looked = await forge.open(order, null);
     expect(looked).toMatchObject({ kind: 'failed', because: 'refused' });
     expect(server.pulls.all).toEqual([]);
@@ -269,7 +269,7 @@ describe('GitHub', () => {
     expect(again.every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(true);
   });
 
-  it('with nobody logged in, gets the branch, and a person the address where to go on', async () => {
+  it('without a login gets the branch, and the person the address for a pull request', async () => {
     for (const way of ['gh', 'github'] as const) {
       const { forge, server, order } = await newSite(way, { isLoggedIn: false });
       expect(await forge.push(order)).toMatchObject({ kind: 'pushed' });
@@ -306,7 +306,7 @@ describe('GitHub', () => {
   });
 
   // promise: forge-token-safe
-  it('gets no token where somebody on the way could read it', async () => {
+  it('gets no token over an unencrypted connection', async () => {
     const { scene, order } = await newSite('github');
     for (const address of [
       'http://forge.example.invalid',
@@ -355,7 +355,7 @@ describe('GitLab without a token', () => {
     });
   });
 
-  it('a push whose answer was lost is looked for, not believed to be lost too', async () => {
+  it('a push whose answer was lost is found on the remote', async () => {
     const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
     hook(server.pulls.bare, 'post-receive', 'kill -9 "$PPID"');
     expect(await forge.push(order)).toEqual({ kind: 'pushed', hint: null });
@@ -389,7 +389,7 @@ describe('a remote of which nothing is known', () => {
   });
 
   // promise: compare-and-swap
-  it('that refuses, or went on by itself, is never forced', async () => {
+  it('that refuses, or has new commits, is never forced', async () => {
     const { server, scene, forge, order } = await newSite('github');
     const refusing = hook(server.pulls.bare, 'pre-receive', 'echo "cp-* is protected" >&2; exit 1');
     expect(await forge.push(order)).toMatchObject({

@@ -97,7 +97,7 @@ it('opened by several at once, it is opened once', async () => {
   expect(wanted.forge.posts).toHaveLength(1);
 });
 
-it('pushed, and then gone on from by somebody else, it is opened with all of it', async () => {
+it('pushed, then continued by another person, it is opened with all commits', async () => {
   const wanted = await newWanted('github', true);
   await finished(attend(wanted, 'pushed'));
   const { bare } = wanted.forge.pulls;
