@@ -37,9 +37,7 @@ export function cheapBuiltins() {
       return isRequired ? REQUIRED + source.replace(/^node:/, '') : undefined;
     },
     load(id) {
-      return id.startsWith(REQUIRED)
-        ? `module.exports = ${loaded(id.slice(REQUIRED.length))};`
-        : undefined;
+      return id.startsWith(REQUIRED) ? `module.exports = ${loaded(id.slice(REQUIRED.length))};` : undefined;
     },
   };
 }

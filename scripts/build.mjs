@@ -47,6 +47,7 @@ const INPUTS = [
   join(root, 'tsconfig.json'),
   join(root, 'scripts', 'build.mjs'),
   join(root, 'scripts', 'build-builtins.mjs'),
+  join(root, 'scripts', 'config-shape.mjs'),
 ];
 
 export class BuildError extends Error {}
@@ -79,8 +80,10 @@ const PROGRAMS = [
     groups: {
       core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
       look: /\/commands\/(.+\/)?(why|queue|worktrees|agents)\.ts$/,
+      yaml: /\/config\/read\.ts$/,
+      worktrees: /\/compose\/workspace-adapters\.ts$/,
       config: /\/config\/parse\.ts$/,
-      work: /\/compose\/(workspace-adapters|run)\.ts$/,
+      run: /\/compose\/run\.ts$/,
     },
   },
   { entry: 'runner', groups: { main: /\/runner\/main\.ts$/ } },
@@ -91,6 +94,7 @@ async function bundle() {
   // Loaded here, so that asking isBuilt() needs nothing installed.
   const { rolldown } = await import('rolldown');
   const { cheapBuiltins } = await import('./build-builtins.mjs');
+  const { configShape } = await import('./config-shape.mjs');
   const outputs = [];
   for (const { entry, groups } of PROGRAMS) {
     try {
@@ -100,7 +104,7 @@ async function bundle() {
         platform: 'node',
         transform: { target: 'node24' },
         external: ['pg'],
-        plugins: [cheapBuiltins()],
+        plugins: [configShape(), cheapBuiltins()],
         logLevel: 'silent',
       });
       const { output } = await program.generate({
@@ -111,7 +115,11 @@ async function bundle() {
         sourcemap: true,
         comments: false,
         codeSplitting: {
-          groups: Object.entries(groups).map(([name, test], index) => ({ name, test, priority: 100 - index })),
+          groups: Object.entries(groups).map(([name, test], index) => ({
+            name,
+            test,
+            priority: 100 - index,
+          })),
         },
       });
       for (const group of Object.keys(groups)) requireGroup(entry, group, output);
@@ -130,7 +138,9 @@ async function bundle() {
 /** A file that was renamed would otherwise leave its group without a word, and the start would be slow again. */
 function requireGroup(entry, group, output) {
   if (output.some(({ fileName }) => fileName.startsWith(`chunk-${entry}-${group}-`))) return;
-  throw new BuildError(`No module belongs to the group ${group} of ${entry}: see PROGRAMS in scripts/build.mjs.`);
+  throw new BuildError(
+    `No module belongs to the group ${group} of ${entry}: see PROGRAMS in scripts/build.mjs.`,
+  );
 }
 
 function replaceFile(path, contents, timeMs) {

@@ -15,6 +15,7 @@ import { type NodeId, type TaskId, brand, drawId, timestamp } from './domain/ids
 import { type Policy, defaultPolicy } from './domain/policy.ts';
 import { BoardUnavailable } from './ports/board.ts';
 import type { Clock, Random } from './ports/clock.ts';
+import { loadConfig } from './protocol/config/load.ts';
 import type { Config } from './protocol/config/schema.ts';
 import type { WorkspaceSettings } from './protocol/config/workspace.ts';
 import { workspaceDefaults } from './protocol/config/workspace-defaults.ts';
@@ -147,7 +148,7 @@ export async function openWorkspaceContext(
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,
-    node: nodeOf(home),
+    node: nodeHere(repository),
     root: configFolder,
     worktreeFolder,
     mainGitDir: isBare ? null : commonDir,
@@ -164,8 +165,9 @@ export async function openReportContext(surroundings: Surroundings): Promise<Rep
 }
 
 /** Which machine, and which clone on it: worktrees belong to one. */
-function nodeOf(home: string): NodeId {
-  const file = path.join(home, '.copse', 'node');
+export function nodeHere(repository: Repository): NodeId {
+  prepareFolder(repository);
+  const file = path.join(repository.home, '.copse', 'node');
   try {
     writeFileSync(file, drawId('n-', systemRandom), { flag: 'wx', mode: 0o600 });
   } catch (error) {
@@ -207,10 +209,7 @@ async function workspaceSettingsOf(
   return { workspace, target: landing.target };
 }
 
-/** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
 export async function configOf(repository: Repository): Promise<Config> {
-  const { parseConfig } = await import('./protocol/config/parse.ts');
-  const { renderProblem } = await import('./protocol/config/problems.ts');
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(
@@ -218,15 +217,9 @@ export async function configOf(repository: Repository): Promise<Config> {
       'Check that it is a file that you may read.',
     );
   if (lastRead?.text === text) return lastRead.config;
-  const parsed = parseConfig(text, { file: 'copse.yml' });
-  if (!parsed.ok) {
-    throw new BoardUnavailable(
-      parsed.problems.map(renderProblem).join('\n'),
-      'Correct it, then: copse config check',
-    );
-  }
-  lastRead = { text, config: parsed.config };
-  return parsed.config;
+  const config = await loadConfig(text);
+  lastRead = { text, config };
+  return config;
 }
 
 /** Several parts of a command ask for it. */
