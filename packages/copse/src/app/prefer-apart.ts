@@ -2,9 +2,9 @@
 
 import { Collisions, apartFirst } from '../domain/apart-first.ts';
 import type { TaskSummary } from '../domain/task.ts';
-import type { RunContext } from './run-context.ts';
+import type { LookContext } from './run-context.ts';
 
-type Facts = Pick<RunContext, 'clock' | 'policy' | 'radar'>;
+type Facts = Pick<LookContext, 'clock' | 'policy' | 'radar'>;
 
 /** Ready tasks, the most urgent first; what the radar knows is read when the first of them is asked about. */
 export function preferApart(

@@ -13,7 +13,11 @@ import type { Resolving } from '../ports/resolving.ts';
 import type { Runners } from '../ports/runners.ts';
 import type { EffectiveAgent } from '../protocol/config/effective.ts';
 import type { Config } from '../protocol/config/schema.ts';
+import type { Git } from '../ports/git.ts';
+import type { Occupancy } from '../ports/occupancy.ts';
+import type { RadarSight } from '../ports/radar.ts';
 import { baseBranchOf } from './newest-base.ts';
+import type { Context } from './context.ts';
 import type { WorkspaceContext } from './workspace-context.ts';
 
 export interface RunContext extends WorkspaceContext {
@@ -35,13 +39,25 @@ export interface RunContext extends WorkspaceContext {
   readonly finish: Config['finish'];
 }
 
+/** What commands need that only show something: it starts no git, and opens nothing that lands work. */
+export interface LookContext
+  extends
+    Context,
+    Pick<RunContext, 'agents' | 'clock' | 'disk' | 'landing' | 'machine' | 'node' | 'root' | 'target'> {
+  readonly clock: Timer;
+  readonly git: Pick<Git, 'detectBase'>;
+  readonly occupancy: Pick<Occupancy, 'isAlive'>;
+  readonly radar: RadarSight & Pick<Radar, 'memory'>;
+  readonly runners: Pick<Runners, 'runnerOf'>;
+}
+
 export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {
   return agents.find((agent) => agent.name === name);
 }
 
 /** The branch that a task's work lands on. */
 export async function targetOf(
-  { git, target }: RunContext,
+  { git, target }: Pick<LookContext, 'git' | 'target'>,
   begunFrom: BranchName | undefined,
   agent?: EffectiveAgent,
 ): Promise<BranchName | undefined> {

@@ -5,10 +5,10 @@ import type { Landing } from '../domain/landing.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../domain/schedule.ts';
 import type { BoardReader } from '../ports/board.ts';
 import type { Running } from './observe.ts';
-import type { RunContext } from './run-context.ts';
+import type { LookContext, RunContext } from './run-context.ts';
 
 export async function scheduleFacts(
-  { board, agents, clock, disk, machine, node, root }: RunContext,
+  { board, agents, clock, disk, machine, node, root }: LookContext,
   running: readonly Running[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {

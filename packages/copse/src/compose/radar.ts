@@ -2,20 +2,10 @@
 
 import { openTouched } from '../adapters/git/radar.ts';
 import type { TrustedDir } from '../adapters/git/trusted-dir.ts';
-import { openMemory } from '../adapters/workspace/memory.ts';
 import type { Repository } from '../compose.ts';
 import type { Radar } from '../ports/radar.ts';
-import { memoryFile, parseMemory } from '../protocol/radar-files.ts';
-import { openSight } from './radar-sight.ts';
+import { openRadarMemory } from './radar-sight.ts';
 
 export function openRadar(repository: Pick<Repository, 'home' | 'commonDir'>, dir: TrustedDir): Radar {
-  const memory = openMemory<unknown>(repository.home, 'radar-memory');
-  return {
-    ...openSight(repository),
-    memory: {
-      load: () => parseMemory(memory.load()),
-      save: (value) => memory.save(memoryFile(value)),
-    },
-    touched: openTouched(dir),
-  };
+  return { ...openRadarMemory(repository), touched: openTouched(dir) };
 }

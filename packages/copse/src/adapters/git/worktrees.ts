@@ -4,10 +4,11 @@ import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../domain/ids.ts';
+import type { BranchName, CommitId } from '../../domain/ids.ts';
 import type { WorktreeFacts } from '../../domain/preparation.ts';
 import type { NewWorktree, Place, Registered, Uncommitted } from '../../ports/git.ts';
 import { readIfThere } from '../../system/read-if-there.ts';
+import { headOf } from './head.ts';
 import { copyIndex } from './private-index.ts';
 import { git, gitLine } from './process.ts';
 import { findTip } from './refs.ts';
@@ -21,6 +22,8 @@ import {
 } from './registrations.ts';
 import { requirePlace, withScratch } from './snapshot-place.ts';
 import type { TrustedDir } from './trusted-dir.ts';
+
+export { headOf } from './head.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
@@ -48,18 +51,6 @@ export async function lookAtWorktree(
 }
 
 type TipOf = (ref: string) => Promise<CommitId | undefined>;
-
-interface Head {
-  readonly branch: BranchName | null;
-  readonly commit: CommitId | null;
-}
-
-export function headOf(gitDir: string): Head {
-  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
-  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
-  if (branch !== undefined) return { branch: brand(branch), commit: null };
-  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
-}
 
 const OPERATIONS = [
   ['rebase-merge', 'rebase'],
