@@ -70,7 +70,8 @@ function declare(specifiers, name) {
 
 function whole(name) {
   if (LOADED.includes(name)) return loaded(name);
-  return `/* @__PURE__ */ new Proxy({}, { get: (_, key) => ${loaded(name)}[key] })`;
+  const later = `{ get: (_, key) => ${loaded(name)}[key], apply: (_, self, args) => ${loaded(name)}(...args) }`;
+  return `/* @__PURE__ */ new Proxy(() => {}, ${later})`;
 }
 
 function valueOf(name, key) {
