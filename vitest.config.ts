@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 import { SlowestFirst } from './test/support/slowest-first.ts';
 
 /** They start nothing and share nothing, so that few processes can do them all. */
-const DECISIONS = ['test/domain/**/*.test.ts', 'test/protocol/**/*.test.ts'];
+const DECISIONS = ['test/*/rules/**/*.test.ts', 'test/config/**/*.test.ts', 'test/operations/**/*.test.ts'];
 
 /** They only compute. */
 const SIMULATION = ['test/simulation/simulation*.test.ts'];

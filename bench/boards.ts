@@ -5,20 +5,20 @@ import path from 'node:path';
 
 import { sql } from 'kysely';
 
-import type { Engine } from '../packages/copse/src/adapters/board/engine.ts';
-import type { WriteTransaction } from '../packages/copse/src/adapters/board/schema.ts';
-import { KyselyBoard } from '../packages/copse/src/adapters/board/kysely-board.ts';
-import { migrate } from '../packages/copse/src/adapters/board/migrate.ts';
-import { type BoardAddress, openEngine } from '../packages/copse/src/adapters/board/open.ts';
-import { toRow } from '../packages/copse/src/adapters/board/rows.ts';
-import type { Context } from '../packages/copse/src/app/context.ts';
-import type { ClaimRequest } from '../packages/copse/src/app/claims.ts';
-import type { Author, BoardEvent } from '../packages/copse/src/domain/event.ts';
-import { type TaskId, brand, timestamp } from '../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../packages/copse/src/domain/policy.ts';
-import type { Task } from '../packages/copse/src/domain/task.ts';
-import { type TaskEvent, evolveTask } from '../packages/copse/src/domain/task-events.ts';
-import type { Board } from '../packages/copse/src/ports/board.ts';
+import type { Engine } from '../packages/copse/src/board/sql/engine.ts';
+import type { WriteTransaction } from '../packages/copse/src/board/sql/schema.ts';
+import { KyselyBoard } from '../packages/copse/src/board/sql/kysely-board.ts';
+import { migrate } from '../packages/copse/src/board/sql/migrate.ts';
+import { type BoardAddress, openEngine } from '../packages/copse/src/board/open.ts';
+import { toRow } from '../packages/copse/src/board/sql/rows.ts';
+import type { Context } from '../packages/copse/src/board/context.ts';
+import type { ClaimRequest } from '../packages/copse/src/tasks/act/claims.ts';
+import type { Author, BoardEvent } from '../packages/copse/src/board/rules/event.ts';
+import { type TaskId, brand, timestamp } from '../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../packages/copse/src/kernel/policy.ts';
+import type { Task } from '../packages/copse/src/tasks/rules/task.ts';
+import { type TaskEvent, evolveTask } from '../packages/copse/src/tasks/rules/events.ts';
+import type { Board } from '../packages/copse/src/board/port.ts';
 import type { Bench } from './row.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { startPostgres } from '../test/support/postgres.ts';
+import { startPostgres } from '../test/support/board/postgres.ts';
 import type { Bench } from './row.ts';
 
 export class Scratch implements Bench {

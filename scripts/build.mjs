@@ -80,13 +80,13 @@ const PROGRAMS = [
     groups: {
       core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
       look: /\/commands\/(.+\/)?(why|queue|worktrees|agents)\.ts$/,
-      yaml: /\/config\/read\.ts$/,
+      yaml: /\/config\/(.+\/)?read\.ts$/,
       worktrees: /\/compose\/workspace-adapters\.ts$/,
       config: /\/config\/parse\.ts$/,
-      run: /\/compose\/run\.ts$/,
+      run: /\/compose\/(.+\/)?run\.ts$/,
     },
   },
-  { entry: 'runner', groups: { main: /\/runner\/main\.ts$/ } },
+  { entry: 'runner', groups: { main: /\/compose\/runner\.ts$/ } },
   { entry: 'index', groups: {} },
 ];
 

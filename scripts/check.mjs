@@ -1,4 +1,5 @@
-// Runs every static check at once and says how each went; the full output only of those that failed.
+// Runs every static check at once and says how each went; the full output only of those that failed, and the figures of
+// those that measure.
 //
 //   npm run check              all of them
 //   npm run check -- types     only those named
@@ -15,8 +16,13 @@ const PARTS = {
   lint: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'],
   format: ['oxfmt', '--check'],
   boundaries: ['node', 'scripts/check-boundaries.mjs'],
+  rooms: ['node', 'scripts/check-rooms.mjs'],
   'dead code': ['knip', '--no-progress'],
+  documents: ['node', 'scripts/check-documents.mjs'],
 };
+
+/** Checks whose output is figures that people want to see. */
+const MEASURES = new Set(['rooms', 'documents']);
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));
@@ -31,6 +37,8 @@ const chosen = Object.entries(PARTS).filter(([name]) => wanted.length === 0 || w
 const results = await Promise.all(chosen.map(([name, command]) => runPart(name, command)));
 const failed = results.filter((result) => !result.ok);
 
+for (const { name, output } of results)
+  if (MEASURES.has(name) && !failed.some((one) => one.name === name)) console.log(output.trim());
 for (const { name, output } of failed) console.log(`\n── ${name}\n${output.trim()}`);
 if (failed.length > 0) {
   console.log(

@@ -1,4 +1,4 @@
-// Derives from a zod schema the shape that packages/copse/src/protocol/config/shape.ts reads files by.
+// Derives from a zod schema the shape that packages/copse/src/config/shape/shape.ts reads files by.
 //
 // Whatever is not known here becomes `unknown`, and a file that comes across it is read by the schema itself.
 
@@ -11,9 +11,9 @@ export function configShape() {
   return {
     name: 'config-shape',
     async transform(code, id) {
-      if (!/[\\/]config[\\/]shape\.ts$/.test(id)) return undefined;
+      if (!/[\\/]config[\\/]shape[\\/]shape\.ts$/.test(id)) return undefined;
       if (!code.includes(EMPTY)) throw new Error(`${id} has no line to replace: ${EMPTY}`);
-      const { configSchema } = await import(join(dirname(id), 'schema.ts'));
+      const { configSchema } = await import(join(dirname(id), '..', 'schema.ts'));
       const { rules } = await import(join(dirname(id), 'rules.ts'));
       const text = JSON.stringify(JSON.stringify(shapeOf(configSchema, rules)));
       return { code: code.replace(EMPTY, () => `export const shape = JSON.parse(${text});`), map: null };

@@ -8,7 +8,7 @@ import {
   configJsonSchema,
   describeConfig,
   type KeyDescription,
-} from '../packages/copse/src/protocol/config/describe.ts';
+} from '../packages/copse/src/config/problems/describe.ts';
 
 export interface GeneratedFile {
   /** Relative to the repository root. */

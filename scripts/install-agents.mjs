@@ -8,7 +8,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const agents = fileURLToPath(new URL('../test/agents', import.meta.url));
+const agents = fileURLToPath(new URL('../test/agents/real', import.meta.url));
 
 for (const folder of [agents, ...(process.env.COPSE_MORE_AGENTS === '1' ? [join(agents, 'more')] : [])]) {
   const installed = join(folder, 'node_modules', '.package-lock.json');

@@ -1,21 +1,21 @@
 /** Copse's own queue in the simulated world: the very function that runs in the product. */
 
-import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import { type CommitId, type LandingId, type TaskId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type EndedRun,
   type Entry,
   type QueuePlan,
   type Start,
   decideQueue,
-} from '../../packages/copse/src/domain/queue.ts';
-import type { Stack, Stacked } from '../../packages/copse/src/domain/queue-stack.ts';
+} from '../../packages/copse/src/queue/rules/decide/decide.ts';
+import type { Stack, Stacked } from '../../packages/copse/src/queue/rules/decide/stack.ts';
 import {
   type Change,
   type QueueState,
   emptyQueueState,
-} from '../../packages/copse/src/domain/queue-state.ts';
-import { drawing } from '../../test/support/workspace-chance.ts';
+} from '../../packages/copse/src/queue/rules/decide/state.ts';
+import { drawing } from '../../test/support/workspaces/workspace-chance.ts';
 import { type Outcome, Record, type World } from './world.ts';
 
 interface Run {

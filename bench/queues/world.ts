@@ -3,7 +3,7 @@
  * drawn from a seed, so each queue meets the same branches; whether a tree is good is a fact that no queue is told.
  */
 
-import { drawing } from '../../test/support/workspace-chance.ts';
+import { drawing } from '../../test/support/workspaces/workspace-chance.ts';
 
 export interface WorldSettings {
   readonly branches: number;

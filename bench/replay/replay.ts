@@ -5,11 +5,11 @@
  * has no conflict; where it has one and a rebase has none, it must be what `git rebase` makes.
  */
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
-import type { Merging, MergeMethod } from '../../packages/copse/src/ports/merging.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
+import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import type { Merging, MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
 import { type Judgement, type Ours, type Plain, isFailure, judge } from './judge.ts';
 import { type Merge, PlainGit } from './plain-git.ts';
 

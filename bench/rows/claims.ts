@@ -8,8 +8,8 @@
  * board does not know, breaks the row.
  */
 
-import type { BoardAddress } from '../../packages/copse/src/adapters/board/open.ts';
-import { timestamp } from '../../packages/copse/src/domain/ids.ts';
+import type { BoardAddress } from '../../packages/copse/src/board/open.ts';
+import { timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { type EngineName, engines, fill, newAddress, openDurably } from '../boards.ts';
 import { WorkerProcess } from '../processes.ts';
 import { type Bench, type Result, type Row, median } from '../row.ts';

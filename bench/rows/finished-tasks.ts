@@ -1,8 +1,8 @@
 /** What a long history costs: the same live tasks on a board with few and on one with many finished ones. */
 
-import { claimNext } from '../../packages/copse/src/app/claims.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import {
   type EngineName,
   claimRequest,

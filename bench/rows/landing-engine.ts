@@ -9,11 +9,11 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { findRepository } from '../../packages/copse/src/adapters/git/locate.ts';
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { type CommitId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
-import type { MergeMethod } from '../../packages/copse/src/ports/merging.ts';
+import { findRepository } from '../../packages/copse/src/git/directory/locate.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
+import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
 import { COMMITS_PER_BRANCH as COMMITS, SHARED_FILES, makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';
 import { type Size, newSizedRepository } from '../repositories.ts';

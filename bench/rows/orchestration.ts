@@ -8,20 +8,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
-import { claimTask } from '../../packages/copse/src/app/claims.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
-import { openRun } from '../../packages/copse/src/compose/run.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
+import { claimTask } from '../../packages/copse/src/tasks/act/claims.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
+import { openRun } from '../../packages/copse/src/compose/run/run.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type AgentName,
   type AttemptId,
   type SessionId,
   type TaskId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { fill } from '../boards.ts';
 import { bundle, run } from '../commands.ts';
 import { newSizedRepository } from '../repositories.ts';

@@ -8,21 +8,21 @@
 import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 
-import { openMerging } from '../../packages/copse/src/adapters/git/merging.ts';
-import { openTrustedDir } from '../../packages/copse/src/adapters/git/trusted-dir.ts';
-import { change } from '../../packages/copse/src/app/context.ts';
-import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/app/radar.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import { openRadar } from '../../packages/copse/src/compose/radar.ts';
-import { decided } from '../../packages/copse/src/domain/decision.ts';
+import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
+import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
+import { change } from '../../packages/copse/src/board/context.ts';
+import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/radar/radar.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
+import { openRadar } from '../../packages/copse/src/compose/run/radar.ts';
+import { decided } from '../../packages/copse/src/kernel/decision.ts';
 import {
   type BranchName,
   type CommitId,
   type TaskId,
   type WorkspaceId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
 import { run } from '../commands.ts';
 import { nameOf, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Row, inMs, median } from '../row.ts';

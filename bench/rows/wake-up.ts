@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { claimNext } from '../../packages/copse/src/app/claims.ts';
+import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
 import {
   type EngineName,
   claimRequest,

@@ -9,12 +9,12 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import { work } from '../../packages/copse/src/app/work.ts';
-import type { WorkspaceContext } from '../../packages/copse/src/app/workspace-context.ts';
-import { addTask } from '../../packages/copse/src/app/tasks.ts';
-import { openWorkspaceContext } from '../../packages/copse/src/compose.ts';
-import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/domain/ids.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import { work } from '../../packages/copse/src/workspaces/act/work.ts';
+import type { WorkspaceContext } from '../../packages/copse/src/workspaces/act/context.ts';
+import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
+import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
+import { type CommitId, type TaskId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
 import { bundle, run } from '../commands.ts';
 import { type Size, nameOf, newSizedRepository } from '../repositories.ts';
 import { type Bench, type Result, type Row, inMs, interleave, median } from '../row.ts';

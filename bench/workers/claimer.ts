@@ -1,7 +1,7 @@
 /** Claims one task per transaction for as long as it is told, and says which. */
 
-import type { BoardAddress } from '../../packages/copse/src/adapters/board/open.ts';
-import { claimNext } from '../../packages/copse/src/app/claims.ts';
+import type { BoardAddress } from '../../packages/copse/src/board/open.ts';
+import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
 import { claimRequest, contextOf, openDurably } from '../boards.ts';
 import { say } from '../processes.ts';
 

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 
 import pg from 'pg';
 
-import type { BoardAddress } from '../../packages/copse/src/adapters/board/open.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import type { BoardAddress } from '../../packages/copse/src/board/open.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { say } from '../processes.ts';
 import type { ClaimFor } from './claimer.ts';
 

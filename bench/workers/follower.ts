@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { BoardAddress } from '../../packages/copse/src/adapters/board/open.ts';
-import { followEvents } from '../../packages/copse/src/app/follow.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+import type { BoardAddress } from '../../packages/copse/src/board/open.ts';
+import { followEvents } from '../../packages/copse/src/board/follow.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import { openDurably } from '../boards.ts';
 import { say } from '../processes.ts';
 

@@ -8,70 +8,84 @@ import { plainEnv } from '../support/cli.ts';
 import { scratchFolder } from '../support/scratch.ts';
 import { copyWorkingTree, linkModules, projectRoot } from './working-copy.ts';
 
-const DOMAIN = 'packages/copse/src/domain';
-const CANARY_FILE = 'test/guards/canary/src/domain/reads-files.ts';
+const SRC = 'packages/copse/src';
+const CANARY_FILE = 'test/guards/canary/src/tasks/rules/reads-files.ts';
 
 /** Each in a file of its own, all of them there at once: every check runs once, and reports these and nothing else. */
 const VIOLATIONS = [
   {
-    violation: 'an import of node:fs in domain',
+    violation: 'an import of node:fs in the kernel',
     part: 'boundaries',
-    file: `${DOMAIN}/policy.ts`,
+    file: `${SRC}/kernel/policy.ts`,
     code: "\nexport { readFileSync as planted } from 'node:fs';\n",
-    report: 'imports fs\n  domain-is-pure',
+    report: 'imports fs\n  kernel-is-pure',
   },
   {
-    violation: 'an import of node:fs in domain for a type only',
+    violation: 'an import of node:fs in rules for a type only',
     part: 'boundaries',
-    file: `${DOMAIN}/areas.ts`,
+    file: `${SRC}/tasks/rules/areas.ts`,
     code: "\nexport type { Stats as Planted } from 'node:fs';\n",
-    report: 'imports fs\n  domain-is-pure',
+    report: 'imports fs\n  rules-are-pure',
   },
   {
     violation: 'a dead export',
     part: 'dead code',
-    file: `${DOMAIN}/claim.ts`,
+    file: `${SRC}/tasks/rules/claim.ts`,
     code: '\nexport const plantedDeadExport = 1;\n',
     report: 'plantedDeadExport',
   },
   {
     violation: 'a wrong type',
     part: 'types',
-    file: `${DOMAIN}/escape.ts`,
+    file: `${SRC}/workspaces/rules/escape.ts`,
     code: "\nexport const planted: number = 'text';\n",
     report: 'error TS2322',
   },
   {
     violation: 'a promise nobody waits for',
     part: 'lint',
-    file: `${DOMAIN}/finish.ts`,
+    file: `${SRC}/agents/rules/finish/finish.ts`,
     code: '\nexport function planted(): void {\n  Promise.resolve(1);\n}\n',
     report: 'no-floating-promises',
   },
   {
     violation: 'a switch that forgets a case',
     part: 'lint',
-    file: `${DOMAIN}/landing.ts`,
+    file: `${SRC}/queue/rules/landing.ts`,
     code: "\nexport function planted(x: 'a' | 'b'): void {\n  switch (x) {\n    case 'a':\n      break;\n  }\n}\n",
     report: 'switch-exhaustiveness-check',
   },
   {
     violation: 'a type imported in place, which the boundaries cannot see',
     part: 'lint',
-    file: `${DOMAIN}/naming.ts`,
+    file: `${SRC}/workspaces/rules/naming.ts`,
     code: "\nexport type Planted = import('node:fs').Stats;\n",
     report: 'consistent-type-imports',
   },
   {
     violation: 'code that is not formatted',
     part: 'format',
-    file: `${DOMAIN}/plan.ts`,
+    file: `${SRC}/tasks/rules/plan.ts`,
     code: '\nexport const planted   =   "x"\n',
     report: '',
   },
+  {
+    violation: 'a link that leads nowhere',
+    part: 'documents',
+    file: 'docs/guides/agents.md',
+    code: '\n[planted](nowhere)\n',
+    report: 'links to nowhere, which does not exist',
+  },
+  {
+    violation: 'a document past its limit',
+    part: 'documents',
+    file: 'docs/GLOSSARY.md',
+    code: '\nplanted\n'.repeat(2_000),
+    report: 'and may have 10',
+  },
 ] as const;
 
-const PARTS = ['types', 'lint', 'format', 'boundaries', 'dead code'] as const;
+const PARTS = ['types', 'lint', 'format', 'boundaries', 'dead code', 'documents'] as const;
 type Part = (typeof PARTS)[number];
 
 let copy: string;
@@ -99,7 +113,7 @@ describe('npm run check', () => {
     try {
       const { code, output } = check('boundaries');
       expect(code).toBe(1);
-      expect(output).toContain('the checker is blind: rule domain-is-pure');
+      expect(output).toContain('the checker is blind: rule rules-are-pure');
     } finally {
       writeFileSync(join(copy, CANARY_FILE), canary);
     }
@@ -125,7 +139,9 @@ describe('npm run check', () => {
 
     // So the tree as it is passes.
     test.each(PARTS)('%s reports nothing else', (part) => {
-      const mine = VIOLATIONS.filter((planted) => part === 'dead code' || planted.part === part);
+      const mine = VIOLATIONS.filter(
+        (planted) => planted.part === part || (part === 'dead code' && planted.part !== 'documents'),
+      );
       expect(filesIn(reportsOf(part).join('\n'))).toEqual(filesIn(mine.map(({ file }) => file).join('\n')));
       expect(reportsOf(part)).toHaveLength(mine.length);
     });
@@ -144,10 +160,11 @@ const REPORT_BEGINS: Readonly<Record<Part, RegExp>> = {
   format: /\n(?=\S+ \(\d+ms\))/,
   boundaries: /\n(?=\S+ imports |the checker is blind)/,
   'dead code': /\n(?=.*\S +\S+:\d+:\d+ *(?:\n|$))/,
+  documents: /\n(?=\S+\.md (?:has|links to) )/,
 };
 
 function filesIn(text: string): readonly string[] {
-  return [...new Set(text.match(/\b[\w./-]+\.(?:ts|mjs|json)\b/g))].toSorted();
+  return [...new Set(text.match(/\b[\w./-]+\.(?:ts|mjs|json|md)\b/g))].toSorted();
 }
 
 function check(...parts: readonly Part[]): { readonly code: number | null; readonly output: string } {

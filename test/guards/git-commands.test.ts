@@ -64,9 +64,9 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
     // An option for people: it skips a question, never a rescue.
     'cli/program.ts',
     // Replaces pointers of Git LFS, having seen that they are pointers, with the files they stand for.
-    'adapters/git/furnish-lfs.ts',
+    'workspaces/files/lfs.ts',
     // Adds ignored paths to a private index.
-    'adapters/git/restore.ts',
+    'workspaces/git/rescue/restore.ts',
   ],
 };
 
@@ -90,6 +90,7 @@ describe.each(RULES)('$rule', ({ rule, forbidden, violations, allowed }) => {
     expect(forbidden.test(code)).toBe(false);
   });
 
+  // promise: no-force, no-gc, no-shell
   it('holds in all sources', () => {
     const broken = filesIn(sources)
       .filter((file) => !EXCEPTIONS[rule]?.includes(file))

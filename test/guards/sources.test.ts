@@ -20,10 +20,25 @@ const within =
   (file: string): boolean =>
     folders.some((folder) => file.startsWith(folder));
 
+/** Where processes are started: git, agents, commands of copse.yml, forges, notices. */
+const STARTERS = [
+  'git/',
+  'processes/',
+  'workspaces/files/',
+  'agents/runtimes/',
+  'agents/files/',
+  'agents/sandbox/',
+  'queue/checks/',
+  'review/forges/',
+  'explain/channels/',
+];
+
+const isPure = (file: string): boolean => /^kernel\/[^/]+$|^[^/]+\/rules\//.test(file);
+
 const RULES: readonly Rule[] = [
   {
-    rule: 'only adapters and runners start processes',
-    appliesTo: (file) => !within('adapters/', 'runner/')(file),
+    rule: 'only adapters start processes',
+    appliesTo: (file) => !within(...STARTERS)(file),
     forbidden: /["'`](node:)?child_process["'`]/,
     violations: ["import { spawn } from 'node:child_process'; spawn('ls')", "await import('child_process')"],
     allowed: [
@@ -32,15 +47,15 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'only adapters/git starts git',
-    appliesTo: (file) => !within('adapters/git/')(file),
+    rule: 'only the room git starts git',
+    appliesTo: (file) => !within('git/')(file),
     forbidden: /\b(spawn|exec|execFile|fork)\w*\(\s*["'`]git\b/,
     violations: ["execFile('git', ['status'])", 'execSync(`git status`)', 'spawnSync("git")'],
     allowed: ["name('git')", "execFile('tmux', ['-C'])"],
   },
   {
     rule: 'only cli/output.ts writes to stdout and stderr, and a runner to its log',
-    appliesTo: (file) => !['cli/output.ts', 'cli.ts', 'runner/main.ts'].includes(file),
+    appliesTo: (file) => !['cli/output.ts', 'cli.ts', 'compose/runner.ts'].includes(file),
     forbidden:
       /\bprocess\s*\.\s*(stdout|stderr)\b|\bconsole\s*\.\s*\w+\s*\(|["']node:process["']|\bwriteSync\(\s*[12]\b/,
     violations: [
@@ -58,8 +73,8 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'domain has no clock, no randomness, no timers and no process',
-    appliesTo: within('domain/'),
+    rule: 'rules and the kernel have no clock, no randomness, no timers and no process',
+    appliesTo: isPure,
     forbidden:
       /\bDate\.now\b|\bnew Date\b(?!\s*\(\s*[^)\s])|(?<!new )\bDate\(|\bTemporal\.Now\b|\bMath\.random\b|\bperformance\s*\.\s*\w|\bcrypto\b|\bset(Timeout|Interval|Immediate)\b|\bprocess\s*\.\s*\w|\bglobalThis\b/,
     violations: [
@@ -80,8 +95,8 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
-    rule: 'domain is synchronous',
-    appliesTo: within('domain/'),
+    rule: 'rules and the kernel are synchronous',
+    appliesTo: isPure,
     forbidden: /\basync\s*(function\b|\(|\w+\s*=>)|\bawait\s|\bnew Promise\b|\bPromise\.\w/,
     violations: ['async function f() {}', 'const f = async () => 1;', 'await f();', 'Promise.resolve(1);'],
     allowed: ["const kind = 'async';"],
@@ -115,7 +130,7 @@ describe.each(RULES)('$rule', ({ appliesTo, forbidden, violations, allowed }) =>
 });
 
 test('the guards look at the sources', () => {
-  expect(sources).toContain('domain/policy.ts');
+  expect(sources).toContain('kernel/policy.ts');
 });
 
 /** The code without its comments and types, which may name what the code may not use. */

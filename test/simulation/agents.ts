@@ -1,12 +1,12 @@
 /** Scripted agents, good and bad. What they write and commit is remembered, so that nothing of it can get lost unnoticed. */
 
-import type { CommitId, TaskId } from '../../packages/copse/src/domain/ids.ts';
+import type { CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
 import {
   type RunningTurn,
   type RuntimeOutcome,
   RuntimeUnavailable,
   type Turn,
-} from '../../packages/copse/src/ports/runtime.ts';
+} from '../../packages/copse/src/agents/ports/runtime.ts';
 import type { SimNode } from './node.ts';
 import { type Surroundings, endProcesses, writeReport } from './ports.ts';
 import { isSame } from './repository.ts';

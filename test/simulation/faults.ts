@@ -1,6 +1,6 @@
 /** What goes wrong, how often, and until when. */
 
-import type { RecordedEvent } from '../../packages/copse/src/domain/event.ts';
+import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
 import { TARGET_REF } from './node.ts';
 import type { Simulation } from './simulate.ts';
 import type { Fate, Process } from './world.ts';

@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { claimNext } from '../../packages/copse/src/app/claims.ts';
-import { type Context, change } from '../../packages/copse/src/app/context.ts';
-import { addTask, deleteTasks, editTask } from '../../packages/copse/src/app/tasks.ts';
-import { recordKinds } from '../../packages/copse/src/domain/event.ts';
+import { claimNext } from '../../packages/copse/src/tasks/act/claims.ts';
+import { type Context, change } from '../../packages/copse/src/board/context.ts';
+import { addTask, deleteTasks, editTask } from '../../packages/copse/src/tasks/act/tasks.ts';
+import { recordKinds } from '../../packages/copse/src/board/rules/event.ts';
 import {
   type AgentName,
   type BranchName,
@@ -17,12 +17,12 @@ import {
   brand,
   fencingToken,
   timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
-import { decideCrash, decideFinish, decideStuck } from '../../packages/copse/src/domain/task-outcomes.ts';
-import type { Board, BoardReader } from '../../packages/copse/src/ports/board.ts';
-import { newPlace, person } from '../support/boards.ts';
-import { claimant } from '../support/tasks.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
+import { decideCrash, decideFinish, decideStuck } from '../../packages/copse/src/tasks/rules/outcomes.ts';
+import type { Board, BoardReader } from '../../packages/copse/src/board/port.ts';
+import { newPlace, person } from '../support/board/boards.ts';
+import { claimant } from '../support/records/tasks.ts';
 import { boardOn } from './memory-board.ts';
 import { MemoryStore } from './memory-store.ts';
 

@@ -1,8 +1,8 @@
 /** The board port on a store in memory. Who asks, and when, is for the door to say. */
 
-import type { RecordedEvent } from '../../packages/copse/src/domain/event.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
-import type { Board } from '../../packages/copse/src/ports/board.ts';
+import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
+import type { Board } from '../../packages/copse/src/board/port.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 interface BoardDoor {

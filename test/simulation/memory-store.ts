@@ -1,8 +1,8 @@
 /** A board in memory: the events, what `evolve` makes of them, and the leases. One transaction at a time. */
 
-import { metCapabilities } from '../../packages/copse/src/domain/capabilities.ts';
-import type { Check } from '../../packages/copse/src/domain/check.ts';
-import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/domain/claim.ts';
+import { metCapabilities } from '../../packages/copse/src/tasks/rules/capabilities.ts';
+import type { Check } from '../../packages/copse/src/queue/rules/check.ts';
+import { type Lease, type Renewal, decideRenewal } from '../../packages/copse/src/tasks/rules/claim.ts';
 import {
   type AnyRecord,
   type Author,
@@ -13,29 +13,29 @@ import {
   evolve,
   kindOf,
   recordKinds,
-} from '../../packages/copse/src/domain/event.ts';
+} from '../../packages/copse/src/board/rules/event.ts';
 import type {
   EventNumber,
   FencingToken,
   NodeId,
   TaskId,
   Timestamp,
-} from '../../packages/copse/src/domain/ids.ts';
-import { type Landing, openLandingStatuses } from '../../packages/copse/src/domain/landing.ts';
-import { defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import { type Landing, openLandingStatuses } from '../../packages/copse/src/queue/rules/landing.ts';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type Task,
   type TaskStatus,
   type TaskSummary,
   isFinished,
-} from '../../packages/copse/src/domain/task.ts';
+} from '../../packages/copse/src/tasks/rules/task.ts';
 import type {
   BoardTransaction,
   EventQuery,
   Held,
   ReadyQuery,
   TaskQuery,
-} from '../../packages/copse/src/ports/board.ts';
+} from '../../packages/copse/src/board/port.ts';
 
 export class MemoryStore {
   readonly records = Object.fromEntries(recordKinds.map((kind) => [kind, new Map()])) as unknown as {

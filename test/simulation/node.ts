@@ -11,17 +11,17 @@ import {
   type NodeId,
   type TaskId,
   brand,
-} from '../../packages/copse/src/domain/ids.ts';
-import type { WorktreeFacts } from '../../packages/copse/src/domain/preparation.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
+} from '../../packages/copse/src/kernel/ids.ts';
+import type { WorktreeFacts } from '../../packages/copse/src/workspaces/rules/preparation.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type {
   Rescue,
   SnapshotOutcome,
   SnapshotRequest,
   Uncommitted,
-} from '../../packages/copse/src/ports/git.ts';
-import type { TargetMove } from '../../packages/copse/src/ports/merging.ts';
-import type { TrashRecord } from '../../packages/copse/src/ports/trash.ts';
+} from '../../packages/copse/src/git/port.ts';
+import type { TargetMove } from '../../packages/copse/src/queue/ports/merging.ts';
+import type { TrashRecord } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import { type Repository, type Tree, changedPaths, isSame } from './repository.ts';
 import type { Process } from './world.ts';
 
@@ -184,7 +184,7 @@ export class SimNode {
     return { saved: true, rescue };
   }
 
-  /** As adapters/git/merging-target.ts: together with the files of the checkout that has it, if one has. */
+  /** As queue/target/target.ts: together with the files of the checkout that has it, if one has. */
   moveTarget(
     from: CommitId,
     to: CommitId,

@@ -2,16 +2,16 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import { areasOverlap, parseArea } from '../../packages/copse/src/domain/areas.ts';
+import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas.ts';
 import {
   type BoardEvent,
   type RecordedEvent,
   recordKinds,
   replay,
-} from '../../packages/copse/src/domain/event.ts';
-import type { CommitId, TaskId } from '../../packages/copse/src/domain/ids.ts';
-import type { Task } from '../../packages/copse/src/domain/task.ts';
-import type { Uncommitted } from '../../packages/copse/src/ports/git.ts';
+} from '../../packages/copse/src/board/rules/event.ts';
+import type { CommitId, TaskId } from '../../packages/copse/src/kernel/ids.ts';
+import type { Task } from '../../packages/copse/src/tasks/rules/task.ts';
+import type { Uncommitted } from '../../packages/copse/src/git/port.ts';
 import { SHARED_FILE } from './agents.ts';
 import { type SimNode, TARGET } from './node.ts';
 import { BOARD_AWAY } from './ports.ts';

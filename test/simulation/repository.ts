@@ -2,8 +2,12 @@
 
 import { createHash } from 'node:crypto';
 
-import { type CommitId, brand } from '../../packages/copse/src/domain/ids.ts';
-import type { Candidate, CandidateRequest, CommitSummary } from '../../packages/copse/src/ports/merging.ts';
+import { type CommitId, brand } from '../../packages/copse/src/kernel/ids.ts';
+import type {
+  Candidate,
+  CandidateRequest,
+  CommitSummary,
+} from '../../packages/copse/src/queue/ports/merging.ts';
 
 export type Tree = ReadonlyMap<string, string>;
 
@@ -81,7 +85,7 @@ export class Repository {
     );
   }
 
-  /** As adapters/git/merging-build.ts does it, for trees that have no reverts in them. */
+  /** As queue/merge/build.ts does it, for trees that have no reverts in them. */
   build(request: CandidateRequest): Candidate {
     const made = this.#build(request);
     if (!made.built) return made;

@@ -3,21 +3,21 @@
  * After a while the faults stop, and everything has to come to rest by itself.
  */
 
-import { runAttempt } from '../../packages/copse/src/app/attempt.ts';
-import { restartTask, resumeTask } from '../../packages/copse/src/app/go-on.ts';
-import { landNow, queueTask } from '../../packages/copse/src/app/merge.ts';
-import { Orchestrator } from '../../packages/copse/src/app/orchestrate.ts';
-import { removeWorkspace } from '../../packages/copse/src/app/remove.ts';
-import type { RunContext } from '../../packages/copse/src/app/run-context.ts';
-import { cancelTask, pauseTask } from '../../packages/copse/src/app/stop-task.ts';
-import { addTask, deleteTasks } from '../../packages/copse/src/app/tasks.ts';
-import type { RecordedEvent } from '../../packages/copse/src/domain/event.ts';
-import type { TaskId } from '../../packages/copse/src/domain/ids.ts';
-import { type Policy, defaultPolicy } from '../../packages/copse/src/domain/policy.ts';
-import { runLoop } from '../../packages/copse/src/app/loop.ts';
-import type { Orders } from '../../packages/copse/src/ports/runners.ts';
-import { type EffectiveAgent, effectiveAgent } from '../../packages/copse/src/protocol/config/effective.ts';
-import { type Config, configSchema } from '../../packages/copse/src/protocol/config/schema.ts';
+import { runAttempt } from '../../packages/copse/src/agents/run/attempt.ts';
+import { restartTask, resumeTask } from '../../packages/copse/src/agents/act/go-on.ts';
+import { landNow, queueTask } from '../../packages/copse/src/queue/act/merge.ts';
+import { Orchestrator } from '../../packages/copse/src/orchestrator/orchestrate.ts';
+import { removeWorkspace } from '../../packages/copse/src/workspaces/discard/remove.ts';
+import type { RunContext } from '../../packages/copse/src/queue/context.ts';
+import { cancelTask, pauseTask } from '../../packages/copse/src/agents/act/stop-task.ts';
+import { addTask, deleteTasks } from '../../packages/copse/src/tasks/act/tasks.ts';
+import type { RecordedEvent } from '../../packages/copse/src/board/rules/event.ts';
+import type { TaskId } from '../../packages/copse/src/kernel/ids.ts';
+import { type Policy, defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
+import { runLoop } from '../../packages/copse/src/orchestrator/loop.ts';
+import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
+import { type EffectiveAgent, effectiveAgent } from '../../packages/copse/src/config/effective.ts';
+import { type Config, configSchema } from '../../packages/copse/src/config/schema.ts';
 import { type AgentSurroundings, SHARED_FILE, type Work, startTurn } from './agents.ts';
 import { Faults } from './faults.ts';
 import { Observer } from './observer.ts';

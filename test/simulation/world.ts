@@ -9,9 +9,9 @@
  * Nothing here waits for real time, so code under test must not either: all it may await is what the world answers.
  */
 
-import type { Timestamp } from '../../packages/copse/src/domain/ids.ts';
-import type { ProcessIdentity } from '../../packages/copse/src/domain/removal.ts';
-import type { Timer } from '../../packages/copse/src/ports/clock.ts';
+import type { Timestamp } from '../../packages/copse/src/kernel/ids.ts';
+import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
+import type { Timer } from '../../packages/copse/src/kernel/clock.ts';
 
 type ProcessKind = 'orchestrator' | 'runner' | 'agent' | 'child' | 'person';
 

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
 
-import { startPostgres } from './postgres.ts';
+import { startPostgres } from './board/postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -4,23 +4,23 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Longest first. A clone has no record of earlier runs, and the size of a file says little about it. */
 const SLOWEST = [
-  'faults/queues-random',
-  'faults/runs-random',
-  'faults/workspaces-random',
-  'journeys/launcher',
-  'journeys/cli-pull-requests',
-  'faults/workspaces-kill-operations',
-  'journeys/cli-undo-landing',
+  'queue/faults/random',
+  'orchestrator/faults/random',
+  'workspaces/faults/random',
+  'cli/journeys/launcher',
+  'review/journeys/pull-requests',
+  'workspaces/faults/kill-operations',
+  'queue/journeys/undo-landing',
   'guards/check',
-  'faults/git-vectors',
+  'git/faults/vectors',
   'simulation/simulation',
   'simulation/simulation-rest',
-  'faults/board-processes',
-  'faults/workspaces-kill-steps',
-  'journeys/cli-run-conflicts',
-  'faults/pull-request-steps',
-  'journeys/demo',
-  'journeys/cli-queue',
+  'board/faults/processes',
+  'workspaces/faults/kill-steps',
+  'queue/journeys/conflicts',
+  'review/faults/pull-request-steps',
+  'cli/journeys/demo',
+  'queue/journeys/queue',
 ];
 
 export class SlowestFirst extends BaseSequencer {

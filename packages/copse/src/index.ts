@@ -1,14 +1,14 @@
 /** The library: what integrators may build on. Everything else is free to change. */
 
-export { type Context, type Outcome } from './app/context.ts';
-export { type ClaimRequest, claimNext, claimTask } from './app/claims.ts';
-export { type DefinitionInput } from './app/definition.ts';
-export { type FollowOptions, followEvents } from './app/follow.ts';
-export { type LedgerInput, addLedgerEntry } from './app/ledger.ts';
-export { type PlanInput, addPlan } from './app/plans.ts';
-export { type TaskEditInput, addTask, deleteTasks, editTask } from './app/tasks.ts';
-export { type Surroundings, openContext } from './compose.ts';
-export type { Refusal } from './domain/decision.ts';
-export type { BoardEvent, RecordedEvent } from './domain/event.ts';
-export type { Task, TaskStatus, TaskSummary } from './domain/task.ts';
-export { type Board, BoardUnavailable } from './ports/board.ts';
+export { type Context, type Outcome } from './board/context.ts';
+export { type ClaimRequest, claimNext, claimTask } from './tasks/act/claims.ts';
+export { type DefinitionInput } from './tasks/act/definition.ts';
+export { type FollowOptions, followEvents } from './board/follow.ts';
+export { type LedgerInput, addLedgerEntry } from './tasks/act/ledger.ts';
+export { type PlanInput, addPlan } from './tasks/act/plans.ts';
+export { type TaskEditInput, addTask, deleteTasks, editTask } from './tasks/act/tasks.ts';
+export { type Surroundings, openContext } from './compose/open.ts';
+export type { Refusal } from './kernel/decision.ts';
+export type { BoardEvent, RecordedEvent } from './board/rules/event.ts';
+export type { Task, TaskStatus, TaskSummary } from './tasks/rules/task.ts';
+export { type Board, BoardUnavailable } from './board/port.ts';

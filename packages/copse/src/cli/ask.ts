@@ -2,7 +2,7 @@
 
 import { isatty } from 'node:tty';
 
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 
 const STDIN = 0;
 const STDOUT = 1;

@@ -5,9 +5,9 @@
 
 import path from 'node:path';
 
-import { sessionFrom, taskFrom } from '../domain/author.ts';
-import { resolvePrefix } from '../domain/ids.ts';
-import { shown } from '../domain/text.ts';
+import { sessionFrom, taskFrom } from '../board/rules/author.ts';
+import { resolvePrefix } from '../kernel/ids.ts';
+import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 

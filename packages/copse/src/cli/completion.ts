@@ -3,8 +3,8 @@
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 
-import { shown } from '../domain/text.ts';
-import { openContext } from '../compose.ts';
+import { shown } from '../kernel/text.ts';
+import { openContext } from '../compose/open.ts';
 import type { Cli } from './invocation.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;

@@ -1,7 +1,7 @@
 /** How a command says that it did not do what was asked, and the exit code that goes with it. */
 
-import type { Outcome } from '../app/context.ts';
-import { type RefusalCode, refusedExitCode } from '../domain/decision.ts';
+import type { Outcome } from '../board/context.ts';
+import { type RefusalCode, refusedExitCode } from '../kernel/decision.ts';
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, refused: refusedExitCode } as const;
 

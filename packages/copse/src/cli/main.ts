@@ -2,7 +2,7 @@
 
 import { type Command, CommanderError } from 'commander';
 
-import { BoardUnavailable } from '../ports/board.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { processOutput, reportFailure } from './output.ts';
 import { createProgram } from './program.ts';
@@ -51,7 +51,7 @@ function commandPath(program: Command, argv: readonly string[]): string {
 
 function explain(error: unknown, help: string): Failure {
   if (error instanceof CommandFailed) return error.failure;
-  if (error instanceof BoardUnavailable) {
+  if (error instanceof Unavailable) {
     return {
       code: error.isMissing ? 'not_found' : 'unavailable',
       reason: error.message,

@@ -2,7 +2,7 @@
 
 import { styleText } from 'node:util';
 
-import { shown } from '../domain/text.ts';
+import { shown } from '../kernel/text.ts';
 import type { Failure } from './failure.ts';
 
 type Style = Parameters<typeof styleText>[0];

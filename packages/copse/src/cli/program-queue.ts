@@ -25,7 +25,7 @@ export function addQueueCommands(program: Command, on: On): void {
         ['copse queue front a1b2 --dry-run', 'what a hotfix would cost the others'],
       ]),
     )
-    .action(on(() => import('./commands/queue.ts')));
+    .action(on(() => import('./commands/queue/queue.ts')));
   queue
     .command('pause')
     .description('Land nothing, or accept nothing more. What is in the queue stays there.')
@@ -35,7 +35,7 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
     .addHelpText('after', examples([['copse queue pause --reason "release day"', '']]))
-    .action(on(() => import('./commands/queue-pause.ts')));
+    .action(on(() => import('./commands/queue/queue-pause.ts')));
   queue
     .command('resume')
     .description('Go on after a pause.')
@@ -43,14 +43,14 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--accept', 'accept again')
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
-    .action(on(() => import('./commands/queue-resume.ts')));
+    .action(on(() => import('./commands/queue/queue-resume.ts')));
   queue
     .command('front')
     .argument('<ids...>', someTasks)
     .description('A hotfix: to the front, and checked alone. Nothing else lands until it has.')
     .option('--dry-run', 'only say which checks would start over')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
-    .action(on(() => import('./commands/queue-front.ts')));
+    .action(on(() => import('./commands/queue/queue-front.ts')));
   queue
     .command('cancel')
     .argument('<ids...>', someTasks)
@@ -59,7 +59,7 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--dry-run', 'only say which checks would start over')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
     .addHelpText('after', '\nOnce a landing is written down as begun it is finished; then this is refused.')
-    .action(on(() => import('./commands/queue-cancel.ts')));
+    .action(on(() => import('./commands/queue/queue-cancel.ts')));
   queue
     .command('retry')
     .argument('<ids...>', 'tasks in review, that need attention, or that wait in the queue')
@@ -71,5 +71,5 @@ export function addQueueCommands(program: Command, on: On): void {
 Checks that could not run are begun at once, and a target that was red is checked anew.
 It does not wait for them to land: copse merge does.`,
     )
-    .action(on(() => import('./commands/queue-retry.ts')));
+    .action(on(() => import('./commands/queue/queue-retry.ts')));
 }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 
-import { defaultPolicy } from '../domain/policy.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
 import { type Group, type On, examples } from './program-parts.ts';
 
 const aTask = 'a task, by any unique beginning of its id';
@@ -45,7 +45,7 @@ function addOrchestrateCommand(program: Command, on: On): void {
         ['copse up --command "./my-agent.sh"', 'any program is an agent'],
       ]),
     )
-    .action(on(() => import('./commands/orchestrate.ts')));
+    .action(on(() => import('./commands/agents/orchestrate.ts')));
 }
 
 function addAgentsCommand(program: Command, on: On): void {
@@ -54,7 +54,7 @@ function addAgentsCommand(program: Command, on: On): void {
     .argument('[detect]', 'which agent programs are installed, in which version, and whether they start')
     .description('Show who works on what, and which agents there are.')
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
-    .action(on(() => import('./commands/agents.ts')));
+    .action(on(() => import('./commands/agents/agents.ts')));
 }
 
 function addRunCommands(program: Command, on: On): void {
@@ -62,7 +62,7 @@ function addRunCommands(program: Command, on: On): void {
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
-    .action(on(() => import('./commands/init.ts')));
+    .action(on(() => import('./commands/setup/init.ts')));
   program
     .command('answer')
     .argument('<id>', aTask)
@@ -79,7 +79,7 @@ function addRunCommands(program: Command, on: On): void {
         ['copse answer a1b2 deny --message "Use npm ci"', ''],
       ]),
     )
-    .action(on(() => import('./commands/answer.ts')));
+    .action(on(() => import('./commands/agents/answer.ts')));
   program
     .command('cost')
     .description('Add up the tokens and dollars that agents used.')
@@ -92,7 +92,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nDollars are what the agents’ programs say; of those that say none they are unknown. Days are local.',
     )
     .addHelpText('after', examples([['copse cost --by day --since 7d', 'the last week']]))
-    .action(on(() => import('./commands/cost.ts')));
+    .action(on(() => import('./commands/agents/cost.ts')));
   program
     .command('attach')
     .argument('<id>', aTask)
@@ -101,7 +101,7 @@ function addRunCommands(program: Command, on: On): void {
       'after',
       '\nCtrl+B D leaves it; the agent goes on. Agents run there with `terminal: tmux` in copse.yml.',
     )
-    .action(on(() => import('./commands/attach.ts')));
+    .action(on(() => import('./commands/agents/attach.ts')));
   program
     .command('logs')
     .argument('<id>', aTask)
@@ -111,7 +111,7 @@ function addRunCommands(program: Command, on: On): void {
     .option('--all', 'all attempts, whole')
     .option('--runner', 'what its runner noted, instead: handbacks, crashes, problems')
     .addHelpText('after', examples([['copse logs a1b2 --follow', 'over all its attempts, until Ctrl+C']]))
-    .action(on(() => import('./commands/logs.ts')));
+    .action(on(() => import('./commands/agents/logs.ts')));
   program
     .command('mcp')
     .description('Serve an agent in a worktree the tools to report about its task (MCP, on standard input).')
@@ -119,7 +119,7 @@ function addRunCommands(program: Command, on: On): void {
       'after',
       '\nAgent programs start it: command copse, argument mcp, with the COPSE_… variables.',
     )
-    .action(on(() => import('./commands/mcp.ts')));
+    .action(on(() => import('./commands/agents/mcp.ts')));
   program
     .command('merge')
     .argument('<ids...>', 'tasks that are in review or need attention')
@@ -137,7 +137,7 @@ function addRunCommands(program: Command, on: On): void {
         ['copse merge a1b2 c3d4', ''],
       ]),
     )
-    .action(on(() => import('./commands/merge.ts')));
+    .action(on(() => import('./commands/queue/merge.ts')));
   program
     .command('notify')
     .argument('<kind>', 'permission, idle, or none when it goes on')
@@ -150,7 +150,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nFor hooks of agent programs. How people hear of it is `notifications` in copse.yml.',
     )
     .addHelpText('after', examples([['copse notify idle --message "Which port?"', 'in a worktree']]))
-    .action(on(() => import('./commands/notify.ts')));
+    .action(on(() => import('./commands/agents/notify.ts')));
   program
     .command('radar')
     .argument('[id]', `${aTask}; without it, all pairs`)
@@ -161,7 +161,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nconflict: git cannot merge the two. overlap: they change the same files, and git can. Only commits count.',
     )
     .addHelpText('after', examples([['copse radar a1b2', 'who is in the way of one task']]))
-    .action(on(() => import('./commands/radar.ts')));
+    .action(on(() => import('./commands/queue/radar.ts')));
   program
     .command('restart')
     .argument('<id>', aTask)
@@ -176,7 +176,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nA stuck task goes on at once. A failed one waits for the next look of an orchestrator.',
     )
     .addHelpText('after', examples([['copse restart a1b2 --answer "Keep both tables"', '']]))
-    .action(on(() => import('./commands/restart.ts')));
+    .action(on(() => import('./commands/tasks/restart.ts')));
   program
     .command('resume')
     .argument('<id>', aTask)
@@ -187,7 +187,7 @@ function addRunCommands(program: Command, on: On): void {
     .option('--command <line>', 'a line for the shell that works as the agent')
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse resume a1b2 --message "Please add a test"', '']]))
-    .action(on(() => import('./commands/resume.ts')));
+    .action(on(() => import('./commands/tasks/resume.ts')));
   program
     .command('review')
     .argument('[id]', `${aTask}; without it, all that wait`)
@@ -209,20 +209,20 @@ function addRunCommands(program: Command, on: On): void {
         ['copse review a1b2 --send-back "Please add a test"', ''],
       ]),
     )
-    .action(on(() => import('./commands/review.ts')));
+    .action(on(() => import('./commands/queue/review.ts')));
   program
     .command('pause')
     .argument('<id>', aTask)
     .description('Stop the agent of a task. The worktree stays; copse resume goes on.')
     .option('--json', 'print the task as JSON')
-    .action(on(() => import('./commands/pause.ts')));
+    .action(on(() => import('./commands/tasks/pause.ts')));
   program
     .command('cancel')
     .argument('<id>', aTask)
     .description('Stop a task for good. The worktree stays until it is cleaned up.')
     .option('--reason <text>', 'why')
     .option('--json', 'print the task as JSON')
-    .action(on(() => import('./commands/cancel.ts')));
+    .action(on(() => import('./commands/tasks/cancel.ts')));
 }
 
 function addWhyCommand(program: Command, on: On): void {
@@ -231,7 +231,7 @@ function addWhyCommand(program: Command, on: On): void {
     .argument('<id>', aTask)
     .description('Say why a task is where it is, and what would move it.')
     .option('--json', 'print { "task", "because", "next" }')
-    .action(on(() => import('./commands/why.ts')));
+    .action(on(() => import('./commands/tasks/why.ts')));
 }
 
 function addDemoCommand(program: Command, on: On): void {
@@ -251,7 +251,7 @@ function addDemoCommand(program: Command, on: On): void {
       '\nNo key, no network; nothing outside the folder is touched. The folder stays, and the last line says how to delete it.\nCtrl+C ends the demo and its agents.',
     )
     .addHelpText('after', examples([['copse demo --dir ~/thermo --speed 2', '']]))
-    .action(on(() => import('./commands/demo.ts')));
+    .action(on(() => import('./commands/setup/demo.ts')));
 }
 
 export const runGroups: readonly Group[] = [

@@ -5,13 +5,13 @@
 
 import { Command } from 'commander';
 
-import { ledgerKinds } from '../domain/ledger.ts';
-import { defaultPolicy } from '../domain/policy.ts';
-import { openPhases } from '../domain/session.ts';
-import { taskKinds, taskStatuses } from '../domain/task.ts';
+import { ledgerKinds } from '../tasks/rules/ledger.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { openPhases } from '../agents/rules/session/session.ts';
+import { taskKinds, taskStatuses } from '../tasks/rules/task.ts';
 import { refuseSessions } from './by-session.ts';
-import * as list from './commands/list.ts';
-import * as show from './commands/show.ts';
+import * as list from './commands/tasks/list.ts';
+import * as show from './commands/tasks/show.ts';
 import type { Cli } from './invocation.ts';
 import { type Group, type On, type Run, examples } from './program-parts.ts';
 import { addQueueCommands } from './program-queue.ts';
@@ -98,7 +98,7 @@ function addAddCommand(program: Command, on: On): void {
         ['copse add "Document the API" --depends cp-a1b2 --accept "npm run docs"', ''],
       ]),
     )
-    .action(on(() => import('./commands/add.ts')));
+    .action(on(() => import('./commands/tasks/add.ts')));
 }
 
 function addShowCommand(program: Command, on: On): void {
@@ -143,7 +143,7 @@ function addEditCommands(program: Command, on: On): void {
       '\nAreas, capabilities and accept commands replace the ones that are there; dependencies are added.\n',
     )
     .addHelpText('after', examples([['copse edit a1b2 --priority p5 --depends cp-c3d4', '']]))
-    .action(on(() => import('./commands/edit.ts')));
+    .action(on(() => import('./commands/tasks/edit.ts')));
 
   program
     .command('delete')
@@ -152,7 +152,7 @@ function addEditCommands(program: Command, on: On): void {
     .description('Delete tasks from the board. Their events stay.')
     .option('--unlink', 'also when others wait for them: those then wait no longer')
     .option('--json', 'print { "deleted": [...] }')
-    .action(on(() => import('./commands/delete.ts')));
+    .action(on(() => import('./commands/tasks/delete.ts')));
 }
 
 function definitionOptions(command: Command): Command {
@@ -179,18 +179,18 @@ function addPlanCommands(program: Command, on: On): void {
     .option('--body-file <file>', 'the plan itself, from a file (- for standard input)')
     .option('--json', 'print the plan as JSON')
     .addHelpText('after', examples([['copse plan add "Passwordless login" --body-file plans/login.md', '']]))
-    .action(on(() => import('./commands/plan-add.ts')));
+    .action(on(() => import('./commands/plans/plan-add.ts')));
   plan
     .command('show')
     .argument('<id>', 'a plan, by any unique beginning of its id')
     .description('Show a plan, its tasks and how far they are.')
     .option('--json', 'print the plan as JSON')
-    .action(on(() => import('./commands/plan-show.ts')));
+    .action(on(() => import('./commands/plans/plan-show.ts')));
   plan
     .command('list')
     .description('List the plans.')
     .option('--json', 'print { "plans": [...] }')
-    .action(on(() => import('./commands/plan-list.ts')));
+    .action(on(() => import('./commands/plans/plan-list.ts')));
 }
 
 function addLedgerCommands(program: Command, on: On): void {
@@ -211,13 +211,13 @@ function addLedgerCommands(program: Command, on: On): void {
         ['copse ledger add handoff "The parser is done, the printer is not"', 'in its worktree'],
       ]),
     )
-    .action(on(() => import('./commands/ledger-add.ts')));
+    .action(on(() => import('./commands/plans/ledger-add.ts')));
   ledger
     .command('list')
     .description('List the ledger of a task.')
     .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have)')
     .option('--json', 'print { "entries": [...] }')
-    .action(on(() => import('./commands/ledger-list.ts')));
+    .action(on(() => import('./commands/plans/ledger-list.ts')));
 }
 
 function addBoardCommands(program: Command, on: On): void {
@@ -230,13 +230,13 @@ function addBoardCommands(program: Command, on: On): void {
     .option('-f, --follow', 'go on as things happen, until Ctrl+C')
     .option('--json', 'print one JSON document per line')
     .addHelpText('after', examples([['copse events --follow --json', 'for scripts and integrations']]))
-    .action(on(() => import('./commands/events.ts')));
+    .action(on(() => import('./commands/setup/events.ts')));
   program
     .command('export')
     .argument('[file]', 'where to write it (default: standard output)')
     .description('Write everything on the board as JSON lines.')
     .option('--force', 'replace a file that is there')
-    .action(on(() => import('./commands/export.ts')));
+    .action(on(() => import('./commands/setup/export.ts')));
   program
     .command('import')
     .argument('<file>', 'an export (- for standard input)')
@@ -249,7 +249,7 @@ function addBoardCommands(program: Command, on: On): void {
         ['COPSE_BOARD=postgres://db.example/team copse import board.jsonl', 'move to PostgreSQL'],
       ]),
     )
-    .action(on(() => import('./commands/import.ts')));
+    .action(on(() => import('./commands/setup/import.ts')));
 }
 
 function addWorkCommands(program: Command, on: On): void {
@@ -267,12 +267,12 @@ function addWorkCommands(program: Command, on: On): void {
         ['copse work a1b2 --resume', 'go on where somebody stopped'],
       ]),
     )
-    .action(on(() => import('./commands/work.ts')));
+    .action(on(() => import('./commands/workspaces/work.ts')));
   program
     .command('tend')
     .description('Make removed worktrees smaller, empty old trash, keep worktrees ready. Runs by itself.')
     .option('--json', 'print { "thinned", "deleted", "pool" }')
-    .action(on(() => import('./commands/tend.ts')));
+    .action(on(() => import('./commands/workspaces/tend.ts')));
 }
 
 function addWorktreesCommand(program: Command, on: On): void {
@@ -281,7 +281,7 @@ function addWorktreesCommand(program: Command, on: On): void {
     .description('List the worktrees of tasks on this machine.')
     .option('--all', 'also those that wait in the pool and those that Copse did not make')
     .option('--json', 'print { "worktrees": [...] }')
-    .action(on(() => import('./commands/worktrees.ts')));
+    .action(on(() => import('./commands/workspaces/worktrees.ts')));
 }
 
 function addWorktreeCommands(program: Command, on: On): void {
@@ -293,14 +293,14 @@ function addWorktreeCommands(program: Command, on: On): void {
     .option('--delete-branch', 'delete its branch too, although it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .addHelpText('after', examples([['copse cleanup a1b2 --force', '']]))
-    .action(on(() => import('./commands/cleanup.ts')));
+    .action(on(() => import('./commands/workspaces/cleanup.ts')));
   program
     .command('sync')
     .argument('[id]', 'a task (default: the one whose worktree you are in)')
     .description('Bring the newest base into the branch of a task.')
     .option('--conflict', 'leave a conflict in the worktree, to be resolved there')
     .option('--json', 'print what happened as JSON')
-    .action(on(() => import('./commands/sync.ts')));
+    .action(on(() => import('./commands/workspaces/sync.ts')));
   program
     .command('diff')
     .argument('[id]', 'a task (default: the one whose worktree you are in)')
@@ -309,7 +309,7 @@ function addWorktreeCommands(program: Command, on: On): void {
     .option('--uncommitted', 'with what is not committed yet')
     .option('--json', 'print the files and the patch as JSON')
     .addHelpText('after', examples([['copse diff a1b2 > a1b2.patch', 'as git apply reads it']]))
-    .action(on(() => import('./commands/diff.ts')));
+    .action(on(() => import('./commands/workspaces/diff.ts')));
 }
 
 function addReportCommands(program: Command, on: On): void {
@@ -329,7 +329,7 @@ function addReportCommands(program: Command, on: On): void {
         ['copse finish --no-changes', 'it was done already'],
       ]),
     )
-    .action(on(() => import('./commands/finish.ts')));
+    .action(on(() => import('./commands/agents/finish.ts')));
   program
     .command('stuck')
     .argument(id, about)
@@ -337,7 +337,7 @@ function addReportCommands(program: Command, on: On): void {
     .option('--reason <text>', 'the question, and the choices you see (- for standard input)')
     .option('--json', 'print what was reported as JSON')
     .addHelpText('after', examples([['copse stuck --reason "Delete the old table, or keep both?"', '']]))
-    .action(on(() => import('./commands/stuck.ts')));
+    .action(on(() => import('./commands/agents/stuck.ts')));
   program
     .command('phase')
     .argument('<phase>', openPhases.join(', '))
@@ -345,20 +345,20 @@ function addReportCommands(program: Command, on: On): void {
     .description('Say how far the work on a task is. Phases go forward only.')
     .option('--json', 'print { "task", "phase" }')
     .addHelpText('after', examples([['copse phase working', '']]))
-    .action(on(() => import('./commands/phase.ts')));
+    .action(on(() => import('./commands/agents/phase.ts')));
   program
     .command('heartbeat')
     .argument(id, about)
     .description('Say that the work on a task is still going on.')
     .option('--json', 'print { "task", "alive" }')
     .addHelpText('after', examples([['copse heartbeat', 'in work that takes long']]))
-    .action(on(() => import('./commands/heartbeat.ts')));
+    .action(on(() => import('./commands/agents/heartbeat.ts')));
   program
     .command('hook', { hidden: true })
     .argument('<kind>', 'stop, permission or notice')
     .description('Ask the runner for the hook of an agent program, which is on standard input.')
     .option('--timeout <seconds>', 'how long to wait for an answer')
-    .action(on(() => import('./commands/hook.ts')));
+    .action(on(() => import('./commands/agents/hook.ts')));
 }
 
 function addRescueCommands(program: Command, on: On): void {
@@ -370,20 +370,20 @@ function addRescueCommands(program: Command, on: On): void {
     .argument('[id]', 'only those of this task')
     .description('List the rescues, the latest first.')
     .option('--json', 'print { "rescues": [...] }')
-    .action(on(() => import('./commands/rescue-list.ts')));
+    .action(on(() => import('./commands/workspaces/rescue-list.ts')));
   rescue
     .command('show')
     .argument('<ref>', 'a rescue, by any part of its ref that no other has')
     .description('Show what a rescue holds.')
     .option('--json', 'print the rescue and its changes as JSON')
-    .action(on(() => import('./commands/rescue-show.ts')));
+    .action(on(() => import('./commands/workspaces/rescue-show.ts')));
   rescue
     .command('restore')
     .argument('<ref>', 'a rescue, by any part of its ref that no other has')
     .description('Put a rescue back, never over anything newer.')
     .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
     .option('--json', 'print where and how much as JSON')
-    .action(on(() => import('./commands/rescue-restore.ts')));
+    .action(on(() => import('./commands/workspaces/rescue-restore.ts')));
   rescue
     .command('move')
     .argument('<id>', 'the task whose worktree they belong in')
@@ -393,7 +393,7 @@ function addRescueCommands(program: Command, on: On): void {
     )
     .description('Move changes that were made in the main checkout into the worktree of a task.')
     .option('--json', 'print what was moved and what was left as JSON')
-    .action(on(() => import('./commands/rescue-move.ts')));
+    .action(on(() => import('./commands/workspaces/rescue-move.ts')));
   program
     .command('undo')
     .argument('[id]', 'a task (default: whatever worktree was last)')
@@ -407,7 +407,7 @@ function addRescueCommands(program: Command, on: On): void {
       'after',
       '\nWhat landed is taken back by a task of its own that lands through the queue, and can be undone in turn.',
     )
-    .action(on(() => import('./commands/undo.ts')));
+    .action(on(() => import('./commands/workspaces/undo.ts')));
 }
 
 function addSetUpCommands(program: Command, on: On): void {
@@ -418,18 +418,18 @@ function addSetUpCommands(program: Command, on: On): void {
       'Show the configuration in force, check copse.yml, print its JSON Schema, or accept new remotes.',
     )
     .option('--json', 'print it as JSON')
-    .action(on(() => import('./commands/config.ts')));
+    .action(on(() => import('./commands/setup/config.ts')));
   program
     .command('doctor')
     .description('Check this machine, this repository and its board.')
     .option('--json', 'print { "checks": [...] }')
-    .action(on(() => import('./commands/doctor.ts')));
+    .action(on(() => import('./commands/setup/doctor.ts')));
   program
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
     .description('Print a completion script for your shell.')
     .addHelpText('after', examples([['source <(copse completion bash)', 'in ~/.bashrc']]))
-    .action(on(() => import('./commands/completion.ts')));
+    .action(on(() => import('./commands/setup/completion.ts')));
 }
 
 /** `plan show`, by the names that commands have and not by their aliases. */

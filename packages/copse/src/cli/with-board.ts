@@ -1,9 +1,9 @@
 /** Opens the board of the repository one is in, for as long as a command needs it. */
 
-import type { Context } from '../app/context.ts';
-import { openContext } from '../compose.ts';
-import { type PlanId, type TaskId, resolvePrefix } from '../domain/ids.ts';
-import type { Board } from '../ports/board.ts';
+import type { Context } from '../board/context.ts';
+import { openContext } from '../compose/open.ts';
+import { type PlanId, type TaskId, resolvePrefix } from '../kernel/ids.ts';
+import type { Board } from '../board/port.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 

@@ -1,8 +1,8 @@
 /** Opens everything that running and landing needs, for as long as a command needs it. */
 
-import type { RunContext } from '../app/run-context.ts';
-import type { OpenRun, RunOptions } from '../compose/run.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { RunContext } from '../queue/context.ts';
+import type { OpenRun, RunOptions } from '../compose/run/run.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';
 
@@ -11,7 +11,7 @@ export async function withRun<T>(
   options: RunOptions,
   work: (context: RunContext, unusable: OpenRun['unusable']) => Promise<T>,
 ): Promise<T> {
-  const { openRun } = await import('../compose/run.ts');
+  const { openRun } = await import('../compose/run/run.ts');
   const run = await openRun(cli, options);
   try {
     return await work(run.context, run.unusable);

@@ -1,9 +1,9 @@
 /** Opens the board together with what worktrees need, for as long as a command needs it. */
 
-import type { WorkspaceContext } from '../app/workspace-context.ts';
-import { openWorkspaceContext } from '../compose.ts';
-import { type TaskId, resolvePrefix } from '../domain/ids.ts';
-import type { RefusalCode } from '../domain/decision.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
+import { openWorkspaceContext } from '../compose/open.ts';
+import { type TaskId, resolvePrefix } from '../kernel/ids.ts';
+import type { RefusalCode } from '../kernel/decision.ts';
 import { CommandFailed } from './failure.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';

@@ -1,7 +1,7 @@
 /** How a hook of an agent program reaches its runner: without the board, so that it starts quickly and works in a sandbox. */
 
-import { openAsks } from '../adapters/workspace/asks.ts';
-import type { Asks } from '../ports/asks.ts';
+import { openAsks } from '../agents/files/asks.ts';
+import type { Asks } from '../agents/ports/asks.ts';
 
 export interface AskedRunner {
   readonly asks: Asks;

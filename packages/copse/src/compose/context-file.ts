@@ -2,13 +2,13 @@
 
 import path from 'node:path';
 
-import { furnishingGit } from '../adapters/git/furnish-git.ts';
-import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
-import { openContextFiles } from '../adapters/workspace/context-files.ts';
-import { readInside } from '../adapters/workspace/read-inside.ts';
-import { type WorkspaceContext, workspaceOf } from '../app/workspace-context.ts';
-import { type Surroundings, requireRepository } from '../compose.ts';
-import type { TaskId } from '../domain/ids.ts';
+import { furnishingGit } from '../workspaces/files/furnish-git.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import { openContextFiles } from '../agents/files/context-files.ts';
+import { readInside } from '../workspaces/files/read-inside.ts';
+import { type WorkspaceContext, workspaceOf } from '../workspaces/act/context.ts';
+import { type Surroundings, requireRepository } from './open.ts';
+import type { TaskId } from '../kernel/ids.ts';
 
 export interface ContextRead {
   readonly file: string;

@@ -1,3 +1,3 @@
 /** The repository of the demo. */
 
-export { drawHistory, makeRepository } from '../adapters/git/new-repository.ts';
+export { drawHistory, makeRepository } from '../git/directory/new-repository.ts';

@@ -1,11 +1,11 @@
 /** What commands need that only show who works and what waits: a part of compose/run.ts that loads and opens little. */
 
-import { baseByFiles } from '../adapters/git/base-by-files.ts';
-import { openTrustedDir } from '../adapters/git/trusted-dir.ts';
-import { isAlive } from '../adapters/processes/identity.ts';
-import { readRunner } from '../adapters/runners/attempt-files.ts';
-import { disk } from '../adapters/workspace/disk.ts';
-import type { LookContext } from '../app/run-context.ts';
+import { baseByFiles } from '../git/refs/base-by-files.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import { isAlive } from '../processes/identity.ts';
+import { readRunner } from '../agents/files/attempt-files.ts';
+import { disk } from '../workspaces/files/disk.ts';
+import type { LookContext } from '../queue/context.ts';
 import {
   type Repository,
   type Surroundings,
@@ -13,20 +13,29 @@ import {
   nodeHere,
   openContext,
   requireRepository,
-} from '../compose.ts';
-import type { Policy } from '../domain/policy.ts';
-import { landingFor } from '../protocol/config/effective.ts';
-import { type KnownAgents, agentsOf } from './agents.ts';
+} from './open.ts';
+import type { Policy } from '../kernel/policy.ts';
+import { landingFor } from '../config/effective.ts';
+import { type KnownAgents, agentsOf } from './run/agents.ts';
 import { machine } from './machine.ts';
 import { systemTimer } from './parts.ts';
 import { openRadarMemory } from './radar-sight.ts';
 
-export interface OpenLook {
-  readonly context: LookContext;
-  readonly unusable: KnownAgents['unusable'];
+export async function withLook<T>(
+  surroundings: Surroundings,
+  work: (context: LookContext, unusable: KnownAgents['unusable']) => Promise<T>,
+): Promise<T> {
+  const { context, unusable } = await openLook(surroundings);
+  try {
+    return await work(context, unusable);
+  } finally {
+    await context.board.close();
+  }
 }
 
-export async function openLook(surroundings: Surroundings): Promise<OpenLook> {
+async function openLook(
+  surroundings: Surroundings,
+): Promise<{ readonly context: LookContext; readonly unusable: KnownAgents['unusable'] }> {
   const repository = requireRepository(surroundings);
   const { home, configFolder: root } = repository;
   const config = await configOf(repository);

@@ -1,10 +1,10 @@
 /** The ways to people that copse.yml asks for, as far as this machine has them. */
 
-import { openChannels } from '../adapters/notify/open.ts';
-import { type Surroundings, configOf, requireRepository } from '../compose.ts';
-import type { NoticeKind } from '../domain/notice.ts';
-import type { Policy } from '../domain/policy.ts';
-import type { NoticeChannel } from '../ports/notices.ts';
+import { openChannels } from '../explain/channels/open.ts';
+import { type Surroundings, configOf, requireRepository } from './open.ts';
+import type { NoticeKind } from '../explain/rules/notice.ts';
+import type { Policy } from '../kernel/policy.ts';
+import type { NoticeChannel } from '../explain/notices/port.ts';
 
 export interface Notifying {
   readonly kinds: readonly NoticeKind[];

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { timestamp } from '../domain/ids.ts';
-import { shellQuoted } from '../domain/shell.ts';
-import type { Timer } from '../ports/clock.ts';
+import { timestamp } from '../kernel/ids.ts';
+import { shellQuoted } from '../kernel/shell.ts';
+import type { Timer } from '../kernel/clock.ts';
 
 export const systemTimer: Timer = {
   now: () => timestamp(Date.now()),

@@ -1,10 +1,10 @@
 /** What the conflict radar last found, for commands that only show it. */
 
-import { openBranchTips } from '../adapters/git/branch-tip.ts';
-import { openMemory } from '../adapters/workspace/memory.ts';
-import type { Repository } from '../adapters/git/locate.ts';
-import type { Radar, RadarSight } from '../ports/radar.ts';
-import { memoryFile, parseMemory, parseSighting, sightingFile } from '../protocol/radar-files.ts';
+import { openBranchTips } from '../git/refs/branch-tip.ts';
+import { openMemory } from '../kernel/system/json-file.ts';
+import type { Repository } from '../git/directory/locate.ts';
+import type { Radar, RadarSight } from '../radar/port.ts';
+import { memoryFile, parseMemory, parseSighting, sightingFile } from '../radar/files.ts';
 
 export function openSight({ home, commonDir }: Pick<Repository, 'home' | 'commonDir'>): RadarSight {
   const sighting = openMemory<unknown>(home, 'radar');

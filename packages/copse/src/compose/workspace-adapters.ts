@@ -1,15 +1,15 @@
 /** Every adapter that worktrees need, as one thing to load: each file that is loaded by itself adds to the start of a command. */
 
-export { openCheckout } from '../adapters/git/checkout.ts';
-export { openDiffs } from '../adapters/git/diff.ts';
-export { furnishingGit } from '../adapters/git/furnish-git.ts';
-export { openPool } from '../adapters/git/pool.ts';
-export { openGit } from '../adapters/git/repository.ts';
-export { openRescues } from '../adapters/git/rescues.ts';
-export { openSync } from '../adapters/git/sync.ts';
-export { openTrustedDir } from '../adapters/git/trusted-dir.ts';
-export { openOccupancy } from '../adapters/processes/occupancy.ts';
-export { openTrash } from '../adapters/trash/open.ts';
-export { disk } from '../adapters/workspace/disk.ts';
-export { workspaceFurnishing } from '../adapters/workspace/furnish.ts';
-export { portProbe } from '../adapters/workspace/port-probe.ts';
+export { openCheckout } from '../workspaces/git/checkout.ts';
+export { openDiffs } from '../workspaces/git/diff.ts';
+export { furnishingGit } from '../workspaces/files/furnish-git.ts';
+export { openPool } from '../workspaces/git/pool/pool.ts';
+export { openGit } from '../git/repository.ts';
+export { openRescues } from '../workspaces/git/rescue/rescues.ts';
+export { openSync } from '../workspaces/git/sync/sync.ts';
+export { openTrustedDir } from '../git/directory/trusted-dir.ts';
+export { openOccupancy } from '../processes/occupancy.ts';
+export { openTrash } from '../workspaces/trash/open.ts';
+export { disk } from '../workspaces/files/disk.ts';
+export { workspaceFurnishing } from '../workspaces/files/furnish.ts';
+export { portProbe } from '../workspaces/files/port-probe.ts';

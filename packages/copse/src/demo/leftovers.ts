@@ -1,7 +1,7 @@
 /** Looks whether anything of the demo is still there that should have gone: the last runner may need a moment. */
 
-import type { RunContext } from '../app/run-context.ts';
-import { parseTaskId } from '../domain/ids.ts';
+import type { RunContext } from '../queue/context.ts';
+import { parseTaskId } from '../kernel/ids.ts';
 import type { Leftovers } from './summary.ts';
 
 const PATIENCE_MS = 5_000;

@@ -1,9 +1,9 @@
 /** What somebody who sees Copse for the first time is told about what just happened, besides the line that says it. */
 
-import type { Pass } from '../app/orchestrate.ts';
-import type { RunContext } from '../app/run-context.ts';
-import type { BoardEvent } from '../domain/event.ts';
-import type { TaskId } from '../domain/ids.ts';
+import type { Pass } from '../orchestrator/orchestrate.ts';
+import type { RunContext } from '../queue/context.ts';
+import type { BoardEvent } from '../board/rules/event.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { answer } from './scenario.ts';
 
 export class Narrator {

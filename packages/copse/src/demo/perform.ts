@@ -3,14 +3,14 @@
  * the agents ask. It is over when nothing is left to do and nothing is left to answer.
  */
 
-import type { Context } from '../app/context.ts';
-import { restartTask } from '../app/go-on.ts';
-import { Orchestrator, type Pass, type Problem } from '../app/orchestrate.ts';
-import type { RunContext } from '../app/run-context.ts';
-import { pauseTask } from '../app/stop-task.ts';
-import type { TaskId } from '../domain/ids.ts';
-import type { TaskSummary } from '../domain/task.ts';
-import { runLoop } from '../app/loop.ts';
+import type { Context } from '../board/context.ts';
+import { restartTask } from '../agents/act/go-on.ts';
+import { Orchestrator, type Pass, type Problem } from '../orchestrator/orchestrate.ts';
+import type { RunContext } from '../queue/context.ts';
+import { pauseTask } from '../agents/act/stop-task.ts';
+import type { TaskId } from '../kernel/ids.ts';
+import type { TaskSummary } from '../tasks/rules/task.ts';
+import { runLoop } from '../orchestrator/loop.ts';
 import { answer } from './scenario.ts';
 
 export interface Performance {

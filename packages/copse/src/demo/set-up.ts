@@ -1,9 +1,9 @@
 /** Puts the plan and the tasks of the demo on its board, as `copse plan add` and `copse add` would. */
 
-import { type Context, type Outcome } from '../app/context.ts';
-import { addPlan } from '../app/plans.ts';
-import { addTask } from '../app/tasks.ts';
-import type { TaskId } from '../domain/ids.ts';
+import { type Context, type Outcome } from '../board/context.ts';
+import { addPlan } from '../tasks/act/plans.ts';
+import { addTask } from '../tasks/act/tasks.ts';
+import type { TaskId } from '../kernel/ids.ts';
 import { plan, tasks } from './scenario.ts';
 
 /** In the order of the scenario. */

@@ -1,6 +1,6 @@
 /** What happened, counted from the board's events, and why it was safe. Nothing here knows what was meant to happen. */
 
-import type { BoardEvent } from '../domain/event.ts';
+import type { BoardEvent } from '../board/rules/event.ts';
 
 export interface Summary {
   readonly tasks: number;

@@ -2,12 +2,12 @@
 
 import { existsSync } from 'node:fs';
 
-import { sessionFrom } from '../../domain/author.ts';
-import type { TaskId } from '../../domain/ids.ts';
-import { shown } from '../../domain/text.ts';
-import { BoardUnavailable } from '../../ports/board.ts';
+import { sessionFrom } from '../../board/rules/author.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
-import { taskInside } from '../report-inside.ts';
+import { taskInside } from '../commands/report-inside.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import type { Tool } from './server.ts';
@@ -76,7 +76,7 @@ function placeOf({ cwd, env }: Cli): string {
 async function requireOwnTask(cli: Cli): Promise<TaskId> {
   const inside = taskInside(cli);
   if (inside !== undefined) return inside;
-  const { withReporting } = await import('../report-here.ts');
+  const { withReporting } = await import('../commands/report-here.ts');
   try {
     return await withReporting(cli, undefined, async (_, { task }) => task);
   } catch (error) {
@@ -138,7 +138,7 @@ function outputTo(lines: string[]): Output {
 
 function explain(error: unknown): Pick<Failure, 'reason' | 'next'> {
   if (error instanceof CommandFailed) return error.failure;
-  if (error instanceof BoardUnavailable) return { reason: error.message, next: [error.remedy] };
+  if (error instanceof Unavailable) return { reason: error.message, next: [error.remedy] };
   const surprise = error instanceof Error ? error.message : String(error);
   return { reason: `This should not have happened: ${surprise}`, next: ['copse doctor'] };
 }

@@ -3,9 +3,9 @@
  * what it prints as the answer, so that an agent hears the same whichever way it reports.
  */
 
-import type { TaskId } from '../../domain/ids.ts';
-import { ledgerKinds } from '../../domain/ledger.ts';
-import { openPhases } from '../../domain/session.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { ledgerKinds } from '../../tasks/rules/ledger.ts';
+import { openPhases } from '../../agents/rules/session/session.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
 import type { Run } from '../program-parts.ts';
@@ -42,7 +42,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
           description: 'True if there was nothing to do, so nothing to commit.',
         },
       },
-      () => import('../commands/finish.ts'),
+      () => import('../commands/agents/finish.ts'),
       ({ summary, no_changes }, task) => ({
         words: [task],
         options: { summary, changes: no_changes !== true },
@@ -62,7 +62,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
           isRequired: true,
         },
       },
-      () => import('../commands/stuck.ts'),
+      () => import('../commands/agents/stuck.ts'),
       ({ reason }, task) => ({ words: [task], options: { reason: inWords(reason, 'reason') } }),
     ),
     command(
@@ -72,7 +72,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         description: 'Say how far the work on your task is. Phases go forward only.',
       },
       { phase: { type: 'string', description: 'Where you are now.', oneOf: openPhases, isRequired: true } },
-      () => import('../commands/phase.ts'),
+      () => import('../commands/agents/phase.ts'),
       ({ phase }, task) => ({ words: [phase, task] }),
     ),
     command(
@@ -82,7 +82,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         description: 'Say that the work on your task is still going on, and hear whether it is still yours.',
       },
       {},
-      () => import('../commands/heartbeat.ts'),
+      () => import('../commands/agents/heartbeat.ts'),
       (_, task) => ({ words: [task] }),
     ),
     command(
@@ -96,7 +96,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         kind: { type: 'string', description: 'What it is.', oneOf: ledgerKinds, isRequired: true },
         text: { type: 'string', description: 'What the next one should know.', isRequired: true },
       },
-      () => import('../commands/ledger-add.ts'),
+      () => import('../commands/plans/ledger-add.ts'),
       ({ kind, text }, task) => ({ words: [kind, inWords(text, 'text')], options: { task } }),
     ),
     command(
@@ -113,7 +113,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
             'True leaves a conflict in the worktree for you to resolve; otherwise nothing changes.',
         },
       },
-      () => import('../commands/sync.ts'),
+      () => import('../commands/workspaces/sync.ts'),
       ({ conflict }, task) => ({ words: [task], options: { conflict: conflict === true } }),
     ),
     defineTool(
@@ -140,7 +140,7 @@ const MOST_BYTES = 60_000;
 
 async function showContext(cli: Cli, task: TaskId): Promise<void> {
   const { readContext } = await import('../../compose/context-file.ts');
-  const { withReporting } = await import('../report-here.ts');
+  const { withReporting } = await import('../commands/report-here.ts');
   await withReporting(cli, task, async (context) => {
     const { file, read } = await readContext(cli, context, { task, mostBytes: MOST_BYTES });
     if (read === undefined) {

@@ -1,1 +1,1 @@
-export { board } from '../adapters/board/board.ts';
+export { start } from '../git/process.ts';

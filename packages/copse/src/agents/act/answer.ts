@@ -1,0 +1,76 @@
+/**
+ * The question of an agent that waits for a person, and the answer to it.
+ *
+ * A session keeps what it asked last. That is open while the session runs and nobody answered; a session that was reopened
+ * since (after a crash, a handback) has nobody who waits for the answer. Since when it is open only its event says.
+ */
+
+import { refused } from '../../kernel/decision.ts';
+import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
+import { type Question, decideSession } from '../rules/session/session.ts';
+import { type TaskSummary, suggestCommands } from '../../tasks/rules/task.ts';
+import { checkBody } from '../../kernel/text.ts';
+import type { BoardReader } from '../../board/port.ts';
+import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { invalid } from '../../tasks/act/definition.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
+
+export interface OpenQuestion extends Omit<Question, 'answer'> {
+  readonly task: TaskId;
+  readonly session: SessionId;
+  readonly since: Timestamp;
+}
+
+export async function openQuestionOf(
+  board: BoardReader,
+  { id: task, state }: Pick<TaskSummary, 'id' | 'state'>,
+): Promise<OpenQuestion | undefined> {
+  if (state.status !== 'in_progress') return undefined;
+  const { session: id } = state.claim;
+  const session = await board.get('session', id);
+  if (session?.state.life !== 'live' || session.question === null) return undefined;
+  const { answer, ...question } = session.question;
+  if (answer !== null) return undefined;
+  let since: Timestamp | undefined;
+  const types = ['session.asked', 'session.reopened'] as const;
+  for await (const { event } of eventsSoFar(board, { after: brand<EventNumber>(0), task, types })) {
+    if (event.id === id) since = event.type === 'session.asked' ? event.at : undefined;
+  }
+  return since === undefined ? undefined : { ...question, task, session: id, since };
+}
+
+export interface Answering {
+  readonly isAllowed: boolean;
+  readonly message: string | null;
+  /** The question that is meant, for whoever wants to be sure that it is still the one. */
+  readonly question?: string | undefined;
+}
+
+export async function answerQuestion(
+  context: Context,
+  id: TaskId,
+  { isAllowed, message, question }: Answering,
+): Promise<Outcome<OpenQuestion>> {
+  if (context.by.kind === 'session') {
+    const reason = `Session ${context.by.session} may not answer questions: they are for people.`;
+    return refusal(refused('not_this_session', reason, 'wait for the answer'));
+  }
+  const text = checkBody(message ?? '');
+  if (!text.ok) return refusal(invalid(text.reason, 'copse answer --help'));
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    const open = await openQuestionOf(change.board, task);
+    if (open === undefined) {
+      const reason = `${id} is ${task.state.status} and waits for no answer: its agent asks nothing.`;
+      return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+    }
+    if (question !== undefined && question !== open.id) {
+      const reason = `The agent of ${id} asks something else by now: ${open.id}, not ${question}.`;
+      return change.refuse(refused('wrong_status', reason, `copse answer ${id}`));
+    }
+    const session = await change.require('session', open.session);
+    const answer = { isAllowed, message: text.body.trim() === '' ? null : text.body };
+    await change.apply(decideSession(session, { action: 'answer', ...answer }, change.at));
+    return open;
+  });
+}

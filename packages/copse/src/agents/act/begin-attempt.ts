@@ -1,0 +1,185 @@
+/**
+ * Begins an attempt at a task: one transaction says who holds it from now on, then a runner is started.
+ *
+ * Killed between the two, the task is held by an attempt that never told who it is, which is a crash like any other and is
+ * found by whoever looks next.
+ */
+
+import { type Claimant, decideClaim } from '../../tasks/rules/claim.ts';
+import { type Decision, decided, refused } from '../../kernel/decision.ts';
+import {
+  type AgentName,
+  type AttemptId,
+  type CommitId,
+  type SessionId,
+  type TaskId,
+  type Timestamp,
+  brand,
+  drawId,
+} from '../../kernel/ids.ts';
+import type { Landing } from '../../queue/rules/landing.ts';
+import { type Session, type SessionEvent, decideFollowUp, decideSession } from '../rules/session/session.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
+import { type HandbackCause, decideHandback } from '../../tasks/rules/outcomes.ts';
+import type { Begin, Orders } from '../ports/runners.ts';
+import { type Change, type Outcome, change } from '../../board/context.ts';
+import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { recordCrash } from './recover.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { scheduleNow } from './schedule-facts.ts';
+
+export type BeginRequest =
+  | { readonly how: 'claim' }
+  | { readonly how: 'restart'; readonly answer: string | null }
+  | { readonly how: 'resume'; readonly message: string | null }
+  | {
+      readonly how: 'handback';
+      readonly landing: Landing;
+      readonly cause: HandbackCause;
+      readonly target: CommitId | null;
+    };
+
+export type Begun =
+  | { readonly begun: true; readonly orders: Orders }
+  /** It was handed back as often as may be: a person has to look. */
+  | { readonly begun: false; readonly because: 'needs_attention' }
+  | { readonly begun: false; readonly because: 'no_runner'; readonly reason: string };
+
+export async function beginAttempt(
+  context: RunContext,
+  id: TaskId,
+  agent: AgentName,
+  request: BeginRequest,
+): Promise<Outcome<Begun>> {
+  const attempt = brand<AttemptId>(drawId('at-', context.random));
+  const claimed = await change(context, async (change) => {
+    const isLimited = request.how === 'claim' || request.how === 'handback';
+    if (isLimited) await change.board.lockSchedule();
+    const task = await change.require('task', id);
+    if (isLimited) await refuseUnlessFree(context, change, task, request);
+    const before = task.session === null ? undefined : await change.board.get('session', task.session);
+    const conversation = decideConversation(context, task, before, agent, request, change.at);
+    const { id: session } = conversation;
+    const claimant: Claimant = { session, attempt, node: context.node, agent };
+    await take(context, change, task, claimant, request);
+    const held = await change.require('task', id);
+    if (held.state.status !== 'in_progress') {
+      if (request.how === 'handback')
+        await keepWorkspace(change, { task: id, node: context.node }, request.cause);
+      return undefined;
+    }
+    if (conversation.decision !== null) await change.apply(conversation.decision);
+    const { token } = held.state.claim;
+    const of = { id: attempt, at: change.at, session, task: id, node: context.node, token };
+    await change.apply(decided({ type: 'attempt.started', ...of }));
+    // Only who began a conversation can go on with it.
+    const isSame = session === before?.id && before.agent === agent;
+    const resumed = isSame ? before.conversation : null;
+    const begin: Begin = isSame && request.how === 'claim' ? { why: 'continued' } : beginOf(task, request);
+    return { task: id, session, attempt, token, agent, conversation: resumed, begin };
+  });
+  if (!claimed.ok) return claimed;
+  const orders = claimed.value;
+  if (orders === undefined) return { ok: true, value: { begun: false, because: 'needs_attention' } };
+  try {
+    await context.runners.start(orders);
+  } catch (error) {
+    const reason = `its runner could not be started: ${error instanceof Error ? error.message : String(error)}`;
+    await recordCrash(context, { ...orders, reason, because: 'crashed', exitCode: null });
+    return { ok: true, value: { begun: false, because: 'no_runner', reason } };
+  }
+  return { ok: true, value: { begun: true, orders } };
+}
+
+/** What the loop begins by itself stays within the limits, also when several loops begin something at once. */
+async function refuseUnlessFree(
+  context: RunContext,
+  change: Change,
+  task: Task,
+  { how }: BeginRequest,
+): Promise<void> {
+  const schedule = await scheduleNow(context, change.board);
+  const placement = how === 'claim' ? schedule.place(task) : undefined;
+  const isTaken = placement?.start === false && placement.waiting.for !== 'agent';
+  if (isTaken || (how === 'handback' && schedule.isFull)) {
+    const reason = `Something else began meanwhile, so there is no room for ${task.id} now.`;
+    change.refuse(refused('too_early', reason, `copse why ${task.id}`));
+  }
+}
+
+/** The conversation that is resumed, or a fresh one; null where it goes on as it is. */
+function decideConversation(
+  context: RunContext,
+  task: Task,
+  before: Session | undefined,
+  agent: AgentName,
+  { how }: BeginRequest,
+  at: Timestamp,
+): { readonly id: SessionId; readonly decision: Decision<SessionEvent> | null } {
+  const isSame = how === 'resume' || how === 'handback' || isParked(before, agent);
+  if (before !== undefined && isSame) {
+    const action = how === 'handback' ? 'handback' : 'reopen';
+    const isLive = before.state.life === 'live';
+    return { id: before.id, decision: isLive ? null : decideSession(before, { action }, at) };
+  }
+  const id = brand<SessionId>(drawId('se-', context.random));
+  if (before?.agent === agent) return { id, decision: decideFollowUp(before, id, at) };
+  const of = { task: task.id, agent, workItem: task.workItem?.id ?? null, follows: before?.id ?? null };
+  return { id, decision: decided({ type: 'session.opened', id, at, ...of, phase: 'registered' }) };
+}
+
+/** A rate limit only interrupts: the same conversation goes on. */
+function isParked(before: Session | undefined, agent: AgentName): boolean {
+  return (
+    before?.agent === agent && before.state.life === 'interrupted' && before.state.because === 'rate_limited'
+  );
+}
+
+async function take(
+  { policy }: RunContext,
+  change: Change,
+  task: Task,
+  claimant: Claimant,
+  request: BeginRequest,
+): Promise<void> {
+  const { at } = change;
+  switch (request.how) {
+    case 'claim':
+      return change.apply(decideClaim(task, claimant, at, policy.lease));
+    case 'restart':
+      return change.apply(decideRestart(task, claimant, at, policy.lease));
+    case 'resume':
+      return change.apply(decideResume(task, claimant, at, policy.lease));
+    case 'handback': {
+      const landing = await change.require('landing', request.landing.id);
+      const from = { from: 'queue', landing, claimant } as const;
+      return change.apply(decideHandback(task, from, request.cause, at, policy));
+    }
+    default:
+      throw new Error(`An attempt cannot begin by ${String(request satisfies never)}`);
+  }
+}
+
+/** What the person saw whom the agent does not know: it may have left long before anybody found out. */
+function attentionOf({ state }: Task): Pick<Extract<Begin, { why: 'resumed' }>, 'attention'> {
+  if (state.status !== 'needs_attention') return {};
+  return { attention: { because: state.because, reason: state.reason } };
+}
+
+function beginOf(task: Task, request: BeginRequest): Begin {
+  switch (request.how) {
+    case 'claim':
+      return task.retries === 0 ? { why: 'claimed' } : { why: 'retried', crashes: task.retries };
+    case 'restart':
+      return { why: 'restarted', answer: request.answer };
+    case 'resume':
+      return { why: 'resumed', message: request.message, ...attentionOf(task) };
+    case 'handback': {
+      const { because, reason } = request.cause;
+      return { why: 'handed_back', because, reason, target: request.target };
+    }
+    default:
+      throw new Error(`An attempt cannot begin by ${String(request satisfies never)}`);
+  }
+}

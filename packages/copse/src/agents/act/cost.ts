@@ -1,0 +1,100 @@
+/**
+ * What agents used, added up from the events that say so. What a session used in dollars is unknown when its program never
+ * says; a sum with such a session in it is the least that it can have been.
+ */
+
+import { type EventNumber, type PlanId, type Timestamp, brand } from '../../kernel/ids.ts';
+import { type Usage, addUsage, noUsage, tokensOf } from '../../kernel/usage.ts';
+import type { Context } from '../../board/context.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
+
+export const costGroups = ['task', 'agent', 'day'] as const;
+export type CostGroup = (typeof costGroups)[number];
+
+export interface CostQuery {
+  readonly by: CostGroup;
+  readonly since: Timestamp | null;
+  readonly plan: PlanId | null;
+  /** Which day it was, where whoever asks is; in an order that sorts. */
+  readonly dayOf: (at: Timestamp) => string;
+}
+
+export interface Cost {
+  /** Dollars are null when nobody said any. */
+  readonly usage: Usage;
+  /** Whether somebody used something and does not say how many dollars it was. */
+  readonly isUnknownInPart: boolean;
+  readonly sessions: number;
+}
+
+export interface CostRow extends Cost {
+  /** The id of a task, the name of an agent, or a day. */
+  readonly key: string;
+  /** Of a task that is still there. */
+  readonly title: string | null;
+}
+
+export interface Costs {
+  readonly rows: readonly CostRow[];
+  readonly total: Cost;
+}
+
+export async function loadCosts({ board }: Context, query: CostQuery): Promise<Costs> {
+  const { by, since, plan, dayOf } = query;
+  const sessions = new Map((await board.list('session')).map((session) => [session.id, session]));
+  const inPlan = plan === null ? null : await board.tasks({ plan, order: 'recent' });
+  const wanted = inPlan && new Set(inPlan.map(({ id }) => id));
+  const sums = new Map<string, Sum>();
+  const total = new Sum();
+  const after = brand<EventNumber>(0);
+  for await (const { event } of eventsSoFar(board, { after, types: ['session.used'] })) {
+    const session = event.type === 'session.used' ? sessions.get(event.id) : undefined;
+    if (event.type !== 'session.used' || session === undefined) continue;
+    if ((since !== null && event.at < since) || (wanted && !wanted.has(session.task))) continue;
+    const key = { task: session.task, agent: session.agent, day: dayOf(event.at) }[by];
+    const sum = sums.get(key) ?? new Sum();
+    sums.set(key, sum);
+    // What is said in the middle of a turn has no dollars yet; only a session that never says any is unknown.
+    const isUnknown = session.usage.dollars === null;
+    for (const one of [sum, total]) one.add(session.id, event.usage, isUnknown);
+  }
+  const rows: CostRow[] = [];
+  for (const [key, sum] of sums) {
+    const title = by === 'task' ? ((await board.get('task', key))?.title ?? null) : null;
+    rows.push({ key, title, ...sum.cost() });
+  }
+  return { rows: rows.toSorted(by === 'day' ? byKey : byCost), total: total.cost() };
+}
+
+class Sum {
+  #usage = noUsage;
+  #isUnknownInPart = false;
+  readonly #sessions = new Set<string>();
+
+  add(session: string, usage: Usage, isUnknown: boolean): void {
+    this.#usage = addUsage(this.#usage, usage);
+    this.#isUnknownInPart ||= isUnknown;
+    this.#sessions.add(session);
+  }
+
+  cost(): Cost {
+    return {
+      usage: this.#usage,
+      isUnknownInPart: this.#isUnknownInPart,
+      sessions: this.#sessions.size,
+    };
+  }
+}
+
+function byKey(one: CostRow, other: CostRow): number {
+  return one.key < other.key ? -1 : 1;
+}
+
+/** The dearest first; what has no price by its tokens. */
+function byCost(one: CostRow, other: CostRow): number {
+  return (
+    (other.usage.dollars ?? 0) - (one.usage.dollars ?? 0) ||
+    tokensOf(other.usage) - tokensOf(one.usage) ||
+    byKey(one, other)
+  );
+}

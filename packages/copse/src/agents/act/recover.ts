@@ -1,0 +1,151 @@
+/**
+ * What happens after a crash, whoever sees it: the runner whose agent fell over, or the loop that finds a runner gone.
+ *
+ *   end what is left of it → rescue → one transaction: ledger, task, session, attempt
+ *
+ * Everything carries the token of the attempt that died, so a crash that is seen late or twice changes nothing.
+ */
+
+import type { Attempt } from '../../tasks/rules/attempt.ts';
+import { decided, refused } from '../../kernel/decision.ts';
+import {
+  type AttemptId,
+  type FencingToken,
+  type LedgerEntryId,
+  type TaskId,
+  brand,
+  drawId,
+} from '../../kernel/ids.ts';
+import { terminalName } from '../../workspaces/rules/naming.ts';
+import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
+import { decideSession } from '../rules/session/session.ts';
+import type { TaskStatus } from '../../tasks/rules/task.ts';
+import { decideCrash } from '../../tasks/rules/outcomes.ts';
+import { listed } from '../../kernel/text.ts';
+import { type Outcome, change, refusal } from '../../board/context.ts';
+import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
+
+export interface Crash {
+  readonly task: TaskId;
+  readonly attempt: AttemptId;
+  readonly token: FencingToken;
+  readonly reason: string;
+  readonly because: 'crashed' | 'timed_out' | 'over_budget';
+  readonly exitCode: number | null;
+  /** As it was before it was ended. One that tells who it is only now was late, and lives. */
+  readonly runner?: Attempt['process'];
+}
+
+/** For whoever finds a runner gone or silent. */
+export async function recover(
+  context: RunContext,
+  { task, token, attempt, where, reason }: Recovery,
+): Promise<Outcome<TaskStatus>> {
+  const runner = where === 'here' ? await runnerOf(context, attempt) : undefined;
+  if (where === 'here') {
+    const remaining = await endAttempt(context, task, attempt);
+    if (remaining > 0) {
+      return refusal(
+        refused(
+          'wrong_status',
+          `${task} crashed (${reason}), but ${remaining} of its processes cannot be ended, so it is not tried again.`,
+          `copse show ${task}`,
+        ),
+      );
+    }
+  }
+  const crash = { task, token, attempt, reason, because: 'crashed', exitCode: null } as const;
+  return recordCrash(context, { ...crash, ...(runner !== undefined && { runner }) });
+}
+
+async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Attempt['process']> {
+  return (await board.get('attempt', attempt))?.process ?? null;
+}
+
+/** Ends the runner and all that the attempt ever started; how many could not be made to go. */
+export async function endAttempt(context: RunContext, task: TaskId, attempt: AttemptId): Promise<number> {
+  const { occupancy, runners, board, policy } = context;
+  const record = await board.get('attempt', attempt);
+  const known = await runners.processesOf(attempt);
+  const runner = record?.process ?? (await runners.runnerOf(attempt));
+  await occupancy.killTmuxSession(terminalName(task));
+  const graceMs = policy.session.stopGraceMs;
+  const { remaining } = await occupancy.end([...(runner ? [runner] : []), ...known], { graceMs });
+  // What was born while the others were being ended.
+  const late = await runners.processesOf(attempt);
+  const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });
+  const left = (second?.remaining ?? remaining).length;
+  if (left === 0) await runners.forget(attempt);
+  return left;
+}
+
+/**
+ * What is left of an attempt that is over: whoever was to clean up after it was killed before. Its task may be in other hands
+ * by now, so only what carries the attempt's own mark is ended.
+ */
+export async function endLeftBehind(context: RunContext, attempt: AttemptId): Promise<number> {
+  const { occupancy, runners, policy } = context;
+  const left = await runners.processesOf(attempt);
+  const { remaining } =
+    left.length === 0
+      ? { remaining: [] }
+      : await occupancy.end(left, { graceMs: policy.session.stopGraceMs });
+  if (remaining.length === 0) await runners.forget(attempt);
+  return remaining.length;
+}
+
+export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
+  const { task: id, token, attempt } = crash;
+  const rescue = await rescueWork(context, id);
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
+      change.refuse(refused('too_early', `The runner of ${id} has started after all.`, `copse show ${id}`));
+    await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
+    const session = task.session === null ? undefined : await change.board.get('session', task.session);
+    if (session?.state.life === 'live') {
+      await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));
+    }
+    const { because: reason, exitCode } = crash;
+    await change.apply(decided({ type: 'attempt.ended', id: attempt, at: change.at, reason, exitCode }));
+    const entry = {
+      id: brand<LedgerEntryId>(drawId('le-', context.random)),
+      task: id,
+      session: task.session,
+      kind: 'crash',
+      text: crashText(crash, rescue),
+      at: change.at,
+    } as const;
+    await change.apply(decided({ type: 'ledger.added', ...entry }));
+    return (await change.require('task', id)).state.status;
+  });
+}
+
+interface Rescued {
+  readonly ref: string | null;
+  readonly uncommitted: readonly string[];
+}
+
+async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
+  const { git, clock } = context;
+  const worktree = (await workspaceOf(context, task))?.worktree;
+  if (!worktree) return { ref: null, uncommitted: [] };
+  const facts = await git.look(worktree.path);
+  if (facts.state !== 'healthy') return { ref: null, uncommitted: [] };
+  const { changed, untracked } = await git.uncommitted(worktree.path);
+  const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
+  return { ref: await rescueFirst(context, request), uncommitted: [...changed, ...untracked] };
+}
+
+function crashText({ reason }: Crash, { ref, uncommitted }: Rescued): string {
+  const lines =
+    uncommitted.length === 0
+      ? ['Nothing was uncommitted.']
+      : ['Uncommitted, and still in the worktree:', listed(uncommitted)];
+  const [first, ...output] = reason.split('\n');
+  const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
+  const saved = ref === null ? [] : [`Saved as ${ref}.`];
+  return [`The attempt crashed: ${first}.`, ...said, ...lines, ...saved].join('\n');
+}

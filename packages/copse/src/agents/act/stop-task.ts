@@ -1,0 +1,72 @@
+/**
+ * A person stops a task: pauses it, or cancels it for good. The board comes first: from that moment the session's token
+ * changes nothing any more. Its runner hears of it, ends the agent and goes; what does not go by itself is ended here.
+ */
+
+import type { AttemptId, TaskId } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { decideCancel, decidePause } from '../../tasks/rules/decisions.ts';
+import { type Change, type Outcome, change } from '../../board/context.ts';
+import { endSession } from '../../tasks/act/end-session.ts';
+import { endAttempt } from './recover.ts';
+import type { RunContext } from '../../queue/context.ts';
+
+export interface Stopped {
+  readonly task: Task;
+  /** Processes that could not be made to go. */
+  readonly remaining: number;
+  /** It ran on another node, whose runner ends it. */
+  readonly isElsewhere: boolean;
+}
+
+export async function pauseTask(context: RunContext, id: TaskId): Promise<Outcome<Stopped>> {
+  return stopTask(context, id, async (change, task) => {
+    await change.apply(decidePause(task, change.at));
+    return { action: 'interrupt', because: 'paused' };
+  });
+}
+
+export async function cancelTask(
+  context: RunContext,
+  id: TaskId,
+  reason: string | null,
+): Promise<Outcome<Stopped>> {
+  return stopTask(context, id, async (change, task) => {
+    const landing =
+      task.state.status === 'landing' ? await change.require('landing', task.state.landing) : undefined;
+    await change.apply(decideCancel(task, landing, reason, change.at));
+    return { action: 'cancel' };
+  });
+}
+
+async function stopTask(
+  context: RunContext,
+  id: TaskId,
+  decide: (change: Change, task: Task) => Promise<Parameters<typeof endSession>[2]>,
+): Promise<Outcome<Stopped>> {
+  const stopped = await change(context, async (change) => {
+    const task = await change.require('task', id);
+    const request = await decide(change, task);
+    const attempt = await endSession(change, task, request);
+    const node = task.state.status === 'in_progress' ? task.state.claim.node : null;
+    return { task: await change.require('task', id), attempt, node };
+  });
+  if (!stopped.ok) return stopped;
+  const { task, attempt, node } = stopped.value;
+  if (attempt === undefined) return { ok: true, value: { task, remaining: 0, isElsewhere: false } };
+  if (node !== context.node) return { ok: true, value: { task, remaining: 0, isElsewhere: true } };
+  const remaining = await waitForEnd(context, id, attempt.id);
+  return { ok: true, value: { task, remaining, isElsewhere: false } };
+}
+
+/** The runner ends its agent with more care than anybody else can; it gets the time for that. */
+async function waitForEnd(context: RunContext, task: TaskId, id: AttemptId): Promise<number> {
+  const { board, clock, occupancy, policy } = context;
+  const isOver = async () => {
+    const runner = (await board.get('attempt', id))?.process;
+    return !runner || !(await occupancy.isAlive(runner));
+  };
+  const until = clock.elapsedMs() + policy.session.stopGraceMs * 2;
+  while (!(await isOver()) && clock.elapsedMs() < until) await clock.sleep(policy.session.stopLookMs);
+  return endAttempt(context, task, id);
+}

@@ -1,0 +1,73 @@
+/** What is kept about an attempt while it runs: its orders, who its runner is, and the processes that it started. */
+
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { type AttemptId, brand } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { Orders } from '../ports/runners.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+
+export interface AttemptFiles {
+  readonly orders: string;
+  readonly runner: string;
+  readonly processes: string;
+  /** A folder, for an agent that has a sandbox. */
+  readonly sandbox: string;
+}
+
+export function attemptFiles(home: string, attempt: AttemptId): AttemptFiles {
+  const base = path.join(home, '.copse', 'attempts', attempt);
+  return {
+    orders: `${base}.json`,
+    runner: `${base}.runner.json`,
+    processes: `${base}.processes.json`,
+    sandbox: `${base}.sandbox`,
+  };
+}
+
+export function knownAttempts(home: string): readonly AttemptId[] {
+  const folder = path.join(home, '.copse', 'attempts');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const ids = names.flatMap((name) => /^([\w-]+)(?:\.(?:processes|runner))?\.json$/.exec(name)?.[1] ?? []);
+  return [...new Set(ids)].map((id) => brand<AttemptId>(id));
+}
+
+export interface WrittenOrders {
+  readonly orders: Orders;
+  readonly settings: unknown;
+}
+
+/** Whole or not at all, and for nobody else: an answer of a person may be in it. */
+export function writeOrders(home: string, written: WrittenOrders): string {
+  const { orders: file } = attemptFiles(home, written.orders.attempt);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  writeWhole(file, written);
+  return file;
+}
+
+/** For the runner, which gets the file's name as its last argument. */
+export function readOrders(file: string): WrittenOrders {
+  return JSON.parse(readFileSync(file, 'utf8')) as WrittenOrders;
+}
+
+export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIdentity): void {
+  writeWhole(attemptFiles(home, attempt).runner, runner);
+}
+
+export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | undefined {
+  const { runner: file } = attemptFiles(home, attempt);
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function writeWhole(file: string, content: unknown): void {
+  const temporary = `${file}.${process.pid}.new`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, JSON.stringify(content), { flag: 'wx', mode: 0o600 });
+  renameSync(temporary, file);
+}

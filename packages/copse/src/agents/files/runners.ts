@@ -1,0 +1,87 @@
+/**
+ * Starts a runner for each attempt, and knows what it leaves behind.
+ *
+ * A runner needs nobody: it leads a session of its own, so the terminal's signals do not reach it; it reads its orders from
+ * a file and prints into one; and its working directory is none that anybody would remove.
+ */
+
+import { spawn } from 'node:child_process';
+import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { Orders, Runners } from '../ports/runners.ts';
+import { attemptFiles, knownAttempts, readRunner, writeOrders, writeRunner } from './attempt-files.ts';
+
+export interface RunnersSettings {
+  /** The folder that has `.copse`. */
+  readonly home: string;
+  /** The runner; it gets the file with its orders as its last argument. */
+  readonly program: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** How the agent is set up, which goes with the orders: copse.yml may be another one by the time they are read. */
+  readonly settingsOf?: (orders: Orders) => unknown;
+  /** Which process has a pid; for whoever starts runners. */
+  readonly identify?: (pid: number) => Promise<ProcessIdentity | undefined>;
+  /** All processes of the attempt that run, the ones in the record among them. */
+  readonly processesOf: (attempt: AttemptId, record: string) => Promise<readonly ProcessIdentity[]>;
+}
+
+export function openRunners(settings: RunnersSettings): Runners {
+  const { home, processesOf } = settings;
+  return {
+    start: (orders) => start(settings, orders),
+    processesOf: (attempt) => processesOf(attempt, attemptFiles(home, attempt).processes),
+    runnerOf: async (attempt) => readRunner(home, attempt),
+    known: async () => knownAttempts(home),
+    forget: async (attempt) => {
+      const { orders, runner, processes, sandbox } = attemptFiles(home, attempt);
+      for (const file of [orders, runner, processes]) rmSync(file, { force: true });
+      rmSync(sandbox, { recursive: true, force: true });
+    },
+  };
+}
+
+async function start(settings: RunnersSettings, orders: Orders): Promise<void> {
+  const { home, program, environment, settingsOf, identify } = settings;
+  const file = writeOrders(home, { orders, settings: settingsOf?.(orders) ?? null });
+  const log = openLog(home, orders);
+  const [command, ...args] = program;
+  try {
+    const pid = await new Promise<number | undefined>((resolve, reject) => {
+      const child = spawn(command, [...args, file], {
+        cwd: home,
+        env: environment,
+        stdio: ['ignore', log, log],
+        detached: true,
+      });
+      child.once('error', reject);
+      child.once('spawn', () => {
+        child.unref();
+        resolve(child.pid);
+      });
+    });
+    // Until it has told the board, nobody else knows which process it is. Whoever is killed before this is written leaves
+    // the others to wait for the runner.
+    const runner = pid === undefined ? undefined : await identify?.(pid);
+    if (runner !== undefined) writeRunner(home, orders.attempt, runner);
+  } catch (error) {
+    rmSync(file, { force: true });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The runner of ${orders.task} could not be started: ${why}`, { cause: error });
+  } finally {
+    closeSync(log);
+  }
+}
+
+function openLog(home: string, { task, attempt }: Orders): number {
+  const folder = path.join(home, '.copse', 'logs', task);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  return openSync(
+    path.join(folder, `${attempt}.runner.log`),
+    O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW,
+    0o600,
+  );
+}

@@ -1,0 +1,241 @@
+/** AGENT_CONTEXT.md: what an agent reads first, written anew for every attempt. Copse's words stand outside the fences. */
+
+import { finishingFor, reportingFor, rulesFor } from './agent-rules.ts';
+import type {
+  BriefedEntry,
+  Briefing,
+  Collision,
+  ContextNames,
+  GitState,
+  Neighbour,
+  TaskMention,
+} from './briefing.ts';
+import { whatHappened } from './prompts.ts';
+import { fenced, fencedLines, oneLine, quoted } from './fence.ts';
+import type { LedgerEntry } from '../../../tasks/rules/ledger.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
+import { counted } from '../../../kernel/text.ts';
+import { formatPriority } from '../../../tasks/rules/priority.ts';
+
+const { lineLength } = defaultPolicy.briefing;
+
+export function agentContextText(briefing: Briefing, names: ContextNames): string {
+  const { task } = briefing;
+  const sections: readonly (readonly [title: string, text: string | null])[] = [
+    ['Now', whatHappened(briefing)],
+    ['Assignment', assignment(briefing)],
+    ['Acceptance', acceptance(briefing)],
+    ['Plan', plan(briefing)],
+    ['Depends on', briefing.dependencies.length === 0 ? null : mentions(briefing.dependencies)],
+    ['Crashes', crashes(briefing)],
+    ['Ledger', ledger(briefing)],
+    ['Git', briefing.git && gitState(briefing.git)],
+    ['Who else is at work', nearby(briefing)],
+    ['Notes', briefing.notes.length === 0 ? null : fencedLines(briefing.notes, lineLength)],
+    ['Rules', rulesFor(briefing)],
+    ['Reporting', reportingFor(names)],
+    ['Finishing', finishingFor(briefing)],
+  ];
+  const head = [
+    `# ${task.id}`,
+    '',
+    `Written by Copse at ${time(briefing.at)} for attempt ${briefing.attempt} of session ${briefing.session}; written anew for the next.`,
+    `How work is done here: ${quoted(names.instructions, lineLength)}. The same facts for programs: ${quoted(names.facts, lineLength)}.`,
+  ];
+  const body = sections.flatMap(([title, text]) => (text === null ? [] : ['', `## ${title}`, '', text]));
+  return `${[...head, ...body].join('\n')}\n`;
+}
+
+function assignment({ task, agent }: Briefing): string {
+  const facts = [
+    `agent: ${agent}`,
+    `priority: ${formatPriority(task.priority)}`,
+    `kind: ${task.kind}`,
+    ...(task.areas.length > 0 ? [`areas: ${task.areas.join(', ')}`] : []),
+    ...(task.workItem === null ? [] : [`work item: ${task.workItem.source} ${task.workItem.id}`]),
+    ...(task.workItem?.url ? [`address: ${task.workItem.url}`] : []),
+  ];
+  const cut = task.body.omitted > 0 ? [`All of it: \`copse show ${task.id}\``] : [];
+  return [
+    'The title:',
+    '',
+    fencedLines([task.title], lineLength),
+    '',
+    ...(task.body.text.trim() === '' ? [] : ['What is to be done:', '', fenced(task.body), ...cut, '']),
+    fencedLines(facts, lineLength),
+  ].join('\n');
+}
+
+function acceptance({ task }: Briefing): string | null {
+  if (task.accept.length === 0) return null;
+  return `These commands run in the worktree when you finish, and all of them have to succeed:\n\n${fencedLines(task.accept, lineLength)}`;
+}
+
+function plan({ plan: of }: Briefing): string | null {
+  if (of === null) return null;
+  const cut = of.body.omitted > 0 ? [`All of it: \`copse plan show ${of.id}\``] : [];
+  return [
+    `The task belongs to the plan ${of.id}:`,
+    '',
+    fencedLines([of.title], lineLength),
+    '',
+    ...(of.body.text.trim() === '' ? [] : [fenced(of.body), ...cut, '']),
+    `Its tasks:`,
+    '',
+    mentions(of.tasks.listed),
+    ...more(of.tasks.omitted, 'tasks', `copse plan show ${of.id}`),
+  ].join('\n');
+}
+
+function crashes({ crashes: { count, limit }, git }: Briefing): string | null {
+  if (count === 0) return null;
+  const left = limit - count - 1;
+  const next =
+    left > 0
+      ? `${counted(left, 'more attempt')} may follow this one.`
+      : 'If this attempt crashes too, the task fails.';
+  return [
+    `The task crashed ${count === 1 ? 'once' : `${count} times`} before this attempt. ${next}`,
+    '',
+    '- Read the crash entries of the ledger first, and do not repeat what ended the last attempt.',
+    '- Go in small steps and commit after each, so that nothing has to be done twice.',
+    ...(git === null
+      ? []
+      : ['- What the last attempt left is still in the worktree: look at it before you write anything.']),
+    '- If it crashes for a reason that you cannot remove, say so: `copse stuck --reason "…"`.',
+  ].join('\n');
+}
+
+/** What matters most comes first. */
+const kindTitles: Readonly<Record<LedgerEntry['kind'], string>> = {
+  handoff: 'Handed over by those before you',
+  crash: 'What broke',
+  decision: 'Decided',
+  learning: 'Learned',
+};
+const kindOrder: readonly LedgerEntry['kind'][] = ['handoff', 'crash', 'decision', 'learning'];
+
+function ledger({ ledger: { listed, omitted }, task }: Briefing): string | null {
+  if (listed.length === 0) return null;
+  const parts = kindOrder.flatMap((kind) => {
+    const entries = listed.filter((entry) => entry.kind === kind).map((one) => entryText(one, task.id));
+    return entries.length === 0 ? [] : [`### ${kindTitles[kind]}`, entries.join('\n\n')];
+  });
+  return [...parts, ...more(omitted, 'older entries', `copse ledger list --task ${task.id}`)].join('\n\n');
+}
+
+function entryText({ task, session, at, text }: BriefedEntry, own: string): string {
+  const by = session === null ? 'a person' : `session ${session}`;
+  const about = task === own ? '' : ` about ${task}`;
+  return `By ${by}${about}, ${time(at)}:\n\n${fenced(text)}`;
+}
+
+function gitState(git: GitState): string {
+  const { branch, ownBranch, base, head, operation } = git;
+  const name = (text: string) => quoted(text, lineLength);
+  const on =
+    branch === ownBranch
+      ? `On the branch ${name(ownBranch)}, at ${short(head)}.`
+      : `HEAD is ${branch === null ? 'detached' : `on ${name(branch)}`}, at ${short(head)}. Your branch is ${name(ownBranch)}: go back to it first.`;
+  return [
+    `${on} It began from ${name(base.branch)}, at ${short(base.commit)}.`,
+    ...(operation === null ? [] : [`A ${name(operation)} is not finished: finish it or abort it first.`]),
+    '',
+    ...commitList(git.commits),
+    '',
+    ...fileList('Tracked files with uncommitted changes', git.changed),
+    ...fileList('Files that git does not track yet', git.untracked),
+    ...(git.changed.listed.length + git.untracked.listed.length === 0 ? ['Nothing is uncommitted.'] : []),
+    ...rescueList(git.rescues),
+  ].join('\n');
+}
+
+function commitList({ listed, omitted }: GitState['commits']): readonly string[] {
+  if (listed.length === 0) return ['It has no commits of its own yet.'];
+  const lines = listed.map(({ id, subject }) => `${short(id)} ${subject}`);
+  return [
+    'Its own commits, newest first:',
+    '',
+    fencedLines(lines, lineLength),
+    ...more(omitted, 'commits', 'git log'),
+  ];
+}
+
+function fileList(title: string, { listed, omitted }: GitState['changed']): readonly string[] {
+  if (listed.length === 0) return [];
+  return [`${title}:`, '', fencedLines(listed, lineLength), ...more(omitted, 'files', 'git status'), ''];
+}
+
+function rescueList({ listed, omitted }: GitState['rescues']): readonly string[] {
+  if (listed.length === 0) return [];
+  const lines = listed.map(({ ref, at, changed }) => `${ref} (${time(at)}, ${counted(changed, 'file')})`);
+  return [
+    '',
+    'Saved from earlier attempts, newest first (`git show <ref>` shows one):',
+    '',
+    fencedLines(lines, lineLength),
+    ...more(omitted, 'rescues', 'copse rescue list'),
+  ];
+}
+
+function nearby(briefing: Briefing): string {
+  return [neighbours(briefing), ...collisions(briefing)].join('\n');
+}
+
+function collisions({ collisions: { listed, omitted }, task }: Briefing): readonly string[] {
+  if (listed.length === 0) return [];
+  return [
+    '',
+    'These branches change the same files as yours; where it says conflict, git cannot merge the two. Keep your change small there, and `copse sync` once they have landed:',
+    '',
+    fencedLines(listed.map(collisionLine), lineLength),
+    ...more(omitted, 'branches', `copse radar ${task.id}`),
+  ];
+}
+
+const NAMED_FILES = 5;
+
+function collisionLine({ id, title, status, how, files }: Collision): string {
+  const rest = files.listed.length + files.omitted - NAMED_FILES;
+  const names = files.listed.slice(0, NAMED_FILES).join(', ');
+  return `${how} ${id} ${status} in ${names}${rest > 0 ? ` and ${rest} more` : ''}: ${title}`;
+}
+
+function neighbours({ nearby: { listed, omitted } }: Briefing): string {
+  if (listed.length === 0) return 'Nobody else is at work right now.';
+  const close = listed.some(({ meets }) => meets !== null)
+    ? [
+        'Those marked with ! may touch the same files as you: keep to your own task there, and `copse sync` often.',
+        '',
+      ]
+    : [];
+  return [
+    ...close,
+    fencedLines(listed.map(neighbourLine), lineLength),
+    ...more(omitted, 'tasks', 'copse list'),
+  ].join('\n');
+}
+
+function neighbourLine({ id, title, status, agent, areas, meets }: Neighbour): string {
+  const where = areas.length > 0 ? `[${areas.join(', ')}]` : '[no areas named]';
+  return `${meets === null ? ' ' : '!'} ${id} ${status}${agent === null ? '' : ` by ${agent}`} ${oneLine(where, lineLength)} ${title}`;
+}
+
+function mentions(tasks: readonly TaskMention[]): string {
+  return fencedLines(
+    tasks.map(({ id, status, title }) => `${id} ${status} ${title}`),
+    lineLength,
+  );
+}
+
+function more(omitted: number, what: string, command: string): readonly string[] {
+  return omitted === 0 ? [] : [`(${omitted} more ${what}: \`${command}\`)`];
+}
+
+function short(id: string): string {
+  return id.slice(0, 12);
+}
+
+function time(at: number): string {
+  return new Date(at).toISOString();
+}

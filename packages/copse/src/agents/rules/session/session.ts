@@ -1,0 +1,344 @@
+/**
+ * A session: one agent conversation about one task. It may span several attempts (processes) and survives a
+ * removed worktree.
+ *
+ *   registered → planning → planning_complete → working → shipping → reviews_in_progress → pr_ready → complete
+ *
+ * with stuck and cancelled from anywhere. An agent may skip phases forward, never move backward; only a handback
+ * or a resume brings a session back to `working`. A stuck session goes on in two ways: `restart` begins a fresh
+ * conversation, which is a new session at `working` that names the one it follows; or a person pauses it and
+ * later resumes the same conversation.
+ */
+
+import { type Decision, decided, refused } from '../../../kernel/decision.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../../../kernel/evolution.ts';
+import { type Usage, addUsage, noUsage } from '../../../kernel/usage.ts';
+import type { AgentName, SessionId, TaskId, Timestamp } from '../../../kernel/ids.ts';
+
+export const openPhases = [
+  'registered',
+  'planning',
+  'planning_complete',
+  'working',
+  'shipping',
+  'reviews_in_progress',
+  'pr_ready',
+] as const;
+
+export type OpenPhase = (typeof openPhases)[number];
+type Phase = OpenPhase | 'complete' | 'stuck' | 'cancelled';
+
+/** The agent's process is alive but waits for a person. */
+export type Attention = 'permission' | 'idle';
+
+export const interruptions = ['crashed', 'paused', 'timed_out', 'over_budget', 'rate_limited'] as const;
+type Interruption = (typeof interruptions)[number];
+
+export type EndReason = 'completed' | 'stuck' | 'cancelled' | Interruption;
+
+export type SessionState =
+  | { readonly life: 'live'; readonly phase: OpenPhase; readonly attention: Attention | null }
+  | {
+      readonly life: 'interrupted';
+      readonly phase: OpenPhase;
+      readonly because: Interruption;
+      readonly at: Timestamp;
+    }
+  | { readonly life: 'stuck'; readonly phase: 'stuck'; readonly reason: string; readonly at: Timestamp }
+  | { readonly life: 'complete'; readonly phase: 'complete'; readonly at: Timestamp }
+  | { readonly life: 'cancelled'; readonly phase: 'cancelled'; readonly at: Timestamp };
+
+export type SessionLife = SessionState['life'];
+
+export interface Session {
+  readonly id: SessionId;
+  readonly task: TaskId;
+  readonly agent: AgentName;
+  /** The same agent on the same work item resumes; a different work item starts fresh. */
+  readonly workItem: string | null;
+  readonly follows: SessionId | null;
+  /** The runtime's own name for the conversation, as soon as it is known. */
+  readonly conversation: string | null;
+  /** All that it used until now, over all its attempts. */
+  readonly usage: Usage;
+  /** What it asked last to be allowed. */
+  readonly question: Question | null;
+  readonly startedAt: Timestamp;
+  readonly state: SessionState;
+}
+
+/** An agent asks a person whether it may do something, and waits. */
+export interface Question {
+  readonly id: string;
+  /** The program's name for what it wants to use. */
+  readonly tool: string;
+  readonly what: string;
+  readonly answer: Answer | null;
+}
+
+export interface Answer {
+  readonly isAllowed: boolean;
+  /** What the agent hears with it. */
+  readonly message: string | null;
+}
+
+export const sessionTransitions = {
+  advance: { live: ['live'] },
+  attend: { live: ['live'] },
+  converse: { live: ['live'] },
+  use: { live: ['live'] },
+  ask: { live: ['live'] },
+  answer: { live: ['live'] },
+  complete: { live: ['complete'] },
+  stick: { live: ['stuck'], interrupted: ['stuck'], complete: ['stuck'] },
+  interrupt: { live: ['interrupted'], stuck: ['interrupted'] },
+  cancel: {
+    live: ['cancelled'],
+    interrupted: ['cancelled'],
+    stuck: ['cancelled'],
+    complete: ['cancelled'],
+  },
+  reopen: { interrupted: ['live'], complete: ['live'] },
+  handback: { live: ['live'], complete: ['live'] },
+} as const satisfies Readonly<Record<string, Partial<Readonly<Record<SessionLife, readonly SessionLife[]>>>>>;
+
+export type SessionAction = keyof typeof sessionTransitions;
+
+interface Of<T extends string> {
+  readonly type: T;
+  readonly id: SessionId;
+  readonly at: Timestamp;
+}
+
+export type SessionEvent =
+  | (Of<'session.opened'> &
+      Pick<Session, 'task' | 'agent' | 'workItem' | 'follows'> & { readonly phase: OpenPhase })
+  | (Of<'session.advanced'> & { readonly phase: OpenPhase })
+  | (Of<'session.attention'> & { readonly attention: Attention | null; readonly message?: string })
+  | (Of<'session.conversation_known'> & { readonly conversation: string })
+  /** What was used since this was last said. */
+  | (Of<'session.used'> & { readonly usage: Usage })
+  | (Of<'session.asked'> & { readonly question: Omit<Question, 'answer'> })
+  | (Of<'session.answered'> & { readonly question: string; readonly answer: Answer })
+  /** The agent reported something that cannot be understood; nothing came of it. */
+  | (Of<'session.misreported'> & { readonly problem: string })
+  | Of<'session.completed'>
+  | (Of<'session.stuck'> & { readonly reason: string })
+  | (Of<'session.interrupted'> & { readonly because: Interruption })
+  | Of<'session.cancelled'>
+  | (Of<'session.reopened'> & { readonly phase: OpenPhase });
+
+export type SessionRequest =
+  | { readonly action: 'advance'; readonly phase: OpenPhase }
+  | { readonly action: 'attend'; readonly attention: Attention | null; readonly message?: string }
+  | { readonly action: 'converse'; readonly conversation: string }
+  | { readonly action: 'use'; readonly usage: Usage }
+  | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
+  | ({ readonly action: 'answer' } & Answer)
+  | { readonly action: 'complete' }
+  | { readonly action: 'stick'; readonly reason: string }
+  | { readonly action: 'interrupt'; readonly because: Interruption }
+  | { readonly action: 'cancel' }
+  | { readonly action: 'reopen' }
+  | { readonly action: 'handback' };
+
+export function decideSession(
+  session: Session,
+  request: SessionRequest,
+  at: Timestamp,
+): Decision<SessionEvent> {
+  const { life, phase } = session.state;
+  const from: Partial<Record<SessionLife, readonly SessionLife[]>> = sessionTransitions[request.action];
+  if (from[life] === undefined) {
+    return refused(
+      'wrong_status',
+      `Session ${session.id} of ${session.task} is ${life}: ${request.action} is not possible there.`,
+      `copse show ${session.task}`,
+    );
+  }
+  const of = { id: session.id, at };
+  switch (request.action) {
+    case 'advance':
+      if (rank(request.phase) < rank(phase)) {
+        return refused(
+          'backward',
+          `Session ${session.id} is in ${phase} and cannot go back to ${request.phase}.`,
+          phase === openPhases.at(-1) ? 'copse finish' : `copse phase ${nextPhase(phase)}`,
+        );
+      }
+      return decided({ type: 'session.advanced', ...of, phase: request.phase });
+    case 'attend': {
+      const { attention, message } = request;
+      return decided({
+        type: 'session.attention',
+        ...of,
+        attention,
+        ...(message !== undefined && { message }),
+      });
+    }
+    case 'converse':
+      return decided({ type: 'session.conversation_known', ...of, conversation: request.conversation });
+    case 'use':
+      return decided({ type: 'session.used', ...of, usage: request.usage });
+    case 'ask':
+      return decided({ type: 'session.asked', ...of, question: request.question });
+    case 'answer': {
+      const { isAllowed, message } = request;
+      const { question } = session;
+      if (question === null || question.answer !== null) {
+        const reason = `Session ${session.id} of ${session.task} waits for no answer: its agent asks nothing.`;
+        return refused('wrong_status', reason, `copse show ${session.task}`);
+      }
+      return decided({
+        type: 'session.answered',
+        ...of,
+        question: question.id,
+        answer: { isAllowed, message },
+      });
+    }
+    case 'complete':
+      return decided({ type: 'session.completed', ...of });
+    case 'stick':
+      if (request.reason.trim() === '') {
+        return refused(
+          'invalid',
+          `Session ${session.id} cannot be stuck without a reason: say what only a person can decide.`,
+          'copse stuck --reason "…"',
+        );
+      }
+      return decided({ type: 'session.stuck', ...of, reason: request.reason });
+    case 'interrupt':
+      return decided({ type: 'session.interrupted', ...of, because: request.because });
+    case 'cancel':
+      return decided({ type: 'session.cancelled', ...of });
+    case 'reopen':
+      return decided({ type: 'session.reopened', ...of, phase: reopenedPhase(session.state) });
+    case 'handback':
+      return decided({ type: 'session.reopened', ...of, phase: 'working' });
+    default:
+      return unreachable(request);
+  }
+}
+
+/** A fresh conversation in the same worktree: after a restart, a crash or a context handoff. */
+export function decideFollowUp(previous: Session, id: SessionId, at: Timestamp): Decision<SessionEvent> {
+  const { task, agent, workItem } = previous;
+  return decided({
+    type: 'session.opened',
+    id,
+    at,
+    task,
+    agent,
+    workItem,
+    follows: previous.id,
+    phase: 'working',
+  });
+}
+
+/** Why the session is not running, or null while it is. */
+export function endReason(state: SessionState): EndReason | null {
+  switch (state.life) {
+    case 'live':
+      return null;
+    case 'interrupted':
+      return state.because;
+    case 'complete':
+      return 'completed';
+    case 'stuck':
+    case 'cancelled':
+      return state.life;
+    default:
+      return unreachable(state);
+  }
+}
+
+export function evolveSession(session: Session | undefined, event: SessionEvent): Session {
+  if (event.type === 'session.opened') {
+    mustBeNew(session, event);
+    const { id, task, agent, workItem, follows, phase, at } = event;
+    const state = { life: 'live', phase, attention: null } as const;
+    const nothing = { conversation: null, usage: noUsage, question: null };
+    return { id, task, agent, workItem, follows, ...nothing, startedAt: at, state };
+  }
+  const before = existing(session, event);
+  switch (event.type) {
+    case 'session.conversation_known':
+      return { ...before, conversation: event.conversation };
+    case 'session.misreported':
+      return before;
+    case 'session.used':
+      return { ...before, usage: addUsage(before.usage, event.usage) };
+    case 'session.asked': {
+      const question = { ...event.question, answer: null };
+      return { ...before, question, state: attended(before.state, 'permission') };
+    }
+    case 'session.answered': {
+      const { question, answer } = event;
+      if (before.question?.id !== question) throw new Error(`${before.id} did not ask ${question}`);
+      return {
+        ...before,
+        question: { ...before.question, answer },
+        state: attended(before.state, null),
+      };
+    }
+    default:
+      return { ...before, state: nextState(before.state, event) };
+  }
+}
+
+function attended(state: SessionState, attention: Attention | null): SessionState {
+  return { life: 'live', phase: openPhase(state), attention };
+}
+
+function nextState(
+  state: SessionState,
+  event: Exclude<
+    SessionEvent,
+    {
+      type:
+        | 'session.opened'
+        | 'session.conversation_known'
+        | 'session.misreported'
+        | 'session.used'
+        | 'session.asked'
+        | 'session.answered';
+    }
+  >,
+): SessionState {
+  const { at } = event;
+  switch (event.type) {
+    case 'session.advanced':
+    case 'session.reopened':
+      return { life: 'live', phase: event.phase, attention: null };
+    case 'session.attention':
+      return attended(state, event.attention);
+    case 'session.completed':
+      return { life: 'complete', phase: 'complete', at };
+    case 'session.stuck':
+      return { life: 'stuck', phase: 'stuck', reason: event.reason, at };
+    case 'session.interrupted':
+      return { life: 'interrupted', phase: openPhase(state), because: event.because, at };
+    case 'session.cancelled':
+      return { life: 'cancelled', phase: 'cancelled', at };
+    default:
+      return unreachable(event);
+  }
+}
+
+/** A stuck session that is paused will go on working when it is resumed. */
+function openPhase(state: SessionState): OpenPhase {
+  return state.life === 'live' || state.life === 'interrupted' ? state.phase : 'working';
+}
+
+function reopenedPhase(state: SessionState): OpenPhase {
+  return state.life === 'interrupted' ? state.phase : 'working';
+}
+
+function rank(phase: Phase): number {
+  return (openPhases as readonly Phase[]).indexOf(phase);
+}
+
+function nextPhase(phase: Phase): Phase {
+  return openPhases[rank(phase) + 1] ?? phase;
+}

@@ -1,0 +1,170 @@
+/** How an attempt ends that did not crash: its task, its session and the attempt itself, in one transaction. */
+
+import { type Decision, decided } from '../../kernel/decision.ts';
+import type { BoardEvent } from '../../board/rules/event.ts';
+import {
+  type ArtifactId,
+  type BranchName,
+  type LandingId,
+  type Timestamp,
+  brand,
+  drawId,
+} from '../../kernel/ids.ts';
+import { type EndReason, type SessionRequest, decideSession } from '../rules/session/session.ts';
+import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
+import type { ParkCause } from '../../tasks/rules/events.ts';
+import {
+  type Finish,
+  decideFinish,
+  decideGiveUp,
+  decidePark,
+  decideStuck,
+} from '../../tasks/rules/outcomes.ts';
+import type { Orders } from '../ports/runners.ts';
+import { type Change, type Outcome, change } from '../../board/context.ts';
+import type { GateLook } from './finish.ts';
+import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { promoteDependants } from '../../tasks/act/promote.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
+
+export type Ending =
+  | {
+      readonly to: 'finished';
+      readonly gate: GateLook;
+      readonly policy: 'auto' | 'review' | 'pr' | 'none';
+      /** Its branch is to be pushed, and is not yet. */
+      readonly push?: boolean;
+    }
+  | { readonly to: 'stuck' | 'over_budget'; readonly reason: string }
+  | { readonly to: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
+  | { readonly to: 'needs_attention'; readonly because: AttentionCause; readonly reason: string };
+
+/** Who ends: the attempt as its runner knows it, or a claim by hand. */
+export type Ender = Pick<Orders, 'task' | 'session' | 'attempt' | 'token'>;
+
+export async function endAttemptWith(
+  context: RunContext,
+  orders: Ender,
+  ending: Ending,
+  exitCode: number | null,
+): Promise<Outcome<Task>> {
+  const { task: id, token, attempt, session: sessionId } = orders;
+  const patch = ending.to === 'finished' ? await savePatch(context, orders, ending.gate) : null;
+  const branch = (await workspaceOf(context, id))?.worktree?.branch ?? null;
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    await change.apply(decideTask(context, task, orders, { ...ending, branch }, change.at));
+    const session = await change.require('session', sessionId);
+    const { request, reason } = sessionEnd(ending);
+    await change.apply(decideSession(session, request, change.at));
+    // Work by hand has no process, so no attempt that could end.
+    if (await change.board.get('attempt', attempt))
+      await change.apply(decided({ type: 'attempt.ended', id: attempt, at: change.at, reason, exitCode }));
+    if (ending.to === 'needs_attention')
+      await keepWorkspace(change, { task: id, node: context.node }, ending);
+    if (ending.to === 'finished') await addArtifacts(context, change, orders, ending.gate, patch);
+    const after = await change.require('task', id);
+    if (after.state.status === 'done') await promoteDependants(change, id, context.node);
+    if (after.token !== token) throw new Error(`${id} changed hands within one transaction`);
+    return after;
+  });
+}
+
+interface WithBranch {
+  /** The one that was made for the task. */
+  readonly branch: BranchName | null;
+}
+
+function decideTask(
+  context: RunContext,
+  task: Task,
+  { token }: Ender,
+  ending: Ending & WithBranch,
+  at: Timestamp,
+): Decision<BoardEvent> {
+  switch (ending.to) {
+    case 'finished':
+      return decideFinish(task, token, finishOf(context, ending, task), at);
+    case 'stuck':
+    case 'over_budget':
+      return decideStuck(task, token, ending.reason, at);
+    case 'parked':
+      return decidePark(task, token, ending, at);
+    case 'needs_attention': {
+      const { because, reason } = ending;
+      return decideGiveUp(task, { token }, { because, reason }, at);
+    }
+    default:
+      throw new Error(`An attempt cannot end ${String(ending satisfies never)}`);
+  }
+}
+
+function finishOf(
+  context: RunContext,
+  { gate, policy, push = false, branch }: Extract<Ending, { to: 'finished' }> & WithBranch,
+  task: Task,
+): Finish {
+  const { head, target, verdict, summary } = gate;
+  if (verdict.gate !== 'open') throw new Error(`${task.id} cannot finish through a shut gate`);
+  if (head === null || target === null) return { to: 'done', how: 'artifacts', commit: null };
+  if (!verdict.hasChanges) return { to: 'done', how: 'no_changes', commit: null };
+  if (policy === 'none') return { to: 'done', how: 'as_it_is', commit: head };
+  if (policy === 'auto') {
+    const landing = brand<LandingId>(drawId('la-', context.random));
+    const attempt = task.state.status === 'in_progress' ? task.state.claim.attempt : null;
+    return { to: 'landing', landing, target, attempt, head };
+  }
+  const isPushOnly = policy !== 'pr';
+  if (branch === null || (isPushOnly && !push)) return { to: 'review', head, pullRequest: null };
+  // Opened by whoever looks next: killed in between, nothing is forgotten.
+  const wanted = { is: 'wanted', branch, target, note: null, summary } as const;
+  return { to: 'review', head, pullRequest: { ...wanted, ...(isPushOnly && { isPushOnly }) } };
+}
+
+function sessionEnd(ending: Ending): { readonly request: SessionRequest; readonly reason: EndReason } {
+  switch (ending.to) {
+    case 'finished':
+    case 'needs_attention':
+      return { request: { action: 'complete' }, reason: 'completed' };
+    case 'stuck':
+      return { request: { action: 'stick', reason: ending.reason }, reason: 'stuck' };
+    case 'over_budget':
+      return { request: { action: 'interrupt', because: ending.to }, reason: ending.to };
+    case 'parked': {
+      if (ending.because === 'handoff') return { request: { action: 'complete' }, reason: 'completed' };
+      const because = ending.because === 'rate_limit' ? 'rate_limited' : 'paused';
+      return { request: { action: 'interrupt', because }, reason: because };
+    }
+    default:
+      throw new Error(`An attempt cannot end ${String(ending satisfies never)}`);
+  }
+}
+
+async function addArtifacts(
+  { random }: RunContext,
+  change: Change,
+  { task }: Ender,
+  { head, verdict }: GateLook,
+  patch: string | null,
+): Promise<void> {
+  if (head === null || verdict.gate !== 'open' || !verdict.hasChanges) return;
+  const of = { task, at: change.at };
+  const add = (kind: 'commit' | 'patch', address: string, title: string) => {
+    const id = brand<ArtifactId>(drawId('ar-', random));
+    return change.apply(decided({ type: 'artifact.added', id, ...of, kind, address, title }));
+  };
+  await add('commit', head, 'what was submitted');
+  if (patch !== null) await add('patch', patch, 'what it changes');
+}
+
+async function savePatch(
+  { git, diffs, artifacts }: RunContext,
+  { task }: Ender,
+  { head, targetTip, verdict }: GateLook,
+): Promise<string | null> {
+  if (head === null || targetTip === null || verdict.gate !== 'open' || !verdict.hasChanges) return null;
+  const from = (await git.mergeBase(targetTip, head)) ?? targetTip;
+  const { patch } = await diffs.compare({ from, to: head });
+  return artifacts.save(task, `${head.slice(0, 12)}.patch`, patch);
+}

@@ -1,0 +1,155 @@
+/**
+ * The finish gate, with everything it has to look at. The decision is agents/rules/finish/finish.ts; here its questions are answered,
+ * the cheap ones first, until it says yes or no.
+ */
+
+import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from '../rules/finish/finish.ts';
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { EffectiveAgent } from '../../config/effective.ts';
+import { loadConflict } from '../../queue/act/conflict-brief.ts';
+import { findMissing } from '../../queue/act/conflict-task.ts';
+import { type RunContext } from '../../queue/context.ts';
+import { targetOf, tipOfTarget } from '../../queue/act/landing-target.ts';
+
+export interface GateRequest {
+  readonly task: Task;
+  /** Null for work without files. */
+  readonly worktree: { readonly path: string; readonly baseBranch: BranchName } | null;
+  readonly agent: Pick<EffectiveAgent, 'finish' | 'landing' | 'workspace'>;
+  readonly saysNoChanges: boolean;
+  /** What the agent says it did; for a commit that Copse makes for it. */
+  readonly summary: string | null;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Only what costs little is looked at, and nothing is done. */
+  readonly isPreview?: boolean;
+}
+
+export interface GateLook {
+  readonly verdict: Extract<GateVerdict, { gate: 'open' | 'shut' }>;
+  readonly head: CommitId | null;
+  readonly target: BranchName | null;
+  /** Where the target was when the merge was tried. */
+  readonly targetTip: CommitId | null;
+  /** What the agent said that it did. */
+  readonly summary: string | null;
+}
+
+export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
+  const { task, worktree, agent } = request;
+  const rules = {
+    onDirty: agent.finish.on_dirty,
+    commitConvention: agent.finish.commit_convention,
+    accept: request.isPreview ? [] : [...task.accept, ...agent.finish.accept],
+  };
+  let seen = await firstLook(context, request);
+  for (;;) {
+    const verdict = decideGate(seen.facts, rules);
+    if (verdict.gate === 'commit' && request.isPreview) {
+      // It would be committed for the agent, so there would be changes.
+      const verdict = { gate: 'open', hasChanges: true, notes: [] } as const;
+      return { ...seen, verdict, summary: request.summary };
+    }
+    if (verdict.gate === 'commit') {
+      if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
+      const message = commitMessage(request);
+      await context.merging.commitAll(worktree.path, message);
+      seen = await firstLook(context, request);
+      continue;
+    }
+    if (verdict.gate !== 'look') return { ...seen, verdict, summary: request.summary };
+    const facts: FinishFacts =
+      verdict.at === 'accept'
+        ? { ...seen.facts, accept: await tryAccept(context, request, rules.accept) }
+        : { ...seen.facts, merge: await tryMerge(context, agent, seen) };
+    seen = { ...seen, facts };
+  }
+}
+
+interface Seen {
+  readonly facts: FinishFacts;
+  readonly head: CommitId | null;
+  readonly target: BranchName | null;
+  readonly targetTip: CommitId | null;
+}
+
+async function firstLook(context: RunContext, request: GateRequest): Promise<Seen> {
+  const { git, merging, policy } = context;
+  const { task, worktree, saysNoChanges } = request;
+  const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
+  if (worktree === null) {
+    const nothing = { uncommitted: null, operation: null, unresolved: [], commits: [] };
+    const facts = { ...unseen, target: '', ...nothing };
+    return { facts, head: null, target: null, targetTip: null };
+  }
+  const look = await git.look(worktree.path);
+  if (look.state !== 'healthy') {
+    throw new Error(`the worktree of ${task.id} is ${look.state === 'absent' ? 'gone' : look.why}`);
+  }
+  const target = await landingTarget(context, request, worktree.baseBranch);
+  const targetTip = await tipOfTarget(context, target);
+  const { changed, untracked } = await git.uncommitted(worktree.path);
+  const commits: readonly CommitFacts[] =
+    targetTip === look.head ? [] : await merging.commits(targetTip, look.head, policy.finish.commitsLookedAt);
+  const uncommitted = [...changed, ...untracked];
+  const { operation } = look;
+  const unresolved = operation === 'merge' ? await merging.unresolved(worktree.path) : [];
+  const missing = await findMissing(context, task, look.head);
+  const facts = { ...unseen, target, uncommitted, operation, unresolved, commits, missing };
+  return { facts, head: look.head, target, targetTip };
+}
+
+async function landingTarget(
+  context: RunContext,
+  { task, agent }: GateRequest,
+  baseBranch: BranchName,
+): Promise<BranchName> {
+  const named = agent.landing.target === undefined ? undefined : brand<BranchName>(agent.landing.target);
+  const target = named ?? (await targetOf(context, baseBranch));
+  if (target === undefined) throw new Error(`there is no branch that ${task.id} could land on`);
+  return target;
+}
+
+async function tryAccept(
+  { commands, home, policy }: RunContext,
+  { task, worktree, environment }: GateRequest,
+  lines: readonly string[],
+): Promise<FinishFacts['accept']> {
+  const outcome = await commands.run({
+    name: 'accept',
+    commands: lines,
+    folder: worktree?.path ?? home,
+    env: environment,
+    timeoutMs: policy.workspace.commandTimeoutMs,
+    logFolder: `${home}/.copse/logs/${task.id}`,
+  });
+  if (outcome.ok) return 'passed';
+  const { command, because, code, tail } = outcome;
+  return {
+    command,
+    exitCode: because === 'timeout' ? null : code,
+    tail: tail.slice(-policy.finish.tailLines),
+  };
+}
+
+async function tryMerge(
+  context: RunContext,
+  { landing }: GateRequest['agent'],
+  { head, targetTip: onto }: Seen,
+): Promise<FinishFacts['merge']> {
+  if (head === null || onto === null) return { conflicts: [], ...NO_DETAILS };
+  const { conflicts } = await context.merging.trial(onto, head, landing.method);
+  if (conflicts.length === 0) return { conflicts, ...NO_DETAILS };
+  const isQueued = landing.policy === 'auto' || landing.policy === 'review';
+  const isForQueue =
+    isQueued && (landing.on_conflict !== 'handback' || (await context.resolving.mayResolve({ onto, head })));
+  if (isForQueue) return { conflicts, ...NO_DETAILS, isForQueue };
+  return { conflicts, ...(await loadConflict(context, { onto, head }, conflicts)), isForQueue };
+}
+
+const NO_DETAILS = { with: [], hunks: [], tried: [], isForQueue: false } as const;
+
+function commitMessage({ task, agent, summary }: GateRequest): string {
+  const said = (summary ?? task.title).split('\n', 1)[0] ?? task.title;
+  return `${agent.workspace.commit_message.replaceAll('{summary}', () => said)}\n\nTask: ${task.id}\n`;
+}

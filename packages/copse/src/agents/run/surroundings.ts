@@ -1,0 +1,75 @@
+/** What surrounds an attempt: the variables its processes get, the hooks around it, and an eye on the main checkout. */
+
+import { agentEnvironment } from '../../workspaces/rules/environment.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { Orders } from '../ports/runners.ts';
+import type { AttemptContext } from './context.ts';
+import type { Prepared } from '../../workspaces/act/prepare.ts';
+import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
+
+export type PreparedWorkspace = Extract<Prepared, { prepared: true }>;
+
+/** Ports belong to the node, and an escape may concern other tasks: not for a session to write about. */
+export function asNode<C extends AttemptContext>(context: C): C {
+  return { ...context, by: { kind: 'node', node: context.node } };
+}
+
+export function environmentOf(
+  { environment, agent, root }: AttemptContext,
+  { attempt, session, token, agent: name }: Orders,
+  task: Task,
+  { path, branch, ports, workspace }: PreparedWorkspace,
+): Readonly<Record<string, string>> {
+  const { worktree, strategy } = workspace;
+  const facts = agentEnvironment({
+    task: task.id,
+    session,
+    agent: name,
+    workItem: task.workItem && { id: task.workItem.id, title: task.title },
+    repositoryRoot: root,
+    strategy,
+    worktree: worktree && { path, branch: branch ?? worktree.branch, baseBranch: worktree.baseBranch },
+    ports,
+  });
+  return { ...environment, ...agent.env, ...facts, COPSE_ATTEMPT_ID: attempt, COPSE_TOKEN: String(token) };
+}
+
+export async function runHook(
+  { commands, agent, home, policy, log }: AttemptContext,
+  { task, attempt }: Orders,
+  hook: 'before_run' | 'after_run' | 'on_error',
+  folder: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const lines = agent.hooks[hook];
+  if (lines.length === 0) return;
+  const outcome = await commands.run({
+    name: `${attempt}-${hook}`,
+    commands: lines,
+    folder,
+    env,
+    timeoutMs: policy.workspace.commandTimeoutMs,
+    logFolder: `${home}/.copse/logs/${task}`,
+  });
+  if (outcome.ok) return;
+  const { command, because, code, tail } = outcome;
+  const how =
+    because === 'exit' ? `ended with ${code}` : because === 'timeout' ? 'took too long' : 'did not start';
+  const what = [`the hook ${hook} ${how}: ${command}`, ...tail.slice(1)].join('\n');
+  if (hook === 'before_run') throw new Error(what);
+  log(what);
+}
+
+/** It only tells; whatever goes wrong with it is no reason to lose the attempt's outcome. */
+export async function watchMainCheckout(
+  context: AttemptContext,
+  { session, task }: Orders,
+  moment: 'begin' | 'end',
+): Promise<void> {
+  if (context.mainGitDir === null) return;
+  try {
+    await lookAtCheckout(asNode(context), moment, { session, task });
+  } catch (error) {
+    context.log(`The main checkout could not be looked at: ${String(error)}`);
+  }
+}

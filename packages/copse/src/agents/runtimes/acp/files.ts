@@ -1,0 +1,50 @@
+/** Files that an agent reads and writes through its client. Copse does not offer that; who asks all the same gets no further than its folder. */
+
+import { readFile, realpath } from 'node:fs/promises';
+import path from 'node:path';
+
+import { number, text } from '../fields.ts';
+import { isInside } from './permissions.ts';
+import { INVALID, RpcError } from './rpc.ts';
+
+/** Replaces a file below a folder through no link; `file` has slashes, `scratch` is a folder for the unfinished file. */
+export type WriteInside = (
+  file: { readonly root: string; readonly file: string; readonly scratch: string },
+  text: string,
+) => Promise<void>;
+
+export async function readForAgent(folder: string, params: unknown): Promise<{ readonly content: string }> {
+  const file = await realpath(path.resolve(folder, requirePath(params)));
+  if (!isInside(await realpath(folder), file)) throw outside(file);
+  const content = await readFile(file, 'utf8');
+  const line = number(params, 'line');
+  const limit = number(params, 'limit');
+  if (line === undefined && limit === undefined) return { content };
+  const first = Math.max(0, (line ?? 1) - 1);
+  const lines = content.split('\n').slice(first, limit === undefined ? undefined : first + limit);
+  return { content: lines.join('\n') };
+}
+
+export async function writeForAgent(
+  folder: string,
+  params: unknown,
+  writeInside: WriteInside,
+): Promise<null> {
+  const file = requirePath(params);
+  if (!isInside(folder, file)) throw outside(file);
+  const relative = path.relative(folder, path.resolve(folder, file)).split(path.sep).join('/');
+  // What is git's or Copse's own there is nobody's work.
+  if (/^\.(?:git|copse)(?:\/|$)/.test(relative)) throw outside(file);
+  await writeInside({ root: folder, file: relative, scratch: '.copse' }, text(params, 'content') ?? '');
+  return null;
+}
+
+function requirePath(params: unknown): string {
+  const file = text(params, 'path');
+  if (file === undefined) throw new RpcError(INVALID, 'A path is missing.');
+  return file;
+}
+
+function outside(file: string): RpcError {
+  return new RpcError(INVALID, `${file} is outside of the folder that the agent works in.`);
+}

@@ -1,0 +1,167 @@
+/**
+ * Any agent that speaks the Agent Client Protocol, as its client. The protocol is spoken over pipes, so the program ends
+ * with its runner; a turn is a run of the program, and the agent itself keeps the conversation between them.
+ */
+
+import { appendFileSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Connection, Connections } from '../../../processes/ports/connections.ts';
+import { type ProgramEnd, ProgramMissing } from '../../../processes/ports/programs.ts';
+import {
+  type RunningTurn,
+  type Runtime,
+  type RuntimeOutcome,
+  RuntimeUnavailable,
+  type Turn,
+} from '../../ports/runtime.ts';
+import type { WriteInside } from './files.ts';
+import { type Rpc, openRpc } from './rpc.ts';
+import { AcpSession, type SessionSettings } from './session.ts';
+import { lastOutput } from '../last-output.ts';
+import { openTranscript, rawTranscript } from '../transcript.ts';
+
+export interface AcpSettings extends SessionSettings {
+  /** One of the agents below by its name, a line for the shell, or a program and its arguments. */
+  readonly command: string | readonly string[];
+}
+
+interface KnownAgent {
+  readonly argv: readonly [string, ...string[]];
+  readonly install: string;
+}
+
+const AGENTS: Readonly<Record<string, KnownAgent>> = {
+  claude: {
+    argv: ['claude-agent-acp'],
+    install: 'npm install --global @agentclientprotocol/claude-agent-acp',
+  },
+  codex: { argv: ['codex-acp'], install: 'npm install --global @agentclientprotocol/codex-acp' },
+  gemini: { argv: ['gemini', '--acp'], install: 'npm install --global @google/gemini-cli' },
+  opencode: { argv: ['opencode', 'acp'], install: 'npm install --global opencode-ai' },
+};
+
+export function acpRuntime(
+  settings: AcpSettings,
+  connections: Connections,
+  writeInside: WriteInside,
+): Runtime {
+  const words = typeof settings.command === 'string' ? settings.command : settings.command.join(' ');
+  return {
+    capabilities: {
+      stop: 'reprompt',
+      resume: 'anywhere',
+      permissions: 'asks',
+      cost: /claude/.test(words) ? 'dollars' : 'tokens',
+      // Inside Codex's sandbox git's own folder cannot be written.
+      commits: !/codex/.test(words) || settings.permissions === 'all',
+    },
+    start: (turn) => startTurn(settings, connections, writeInside, turn),
+  };
+}
+
+async function startTurn(
+  settings: AcpSettings,
+  connections: Connections,
+  writeInside: WriteInside,
+  turn: Turn,
+): Promise<RunningTurn> {
+  const raw = rawTranscript(turn.log);
+  const from = statSync(raw, { throwIfNoEntry: false })?.size ?? 0;
+  const { connection, process } = await start(settings, connections, turn);
+  const session = new AcpSession(settings, turn, openTranscript(turn.log), writeInside);
+  const rpc = openRpc({
+    input: connection.input,
+    output: connection.output,
+    onRequest: (method, params) => session.takeRequest(method, params),
+    onNotice: (method, params) => session.takeNotice(method, params),
+    record: (line) => appendFileSync(raw, `${line}\n`, { mode: 0o600 }),
+  });
+  let isStopped = false;
+  const worked = work(session, rpc, connection, () => errorsIn(raw, from));
+  const ended = worked.then(async (outcome): Promise<RuntimeOutcome> => {
+    await leave(connection);
+    return isStopped ? { outcome: 'cancelled' } : outcome;
+  });
+  return {
+    process,
+    ended,
+    stop: async ({ graceMs }) => {
+      isStopped = true;
+      session.cancel(rpc);
+      // An agent that ends its turn itself has saved its conversation.
+      await Promise.race([worked, sleep(graceMs / 2, undefined, { ref: false })]);
+      await connection.stop({ graceMs: graceMs / 2 });
+      await ended;
+    },
+  };
+}
+
+async function start(
+  { command }: AcpSettings,
+  connections: Connections,
+  { folder, environment, attempt, log }: Turn,
+): Promise<{ readonly connection: Connection; readonly process: RunningTurn['process'] }> {
+  const known = typeof command === 'string' ? AGENTS[command] : undefined;
+  const [file = '', ...rest] = known?.argv ?? (typeof command === 'string' ? ['sh', '-c', command] : command);
+  const connection = connections.open({
+    argv: [file, ...rest],
+    folder,
+    environment,
+    attempt,
+    log: rawTranscript(log),
+  });
+  try {
+    return { connection, process: await connection.started };
+  } catch (error) {
+    if (!(error instanceof ProgramMissing)) throw error;
+    const sentence =
+      known === undefined
+        ? error.message
+        : `The program ${file} is not there. Install it with: ${known.install}`;
+    throw new RuntimeUnavailable(sentence, { cause: error });
+  }
+}
+
+async function work(
+  session: AcpSession,
+  rpc: Rpc,
+  connection: Connection,
+  tail: () => string,
+): Promise<RuntimeOutcome> {
+  try {
+    return await session.run(rpc);
+  } catch (error) {
+    const end = await Promise.race([connection.ended, sleep(EXIT_WAIT_MS, null, { ref: false })]);
+    const how = end === null ? (error instanceof Error ? error.message : String(error)) : howOf(end);
+    const printed = tail();
+    return {
+      outcome: 'crashed',
+      exitCode: end?.how === 'exited' ? end.code : null,
+      reason: printed === '' ? how : `${how}\n${printed}`,
+    };
+  }
+}
+
+/** What it printed as errors is among its messages: some print much that is nobody's business while all is well. */
+function errorsIn(raw: string, from: number): string {
+  const lines = lastOutput(raw, from).split('\n');
+  return lines.filter((line) => !/^(?:…|\{"jsonrpc")/.test(line)).join('\n');
+}
+
+function howOf(end: ProgramEnd): string {
+  if (end.how === 'exited') return `the agent’s program ended with exit code ${end.code}`;
+  return end.how === 'signalled'
+    ? `the agent’s program was ended by ${end.signal}`
+    : 'the agent’s program vanished';
+}
+
+const EXIT_WAIT_MS = 3_000;
+const GRACE_MS = 1_000;
+
+/** The turn is over when nothing of it is left. */
+async function leave(connection: Connection): Promise<void> {
+  connection.input.end();
+  await Promise.race([connection.ended, sleep(EXIT_WAIT_MS, undefined, { ref: false })]);
+  await connection.stop({ graceMs: GRACE_MS });
+}

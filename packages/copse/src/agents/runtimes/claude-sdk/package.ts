@@ -1,0 +1,85 @@
+/**
+ * The Claude Agent SDK: a package of hundreds of megabytes that Copse does not install. It is looked for when it is needed,
+ * with Node's own rules, from the repository, from Copse, and where `npm install --global` puts things. Never from a
+ * worktree: what an agent could have written is not loaded into its runner.
+ */
+
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+import { RuntimeUnavailable } from '../../ports/runtime.ts';
+import type { SdkOptions } from './options.ts';
+
+export const SDK_PACKAGE = '@anthropic-ai/claude-agent-sdk';
+
+/** As much of it as is used here; its own types are there only where it is installed. */
+export interface ClaudeSdk {
+  query(question: { readonly prompt: string; readonly options: SdkOptions }): SdkQuery;
+}
+
+export interface SdkQuery extends AsyncIterable<unknown> {
+  interrupt(): Promise<unknown>;
+}
+
+/** `folders` are looked at first, in their order. */
+export async function loadClaudeSdk(
+  folders: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<ClaudeSdk> {
+  const file = findClaudeSdk(folders, environment);
+  if (file === undefined)
+    throw new RuntimeUnavailable(
+      `The runtime claude-sdk needs the package ${SDK_PACKAGE}, which is not installed: npm install ${SDK_PACKAGE} (with --global for all repositories).`,
+    );
+  const sdk: unknown = await import(pathToFileURL(file).href);
+  if (isSdk(sdk)) return sdk;
+  throw new RuntimeUnavailable(
+    `${file} is not a version of ${SDK_PACKAGE} that Copse can use. Update it: npm install ${SDK_PACKAGE}@latest`,
+  );
+}
+
+/** The file that would be loaded; undefined when it is not installed. */
+export function findClaudeSdk(
+  folders: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  return findPackageFile(SDK_PACKAGE, folders, environment);
+}
+
+/** A package, or a file of one, that a user may have installed. */
+export function findPackageFile(
+  name: string,
+  folders: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const own = path.dirname(fileURLToPath(import.meta.url));
+  const places = [...folders, own, ...globalFolders(environment)];
+  return places.map((folder) => findFrom(folder, name)).find(Boolean);
+}
+
+function findFrom(folder: string, name: string): string | undefined {
+  try {
+    return createRequire(path.join(folder, 'from-here.js')).resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Programs that npm installs globally are in `<prefix>/bin`, and their packages in `<prefix>/lib/node_modules`. */
+function globalFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const { PATH = '', NPM_CONFIG_PREFIX, npm_config_prefix } = environment;
+  const places = PATH.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  const prefixes = places.filter((folder) => path.basename(folder) === 'bin').map((bin) => path.dirname(bin));
+  return (
+    [NPM_CONFIG_PREFIX, npm_config_prefix, ...prefixes, path.dirname(path.dirname(process.execPath))]
+      .filter((prefix): prefix is string => prefix !== undefined && path.isAbsolute(prefix))
+      .map((prefix) => path.join(prefix, 'lib'))
+      // On Windows they are next to the programs.
+      .concat(process.platform === 'win32' ? places : [])
+  );
+}
+
+function isSdk(value: unknown): value is ClaudeSdk {
+  return typeof value === 'object' && value !== null && 'query' in value && typeof value.query === 'function';
+}

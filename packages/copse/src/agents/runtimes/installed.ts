@@ -1,0 +1,95 @@
+/** Which agent programs this machine has. Looking at the PATH is cheap; asking a program for its version starts it. */
+
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { findProgram } from '../../kernel/system/find-program.ts';
+import { findClaudeSdk } from './claude-sdk/package.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Those that run by themselves, in the order in which they are taken when nothing is said. */
+export const vendorRuntimes = ['claude', 'codex', 'gemini', 'opencode', 'claude-sdk'] as const;
+export type VendorRuntime = (typeof vendorRuntimes)[number];
+
+const packages: Readonly<Record<VendorRuntime, string>> = {
+  claude: '@anthropic-ai/claude-code',
+  codex: '@openai/codex',
+  gemini: '@google/gemini-cli',
+  opencode: 'opencode-ai',
+  'claude-sdk': '@anthropic-ai/claude-agent-sdk',
+};
+
+export function installCommand(runtime: VendorRuntime): string {
+  return `npm install --global ${packages[runtime]}`;
+}
+
+export interface Places {
+  readonly env: Environment;
+  /** Where packages are looked for first, such as the repository. */
+  readonly folders: readonly string[];
+}
+
+/** Where a runtime's program or package is; undefined when it is not installed. */
+export function findRuntime(runtime: VendorRuntime, { env, folders }: Places): string | undefined {
+  return runtime === 'claude-sdk' ? findClaudeSdk(folders, env) : findProgram(runtime, env);
+}
+
+export interface Detected {
+  readonly runtime: VendorRuntime;
+  readonly place: string | null;
+  readonly version: string | null;
+  /** Why it does not start, in a few words. */
+  readonly problem: string | null;
+  readonly install: string;
+}
+
+export async function detectRuntimes(places: Places): Promise<readonly Detected[]> {
+  return Promise.all(vendorRuntimes.map((runtime) => detect(runtime, places)));
+}
+
+async function detect(runtime: VendorRuntime, places: Places): Promise<Detected> {
+  const place = findRuntime(runtime, places) ?? null;
+  const found = { runtime, place, version: null, problem: null, install: installCommand(runtime) };
+  if (place === null) return found;
+  if (runtime === 'claude-sdk') return { ...found, version: versionOfPackage(place) };
+  const said = await askVersion(place, places.env);
+  return { ...found, ...said };
+}
+
+/** From the package.json beside the file that would be loaded. */
+function versionOfPackage(file: string): string | null {
+  try {
+    const json: unknown = JSON.parse(readFileSync(path.join(path.dirname(file), 'package.json'), 'utf8'));
+    return typeof json === 'object' && json !== null && 'version' in json ? String(json.version) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A program that asks something instead of answering must not make anybody wait. */
+const PATIENCE_MS = 15_000;
+
+function askVersion(
+  program: string,
+  env: Environment,
+): Promise<{ readonly version: string | null; readonly problem: string | null }> {
+  return new Promise((resolve) => {
+    const asked = execFile(
+      program,
+      ['--version'],
+      { env: { ...env }, timeout: PATIENCE_MS, killSignal: 'SIGKILL', encoding: 'utf8' },
+      (error, stdout, stderr) => {
+        const [, version = null] = /(\d+\.\d+\.\d+\S*)/.exec(stdout) ?? [];
+        if (version !== null) return resolve({ version, problem: null });
+        const [line = ''] = `${stderr}\n${stdout}`.trim().split('\n');
+        const how = error?.killed
+          ? 'it does not answer `--version`'
+          : `\`--version\` ended with ${error?.code ?? 0}`;
+        resolve({ version: null, problem: line === '' ? how : `${how}: ${line}` });
+      },
+    );
+    asked.stdin?.end();
+  });
+}

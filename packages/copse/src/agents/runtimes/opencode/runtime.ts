@@ -1,0 +1,105 @@
+/**
+ * opencode, run once for each turn (`opencode run`), going on with its own conversation where there is one. What it prints
+ * goes to `<attempt>.jsonl` and is read while it is written.
+ *
+ * A conversation belongs to the folder that it began in: started elsewhere, opencode would go on working in the old one.
+ * There is no option for more system prompt, so instructions are the beginning of a conversation and stay in it.
+ */
+
+import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
+import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
+import { cannotAsk, notThere, promptOf } from '../headless-words.ts';
+import { type OpencodeReader, readOpencode } from './events.ts';
+import { outcomeOfFailure } from './failure.ts';
+import { openTranscript } from '../transcript.ts';
+
+export function opencodeRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
+  return {
+    capabilities: {
+      stop: 'reprompt',
+      resume: 'same_folder',
+      permissions: 'decides',
+      // Dollars too, but only for models whose price it knows.
+      cost: 'tokens',
+      commits: mayCommit(settings.permissions),
+    },
+    start: async (turn) => startTurn(settings, programs, turn),
+  };
+}
+
+function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
+  const transcript = openTranscript(turn.log);
+  const { environment, ...command } = commandOf(settings, turn);
+  const reader = readOpencode({ turn, transcript });
+  return startHeadlessTurn(programs, turn, transcript, {
+    ...command,
+    // It believes PWD more than where it is.
+    environment: { ...environment, PWD: turn.folder },
+    missing: notThere('opencode', 'opencode'),
+    take: (value) => reader.take(value),
+    end: () => {},
+    outcome: (end, tail) => outcomeOf(end, reader, tail),
+  });
+}
+
+interface OpencodeCommand {
+  readonly argv: readonly [string, ...string[]];
+  readonly prompt: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export function commandOf(
+  settings: HeadlessSettings,
+  turn: Pick<Turn, 'prompt' | 'systemPrompt' | 'conversation'>,
+): OpencodeCommand {
+  const [program, ...first] = settings.program ?? ['opencode'];
+  const { options, environment } = rulesOf(settings.permissions);
+  const isNew = turn.conversation === null;
+  return {
+    argv: [
+      program,
+      ...first,
+      'run',
+      '--format=json',
+      ...options,
+      ...(settings.model === undefined ? [] : [`--model=${settings.model}`]),
+      ...(turn.conversation === null ? [] : [`--session=${turn.conversation}`]),
+    ],
+    prompt: promptOf(settings, turn, { isNew, mayCommit: mayCommit(settings.permissions) }),
+    environment,
+  };
+}
+
+interface Rules {
+  readonly options: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Of its own rules the last that fits counts, and these come after the user's. */
+function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
+  if (permissions === 'all') return { options: ['--auto'], environment: {} };
+  if (permissions === 'ask') throw cannotAsk('opencode', 'opencode');
+  const allowed = permissions === 'accept_edits' ? [...READING, 'edit'] : permissions.allow;
+  const rules: Readonly<Record<string, string>> = Object.fromEntries([
+    ['*', 'deny'],
+    ...allowed.map((tool) => [tool, 'allow'] as const),
+  ]);
+  return { options: [], environment: { OPENCODE_PERMISSION: JSON.stringify(rules) } };
+}
+
+const READING: readonly string[] = ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'];
+
+function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
+  if (typeof permissions === 'string') return permissions === 'all';
+  return permissions.allow.includes('bash') || permissions.allow.includes('*');
+}
+
+function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string): RuntimeOutcome {
+  const exitCode = end.how === 'exited' ? end.code : null;
+  const failure = reader.failure();
+  if (failure !== null) return outcomeOfFailure(failure, Date.now());
+  if (exitCode === 0 && reader.isComplete())
+    return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
+  return { outcome: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
+}

@@ -1,0 +1,96 @@
+/**
+ * Reads one line of an export. What people wrote is checked as if they wrote it now; whether the records are
+ * right is decided where they are compared with what their events make of them.
+ */
+
+import * as z from 'zod';
+
+import type { BoardLine } from './rules/board-line.ts';
+import { parseArea } from '../tasks/rules/areas.ts';
+import { parseCapability } from '../tasks/rules/capabilities.ts';
+import { isRecordKind, recordKinds } from './rules/event.ts';
+import { taskKinds } from '../tasks/rules/task.ts';
+import { checkName, checkTitle } from '../kernel/text.ts';
+
+/** Ids become names of branches, folders and arguments of programs: nothing but what Copse itself would draw. */
+const id = z.string().regex(/^[a-z0-9][a-z0-9:._-]*$/i, 'is not an id');
+
+const definition = z.object({
+  title: z.string().refine((title) => checkTitle(title).ok, 'is not a title'),
+  body: z.string(),
+  priority: z.literal([1, 2, 3, 4, 5]),
+  kind: z.enum(taskKinds),
+  dependsOn: z.array(id),
+  areas: z.array(z.string().refine((area) => parseArea(area).ok, 'is not an area')),
+  requires: z.array(z.string().refine((capability) => parseCapability(capability).ok, 'is not a capability')),
+  plan: id.nullable(),
+  agent: z
+    .string()
+    .refine((name) => checkName(name).ok, 'is not a name')
+    .nullable(),
+  accept: z.array(z.string()),
+  workItem: z.object({ source: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
+});
+
+const event = z
+  .looseObject({
+    type: z.string().refine((type) => isRecordKind(type.split('.')[0] ?? ''), 'is no kind of event'),
+    id,
+    at: z.int(),
+    definition: definition.optional(),
+    changes: definition.partial().loose().optional(),
+    dependsOn: z.array(id).optional(),
+  })
+  .refine(
+    ({ type, definition: defined }) => type !== 'task.created' || defined !== undefined,
+    'has no definition',
+  )
+  .refine(
+    ({ type, dependsOn }) => type !== 'task.dependencies_changed' || dependsOn !== undefined,
+    'has no dependsOn',
+  );
+
+const outline = z.discriminatedUnion('line', [
+  z.object({
+    line: z.literal('board'),
+    format: z.literal(1),
+    version: z.int().positive(),
+    id,
+    events: z.int().min(0),
+  }),
+  z.object({
+    line: z.literal('record'),
+    kind: z.enum(recordKinds),
+    record: z.looseObject({ id }),
+  }),
+  z.object({
+    line: z.literal('lease'),
+    lease: z.object({ task: z.string(), token: z.int(), renewedAt: z.int(), expiresAt: z.int() }),
+  }),
+  z.object({
+    line: z.literal('event'),
+    recorded: z.object({
+      number: z.int().positive(),
+      by: z.looseObject({ kind: z.enum(['person', 'session', 'node']) }),
+      event,
+    }),
+  }),
+]);
+
+type ParsedLine =
+  | { readonly ok: true; readonly line: BoardLine }
+  | { readonly ok: false; readonly reason: string };
+
+export function parseBoardLine(text: string): ParsedLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false, reason: 'it is not JSON' };
+  }
+  const parsed = outline.safeParse(value);
+  if (parsed.success) return { ok: true, line: value as BoardLine };
+  const [issue] = parsed.error.issues;
+  const where = issue && issue.path.length > 0 ? `${issue.path.join('.')}: ` : '';
+  return { ok: false, reason: `${where}${issue?.message ?? 'it has another shape'}` };
+}

@@ -1,0 +1,201 @@
+/**
+ * Everything on a board as lines, and back into an empty board of either engine.
+ *
+ * An import is believed only if its records are what its events make of them: a truncated or edited file is
+ * refused as a whole.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+
+import type { Lease } from '../tasks/rules/claim.ts';
+import {
+  type AnyRecord,
+  type RecordedEvent,
+  type RecordKind,
+  type World,
+  kindOf,
+  recordKinds,
+  replay,
+} from './rules/event.ts';
+import type { BoardLine } from './rules/board-line.ts';
+import type { Task } from '../tasks/rules/task.ts';
+import type { ImportOutcome } from './port.ts';
+import type { Engine } from './sql/engine.ts';
+import { migrations } from './migrations/index.ts';
+import { eventFromRow, leaseFromRow } from './sql/reader.ts';
+import { fromRow, taskOf, toRow } from './sql/rows.ts';
+import { tableOf, type Queries } from './sql/schema.ts';
+import type { Statements } from './sql/statements.ts';
+import { type EventRow, type Write, insertRecord, insertRow, setLease } from './sql/writes.ts';
+
+const PAGE = 500;
+
+export async function exportBoard(db: Queries, write: (line: BoardLine) => Promise<void>): Promise<void> {
+  const board = await db.selectFrom('board').selectAll().executeTakeFirstOrThrow();
+  const { id, version, last_event: events } = board;
+  await write({ line: 'board', format: 1, version, id, events });
+  for (const kind of recordKinds) {
+    for await (const record of allRecords(db, kind)) await write({ line: 'record', kind, record });
+  }
+  for (const lease of await db.selectFrom('leases').selectAll().orderBy('task').execute()) {
+    await write({ line: 'lease', lease: leaseFromRow(lease) });
+  }
+  for (let after = 0; ;) {
+    const rows = await db
+      .selectFrom('events')
+      .select(['number', 'data'])
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(PAGE)
+      .execute();
+    for (const row of rows) await write({ line: 'event', recorded: eventFromRow(row) });
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)?.number ?? after;
+  }
+}
+
+export async function importBoard(
+  engine: Engine,
+  statements: Statements,
+  { records, leases, events }: ReadLines,
+): Promise<ImportOutcome> {
+  return engine.transaction(async (transaction): Promise<ImportOutcome> => {
+    const { last_event } = await transaction
+      .selectFrom('board')
+      .select('last_event')
+      .$if(engine.locksRows, (board) => board.forUpdate())
+      .executeTakeFirstOrThrow();
+    if (last_event > 0) {
+      return {
+        imported: false,
+        because: 'not_empty',
+        reason: `The board at ${engine.location} is not empty (it has ${last_event} events); import into a new one.`,
+      };
+    }
+    await engine.write(transaction, statements, writesFor(records, leases), eventRows(records, events));
+    return { imported: true, records: records.length, events: events.length };
+  });
+}
+
+interface ReadLines {
+  readonly records: readonly { readonly kind: RecordKind; readonly record: AnyRecord }[];
+  readonly leases: readonly Lease[];
+  readonly events: readonly RecordedEvent[];
+}
+
+export async function readExport(
+  lines: AsyncIterable<BoardLine>,
+): Promise<ReadLines | { readonly reason: string }> {
+  const records: { kind: RecordKind; record: AnyRecord }[] = [];
+  const leases: Lease[] = [];
+  const events: RecordedEvent[] = [];
+  let number = 0;
+  let expectedEvents = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (number === 1) {
+      if (line.line !== 'board') return { reason: 'The file does not begin as an export of a board does.' };
+      expectedEvents = line.events;
+      if (line.version > migrations.length) {
+        return {
+          reason: `It was exported by a newer Copse (board version ${line.version}, this one knows ${migrations.length}).`,
+        };
+      }
+    } else if (line.line === 'record') records.push({ kind: line.kind, record: line.record });
+    else if (line.line === 'lease') leases.push(line.lease);
+    else if (line.line === 'event') events.push(line.recorded);
+  }
+  if (number === 0) return { reason: 'The file is empty.' };
+  const gap = events.findIndex((recorded, index) => recorded.number !== index + 1);
+  if (gap >= 0) return { reason: `Event ${gap + 1} is missing, so the export is not whole.` };
+  if (events.length !== expectedEvents) {
+    return { reason: `It has ${events.length} of ${expectedEvents} events, so the export is not whole.` };
+  }
+  const problem = disagreement(records, leases, events);
+  return problem === undefined ? { records, leases, events } : { reason: problem };
+}
+
+function disagreement(
+  records: ReadLines['records'],
+  leases: readonly Lease[],
+  events: readonly RecordedEvent[],
+): string | undefined {
+  let world: World;
+  try {
+    world = replay(events.map((recorded) => recorded.event));
+  } catch (error) {
+    return `Its events do not fit together: ${error instanceof Error ? error.message : String(error)}.`;
+  }
+  const present = new Set(records.map(({ kind, record }) => `${kind} ${record.id}`));
+  const expected = recordKinds.reduce((sum, kind) => sum + world[kind].size, 0);
+  if (present.size !== records.length || expected !== records.length) {
+    return `It has ${records.length} records where its events make ${expected}, so the export is not whole.`;
+  }
+  for (const { kind, record } of records) {
+    // A trip through JSON, because that is what the records of the file have been through.
+    const replayed: unknown = JSON.parse(JSON.stringify(world[kind].get(record.id) ?? null));
+    if (!isDeepStrictEqual(replayed, record)) {
+      return `The ${kind} ${record.id} is not what its events make of it, so the export was changed.`;
+    }
+  }
+  const held = [...world.task.values()].filter((task) => task.state.status === 'in_progress');
+  const isHeld = ({ task, token }: Lease) => held.some((one) => one.id === task && one.token === token);
+  if (
+    leases.length !== held.length ||
+    new Set(leases.map(({ task }) => task)).size !== held.length ||
+    !leases.every(isHeld)
+  ) {
+    return 'Its leases are not those of the tasks in progress, so the export was changed.';
+  }
+  return undefined;
+}
+
+async function* allRecords(db: Queries, kind: RecordKind): AsyncGenerator<AnyRecord> {
+  for (let after = ''; ;) {
+    const rows = await db
+      .selectFrom(tableOf[kind] as 'tasks')
+      .select(['id', 'data'])
+      .$if(kind === 'task', (query) => query.select('body'))
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE)
+      .execute();
+    for (const row of rows) yield fromRow(kind, row);
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)?.id ?? after;
+  }
+}
+
+function writesFor(records: ReadLines['records'], leases: readonly Lease[]): readonly Write[] {
+  return [
+    ...records.flatMap(({ kind, record }) => [
+      insertRecord(kind, toRow(kind, record as never)),
+      ...(kind === 'task' ? taskRows(record as Task) : []),
+    ]),
+    ...leases.map(({ task, token, renewedAt, expiresAt }) =>
+      setLease({ task, token, renewed_at: renewedAt, expires_at: expiresAt }),
+    ),
+  ];
+}
+
+function taskRows({ id, dependsOn, requires }: Task): readonly Write[] {
+  return [
+    ...dependsOn.map((dependency) => insertRow('dependencies', { task: id, depends_on: dependency })),
+    ...requires.map((capability) => insertRow('requirements', { task: id, capability })),
+  ];
+}
+
+/** Their numbers come out as they were, since they begin at 1 and none is missing. */
+function eventRows(records: ReadLines['records'], events: readonly RecordedEvent[]): readonly EventRow[] {
+  const tasks = new Map(records.map(({ kind, record }) => [`${kind} ${record.id}`, taskOf(kind, record)]));
+  return events.map(({ by, event }) => {
+    const kind = kindOf(event);
+    return {
+      at: event.at,
+      type: event.type,
+      subject: event.id,
+      task: kind === 'task' ? event.id : (tasks.get(`${kind} ${event.id}`) ?? null),
+      data: JSON.stringify({ by, event }),
+    };
+  });
+}

@@ -1,0 +1,24 @@
+/**
+ * One set of migrations for both engines. A board's version is the number of migrations it has seen. A migration
+ * that landed is never edited; the next one corrects it, and comes with sample data of the version before it
+ * (test/board/contract/migrations.test.ts).
+ */
+
+import type { Kysely } from 'kysely';
+
+import type { ColumnTypes } from '../sql/schema.ts';
+import * as records from './0001-records.ts';
+import * as queueAndFleet from './0002-queue-and-fleet.ts';
+import * as whatIsOpen from './0003-what-is-open.ts';
+import * as whatSessionsUse from './0004-what-sessions-use.ts';
+import * as mergeQueues from './0005-merge-queues.ts';
+
+type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+
+export const migrations: readonly Migration[] = [
+  records.up,
+  queueAndFleet.up,
+  whatIsOpen.up,
+  whatSessionsUse.up,
+  mergeQueues.up,
+];

@@ -1,0 +1,145 @@
+/**
+ * Everything that can happen on a board, one union, and the one function that says what it makes of the records.
+ *
+ * An event's type is `<kind>.<verb>`: the kind says which record it is about, `id` which one. Every record is
+ * exactly what `evolve` makes of its events, in order; `replay` relies on nothing else.
+ */
+
+import { type Attempt, type AttemptEvent, evolveAttempt } from '../../tasks/rules/attempt.ts';
+import { type CheckEvent, type Check, evolveCheck } from '../../queue/rules/check.ts';
+import {
+  type Node,
+  type NodeEvent,
+  type Resource,
+  type ResourceEvent,
+  type Schedule,
+  type ScheduleEvent,
+  evolveNode,
+  evolveResource,
+  evolveSchedule,
+} from '../../machines/rules/fleet.ts';
+import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
+import { type Landing, type LandingEvent, evolveLanding } from '../../queue/rules/landing.ts';
+import {
+  type Artifact,
+  type ArtifactEvent,
+  type LedgerEntry,
+  type LedgerEvent,
+  evolveArtifact,
+  evolveLedger,
+} from '../../tasks/rules/ledger.ts';
+import { type MergeQueue, type MergeQueueEvent, evolveQueue } from '../../queue/rules/merge-queue.ts';
+import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts';
+import { type Session, type SessionEvent, evolveSession } from '../../agents/rules/session/session.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { type TaskEvent, evolveTask } from '../../tasks/rules/events.ts';
+import { type Workspace, type WorkspaceEvent, evolveWorkspace } from '../../workspaces/rules/workspace.ts';
+
+export interface Records {
+  readonly task: Task;
+  readonly plan: Plan;
+  readonly session: Session;
+  readonly attempt: Attempt;
+  readonly workspace: Workspace;
+  readonly landing: Landing;
+  readonly check: Check;
+  readonly queue: MergeQueue;
+  readonly ledger: LedgerEntry;
+  readonly artifact: Artifact;
+  readonly node: Node;
+  readonly resource: Resource;
+  readonly schedule: Schedule;
+}
+
+interface Events {
+  readonly task: TaskEvent;
+  readonly plan: PlanEvent;
+  readonly session: SessionEvent;
+  readonly attempt: AttemptEvent;
+  readonly workspace: WorkspaceEvent;
+  readonly landing: LandingEvent;
+  readonly check: CheckEvent;
+  readonly queue: MergeQueueEvent;
+  readonly ledger: LedgerEvent;
+  readonly artifact: ArtifactEvent;
+  readonly node: NodeEvent;
+  readonly resource: ResourceEvent;
+  readonly schedule: ScheduleEvent;
+}
+
+export type RecordKind = keyof Records;
+export type AnyRecord = Records[RecordKind];
+export type BoardEvent = Events[RecordKind];
+export type EventType = BoardEvent['type'];
+
+type Evolve = {
+  readonly [K in RecordKind]: (record: Records[K] | undefined, event: Events[K]) => Records[K] | undefined;
+};
+
+const evolveByKind: Evolve = {
+  task: evolveTask,
+  plan: evolvePlan,
+  session: evolveSession,
+  attempt: evolveAttempt,
+  workspace: evolveWorkspace,
+  landing: evolveLanding,
+  check: evolveCheck,
+  queue: evolveQueue,
+  ledger: evolveLedger,
+  artifact: evolveArtifact,
+  node: evolveNode,
+  resource: evolveResource,
+  schedule: evolveSchedule,
+};
+
+export const recordKinds = Object.keys(evolveByKind) as readonly RecordKind[];
+
+export function isRecordKind(text: string): text is RecordKind {
+  return Object.hasOwn(evolveByKind, text);
+}
+
+export function kindOf(event: BoardEvent): RecordKind {
+  const kind = event.type.slice(0, event.type.indexOf('.'));
+  if (!isRecordKind(kind)) throw new Error(`There is no record that ${event.type} could be about`);
+  return kind;
+}
+
+/** What the event makes of the record it is about; undefined when it is gone afterwards. */
+export function evolve(record: AnyRecord | undefined, event: BoardEvent): AnyRecord | undefined {
+  // The kind of the event decides the kind of the record, which the type checker cannot follow through a key.
+  const evolveOne = evolveByKind[kindOf(event)] as (
+    record: AnyRecord | undefined,
+    event: BoardEvent,
+  ) => AnyRecord | undefined;
+  return evolveOne(record, event);
+}
+
+/** Who made something happen. */
+export type Author =
+  | { readonly kind: 'person'; readonly name: string | null }
+  | { readonly kind: 'session'; readonly session: SessionId; readonly token: FencingToken }
+  | { readonly kind: 'node'; readonly node: NodeId };
+
+/** An event as the board keeps it. Numbers have no gaps and grow in the order in which things became true. */
+export interface RecordedEvent {
+  readonly number: EventNumber;
+  readonly by: Author;
+  readonly event: BoardEvent;
+}
+
+/** Every record, by kind and id, as the events alone tell it. */
+export type World = { readonly [K in RecordKind]: ReadonlyMap<string, Records[K]> };
+
+export function replay(events: Iterable<BoardEvent>): World {
+  const world = Object.fromEntries(recordKinds.map((kind) => [kind, new Map<string, AnyRecord>()])) as Record<
+    RecordKind,
+    Map<string, AnyRecord>
+  >;
+  for (const event of events) {
+    const records = world[kindOf(event)];
+    const next = evolve(records.get(event.id), event);
+    if (next === undefined) records.delete(event.id);
+    else records.set(event.id, next);
+  }
+  return world as unknown as World;
+}

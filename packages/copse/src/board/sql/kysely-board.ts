@@ -1,0 +1,106 @@
+/** A board on either engine. */
+
+import type { BoardLine } from '../rules/board-line.ts';
+import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
+import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Board, type BoardTransaction, type ImportOutcome, type Subscription } from '../port.ts';
+import { type Engine, runPatiently } from './engine.ts';
+import { exportBoard, importBoard, readExport } from '../export.ts';
+import { Reader, leaseFromRow } from './reader.ts';
+import { Statements } from './statements.ts';
+import { Writer } from './writer.ts';
+import type { Queries } from './schema.ts';
+
+type BoardPolicy = Pick<Policy, 'board' | 'lease'>;
+
+export class KyselyBoard extends Reader implements Board {
+  readonly engine: 'sqlite' | 'postgres';
+  readonly location: string;
+  readonly #engine: Engine;
+  readonly #policy: BoardPolicy;
+  readonly #statements: Statements;
+
+  constructor(engine: Engine, policy: BoardPolicy) {
+    super(engine.db, { locksRows: false });
+    this.engine = engine.name;
+    this.location = engine.location;
+    this.#engine = engine;
+    this.#policy = policy;
+    this.#statements = new Statements(engine);
+  }
+
+  async transact<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T> {
+    return this.#patiently(() => this.#once(work));
+  }
+
+  async renewLease(task: TaskId, token: FencingToken, at: Timestamp): Promise<Renewal> {
+    return this.#write(async (db) => {
+      const row = await db
+        .selectFrom('leases')
+        .selectAll()
+        .where('task', '=', task)
+        .$if(this.#engine.locksRows, (lease) => lease.forUpdate())
+        .executeTakeFirst();
+      const renewal = decideRenewal(row && leaseFromRow(row), token, at, this.#policy.lease);
+      if (!renewal.renewed) return renewal;
+      const { renewedAt, expiresAt } = renewal.lease;
+      await db
+        .updateTable('leases')
+        .set({ renewed_at: renewedAt, expires_at: expiresAt })
+        .where('task', '=', task)
+        .where('token', '=', token)
+        .execute();
+      return renewal;
+    });
+  }
+
+  async seeNode(id: NodeId, at: Timestamp): Promise<void> {
+    await this.#write((db) => db.updateTable('nodes').set({ seen_at: at }).where('id', '=', id).execute());
+  }
+
+  async lastSeen(id: NodeId): Promise<Timestamp | undefined> {
+    const row = await this.db.selectFrom('nodes').select('seen_at').where('id', '=', id).executeTakeFirst();
+    return (row?.seen_at ?? undefined) as Timestamp | undefined;
+  }
+
+  onChange(wake: () => void): Promise<Subscription> {
+    return this.#engine.onChange(wake);
+  }
+
+  exportTo(write: (line: BoardLine) => Promise<void>): Promise<void> {
+    return this.#engine.snapshot((db) => exportBoard(db, write));
+  }
+
+  async importFrom(lines: AsyncIterable<BoardLine>): Promise<ImportOutcome> {
+    const read = await readExport(lines);
+    if ('reason' in read) return { imported: false, because: 'bad_export', reason: read.reason };
+    const outcome = await this.#patiently(() => importBoard(this.#engine, this.#statements, read));
+    if (outcome.imported) this.#engine.afterCommit();
+    return outcome;
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  async #once<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T> {
+    const result = await this.#engine.transaction(async (transaction) => {
+      const writer = new Writer(transaction, this.#engine, this.#statements);
+      const value = await work(writer);
+      return { value, hasRecorded: await writer.flush() };
+    });
+    // Only then: whoever looks at a board because it was woken must not wake everybody again.
+    if (result.hasRecorded) this.#engine.afterCommit();
+    return result.value;
+  }
+
+  /** For what is no event. */
+  #write<T>(work: (db: Queries) => Promise<T>): Promise<T> {
+    return this.#patiently(() => this.#engine.transaction(work));
+  }
+
+  #patiently<T>(work: () => Promise<T>): Promise<T> {
+    return runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
+  }
+}

@@ -1,0 +1,68 @@
+/** Brings a board to the version this Copse knows, or refuses one that is newer. */
+
+import type { Kysely } from 'kysely';
+
+import { BoardUnavailable } from '../port.ts';
+import { type Engine, runPatiently } from './engine.ts';
+import { migrations } from '../migrations/index.ts';
+import type { Queries, WriteTransaction } from './schema.ts';
+
+export interface NewBoard {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** `upTo` exists for tests that need a board of an earlier version. */
+export async function migrate(
+  engine: Engine,
+  fresh: NewBoard,
+  patienceMs: number,
+  upTo = migrations.length,
+): Promise<void> {
+  if ((await versionWithoutLock(engine)) === upTo) return;
+  await runPatiently(engine, patienceMs, () =>
+    engine.transaction(async (transaction) => {
+      await engine.lock(transaction, 'migration');
+      await migrateLocked(engine, transaction, fresh, upTo);
+    }),
+  );
+}
+
+/** Under the lock it looks again: somebody else may have migrated the board in the meantime. */
+async function migrateLocked(
+  engine: Engine,
+  transaction: WriteTransaction,
+  fresh: NewBoard,
+  upTo: number,
+): Promise<void> {
+  const found = (await engine.hasBoard(transaction)) ? await version(transaction) : 0;
+  if (found > migrations.length) throw tooNew(engine, found);
+  for (const up of migrations.slice(found, upTo)) {
+    await up(transaction as unknown as Kysely<unknown>, engine.columnTypes);
+  }
+  if (found === 0) {
+    const { id, at } = fresh;
+    await transaction
+      .insertInto('board')
+      .values({ id, version: upTo, created_at: at, last_event: 0 })
+      .execute();
+  } else if (found < upTo) {
+    await transaction.updateTable('board').set({ version: upTo }).execute();
+  }
+}
+
+async function versionWithoutLock(engine: Engine): Promise<number> {
+  return (await engine.hasBoard(engine.db)) ? version(engine.db) : 0;
+}
+
+async function version(db: Queries): Promise<number> {
+  const row = await db.selectFrom('board').select('version').executeTakeFirstOrThrow();
+  return row.version;
+}
+
+function tooNew(engine: Engine, found: number): BoardUnavailable {
+  return new BoardUnavailable(
+    `The board at ${engine.location} was written by a newer Copse: it is at version ${found}, this one knows up to ${migrations.length}.`,
+    'Update Copse to the version your team uses; nothing on the board was changed.',
+  );
+}

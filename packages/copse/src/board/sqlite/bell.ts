@@ -1,0 +1,59 @@
+/**
+ * How processes on one SQLite board wake each other: after a commit the writer touches a small file beside the board,
+ * and the others watch that file. (The write-ahead log itself is no signal: it changes before the commit is visible.)
+ */
+
+import { type FSWatcher, closeSync, openSync, utimesSync, watch } from 'node:fs';
+
+import type { Subscription } from '../port.ts';
+
+const REWATCH_MS = 100;
+
+export function ring(bell: string): void {
+  const now = new Date();
+  try {
+    utimesSync(bell, now, now);
+  } catch {
+    // Not there yet, or swept away. The commit stands either way, and followers look on their own before long.
+    create(bell);
+  }
+}
+
+/** Without a watcher (too many of them, a folder that went away) followers are less prompt, not wrong. */
+export function listen(bell: string, wake: () => void): Subscription {
+  let watcher: FSWatcher | undefined;
+  let stopped = false;
+  const start = (): void => {
+    if (stopped || !create(bell)) return;
+    try {
+      watcher = watch(bell, (change) => {
+        // The file was replaced: the watcher would go on looking at the one that is gone.
+        if (change === 'rename') {
+          watcher?.close();
+          setTimeout(start, REWATCH_MS);
+        }
+        wake();
+      });
+      watcher.on('error', () => watcher?.close());
+    } catch {
+      watcher = undefined;
+    }
+  };
+  start();
+  return {
+    stop() {
+      stopped = true;
+      watcher?.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+function create(bell: string): boolean {
+  try {
+    closeSync(openSync(bell, 'a'));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * A board in one SQLite file, through `node:sqlite`.
+ *
+ * Every write is a transaction, and transactions begin immediate: with a plain `begin`, two that read and then write
+ * fail each other at once, and no busy timeout helps.
+ *
+ * SQLite's own busy timeout is off. It would stop the whole process while it waits for the write lock, and for good
+ * if another connection of the same process holds it. So whoever begins to write has the lock at once or fails as
+ * busy, and the board tries again in a moment (`runPatiently`).
+ */
+
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
+
+import type { Policy } from '../../kernel/policy.ts';
+import { listen, ring } from './bell.ts';
+import type { Engine } from '../sql/engine.ts';
+import type { BoardTables, Queries, WriteTransaction } from '../sql/schema.ts';
+import { explaining, isBusy } from './errors.ts';
+import type { Statement, Statements, Values } from '../sql/statements.ts';
+import { type EventRow, type Write, bumpStatement, insertEventStatement } from '../sql/writes.ts';
+
+export function openSqlite(file: string, policy: Policy['board']): Engine {
+  const bell = `${file}-changed`;
+  const connection = connect(file, policy);
+  const db = new Kysely<BoardTables>({ dialect: new SqliteDialect({ database: forKysely(connection) }) });
+  return {
+    name: 'sqlite',
+    location: file,
+    db,
+    columnTypes: { text: sql`text`, counter: sql`integer`, keyed: sql`without rowid` },
+    locksRows: false,
+    hasBoard: async (on) =>
+      (await sql`select 1 from sqlite_master where name = 'board'`.execute(on)).rows.length > 0,
+    transaction: (work) => transaction(connection, db, work),
+    prepare: () => {},
+    mayRunAgain: isBusy,
+    lock: () => Promise.resolve(),
+    write: (_, statements, writes, events) => {
+      explaining(file, () => writeAll(connection, statements, writes, events));
+      return Promise.resolve();
+    },
+    afterCommit: () => ring(bell),
+    onChange: (wake) => Promise.resolve(listen(bell, wake)),
+    snapshot: (read) => snapshot(db, read),
+    close: () => db.destroy(),
+  };
+}
+
+interface Connection {
+  readonly file: string;
+  readonly policy: Policy['board'];
+  readonly database: DatabaseSync;
+  /** A board asks the same questions all the time. */
+  prepared(this: void, text: string): StatementSync;
+}
+
+function connect(file: string, policy: Policy['board']): Connection {
+  const database = explaining(file, () => new DatabaseSync(file, { timeout: 0 }));
+  const known = new Map<string, StatementSync>();
+  const connection: Connection = {
+    file,
+    policy,
+    database,
+    prepared(text) {
+      const statement = known.get(text) ?? database.prepare(text);
+      known.set(text, statement);
+      return statement;
+    },
+  };
+  // Two processes that create the same board at once may find the switch locked; it is over in a moment.
+  despiteBusy(connection, () => database.exec('pragma journal_mode = wal'));
+  database.exec(`pragma synchronous = full; pragma wal_autocheckpoint = ${PAGES_PER_CHECKPOINT}`);
+  return connection;
+}
+
+/** The few calls that Kysely makes. */
+function forKysely(connection: Connection): SqliteDatabase {
+  const { database, file } = connection;
+  return {
+    close: () => database.close(),
+    prepare(text): SqliteStatement {
+      const statement = explaining(file, () => connection.prepared(text));
+      const given = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+      return {
+        reader: statement.columns().length > 0,
+        all: (parameters) => despiteBusy(connection, () => statement.all(...given(parameters))),
+        run: (parameters) => explaining(file, () => statement.run(...given(parameters))),
+        iterate: (parameters) => statement.iterate(...given(parameters)),
+      };
+    },
+  };
+}
+
+/**
+ * Kysely's own transactions do the same, but a `begin` that finds the board busy costs them nearly as much as a claim,
+ * and with many writers most of them do.
+ */
+function transaction<T>(
+  { database, file, prepared }: Connection,
+  db: Queries,
+  work: (transaction: WriteTransaction) => Promise<T>,
+): Promise<T> {
+  return db.connection().execute(async (alone) => {
+    const say = (text: string) => explaining(file, () => prepared(text).run());
+    say('begin immediate');
+    try {
+      const result = await work(alone);
+      say('commit');
+      return result;
+    } finally {
+      // A full disk has rolled the transaction back already; failing to do it again would hide why.
+      if (database.isTransaction) say('rollback');
+    }
+  });
+}
+
+/**
+ * For what takes no write lock. It meets one only while somebody else creates, recovers or closes the file, which is
+ * over soon, so it may wait here.
+ */
+function despiteBusy<T>({ file, policy }: Connection, call: () => T): T {
+  for (let waitedMs = 0; ; waitedMs += READ_AGAIN_MS) {
+    try {
+      return explaining(file, call);
+    } catch (error) {
+      if (!isBusy(error) || waitedMs >= policy.busyTimeoutMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READ_AGAIN_MS);
+    }
+  }
+}
+
+const READ_AGAIN_MS = 5;
+
+/** 16 MB of log. A checkpoint waits for the disk twice, so not after every few hundred writes. */
+const PAGES_PER_CHECKPOINT = 4_000;
+
+/** Straight to SQLite: this is the part of a transaction during which everybody else waits. */
+function writeAll(
+  { prepared }: Connection,
+  statements: Statements,
+  writes: readonly Write[],
+  events: readonly EventRow[],
+): void {
+  const place = ({ names }: Statement, values: Values) => names.map((name) => values[name] as SQLInputValue);
+  for (const { key, build, values } of writes) {
+    const statement = statements.get(key, build);
+    prepared(statement.sql).run(...place(statement, values));
+  }
+  const bumped = prepared(bumpStatement(statements).sql).get(events.length) as { last_event: number };
+  const first = bumped.last_event - events.length + 1;
+  const insert = insertEventStatement(statements);
+  for (const [index, event] of events.entries()) {
+    prepared(insert.sql).run(...place(insert, { ...event, number: first + index }));
+  }
+}
+
+async function snapshot<T>(db: Queries, read: (db: Queries) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    await sql`begin deferred`.execute(connection);
+    try {
+      return await read(connection);
+    } finally {
+      await sql`rollback`.execute(connection);
+    }
+  });
+}

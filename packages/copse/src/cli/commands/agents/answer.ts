@@ -1,0 +1,55 @@
+import { answerQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
+import { suggestCommands } from '../../../tasks/rules/task.ts';
+import { shown } from '../../../kernel/text.ts';
+import { fail, orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { questionText, questionView } from '../../screen/question-text.ts';
+import { indented } from '../../screen/render.ts';
+import { requireTaskId, withBoard } from '../../with-board.ts';
+
+interface Options {
+  readonly message?: string;
+  readonly question?: string;
+  readonly json?: boolean;
+}
+
+/** With `allow` or `deny` an answer; without, what is asked. */
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const [word = '', verdict] = words;
+  const isAllowed = verdict === undefined ? undefined : requireVerdict(verdict);
+  await withBoard(cli, async (context) => {
+    const id = await requireTaskId(context.board, word);
+    if (isAllowed === undefined) {
+      const task = await context.board.get('task', id);
+      const open = task && (await openQuestionOf(context.board, task));
+      if (options.json) cli.output.json({ task: id, question: open ? questionView(open) : null });
+      else if (task === undefined || open === undefined)
+        fail(
+          'wrong_status',
+          `The agent of ${id} asks nothing.`,
+          ...(task === undefined ? (['copse list'] as const) : suggestCommands(task)),
+        );
+      else {
+        cli.output.line(`#${id} ${shown(task.title)}`);
+        cli.output.line(indented(questionText(open, context.clock.now()), 4));
+        for (const answer of ['allow', 'deny --message "…"'])
+          cli.output.line(cli.output.style('dim', `  → copse answer ${id} ${answer}`));
+      }
+      return;
+    }
+    const { message = null, question } = options;
+    const answered = orFail(await answerQuestion(context, id, { isAllowed, message, question }));
+    if (options.json) cli.output.json({ question: questionView(answered), isAllowed, message });
+    else {
+      const [first = ''] = answered.what.trim().split('\n', 1);
+      const what = `${answered.tool}: ${first}`;
+      cli.output.line(`${isAllowed ? 'Allowed' : 'Denied'} #${id} ${shown(what)}`);
+    }
+  });
+}
+
+function requireVerdict(text: string): boolean {
+  if (text === 'allow') return true;
+  if (text === 'deny') return false;
+  return fail('invalid', `An answer is allow or deny, not "${text}".`, 'copse answer --help');
+}

@@ -1,0 +1,24 @@
+import { reportHeartbeat } from '../../../agents/act/report.ts';
+import { orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { withReporting } from '../report-here.ts';
+import { taskInside } from '../report-inside.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const inside = taskInside(cli, words[0]);
+  // Its runner renews, and nobody here could tell whether it still does.
+  if (inside !== undefined) {
+    if (options.json) cli.output.json({ task: inside, alive: true });
+    else cli.output.line(`${inside} goes on.`);
+    return;
+  }
+  await withReporting(cli, words[0], async (context, about) => {
+    const task = orFail(await reportHeartbeat(context, about));
+    if (options.json) cli.output.json({ task, alive: true });
+    else cli.output.line(`${task} is still held.`);
+  });
+}

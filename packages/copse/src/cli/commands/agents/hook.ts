@@ -1,0 +1,49 @@
+/**
+ * What hooks of agent programs call. It hands the program's question to the runner, and prints the answer as it is.
+ *
+ * It never fails: a program takes a failing hook for an answer, and some codes for a refusal. When nobody answers, it says
+ * nothing, and the program does what it does without a hook; the runner's own gate runs again after it.
+ */
+
+import { text } from 'node:stream/consumers';
+
+import { runnerAsked } from '../../../compose/asks.ts';
+import type { Ask } from '../../../agents/ports/asks.ts';
+import type { Invocation } from '../../invocation.ts';
+
+interface Options {
+  readonly timeout?: string;
+}
+
+const USUAL_TIMEOUT_S = 60;
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  try {
+    const kind = kinds.find((known) => known === words[0]);
+    const runner = runnerAsked(cli.env);
+    if (kind === undefined || runner === undefined) return;
+    const input = shortened(JSON.parse(await text(process.stdin)));
+    const seconds = Number(options.timeout ?? USUAL_TIMEOUT_S);
+    const timeoutMs = (Number.isFinite(seconds) ? seconds : USUAL_TIMEOUT_S) * 1_000;
+    const answer = await runner.asks.ask(runner.folder, { kind, input }, { timeoutMs });
+    if (answer != null) await cli.output.raw(`${JSON.stringify(answer)}\n`);
+  } catch {
+    // Nobody reads it here; the program shows a failing hook to a person who cannot help it.
+  }
+}
+
+const kinds: readonly Ask['kind'][] = ['stop', 'permission', 'notice'];
+
+const LONGEST = 10_000;
+const DEEPEST = 20;
+
+/** A question may carry a whole file; a person reads the beginning. */
+function shortened(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= DEEPEST) return null;
+  if (Array.isArray(value)) return value.map((inner) => shortened(inner, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, shortened(inner, depth + 1)]),
+  );
+}

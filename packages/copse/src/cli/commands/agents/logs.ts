@@ -1,0 +1,127 @@
+import { closeSync, existsSync, openSync, readSync, readdirSync, statSync, watch } from 'node:fs';
+import path from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+
+import { shown } from '../../../kernel/text.ts';
+import { isTerminal } from '../../ask.ts';
+import { fail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { requireTaskId } from '../../with-board.ts';
+import { withWorkspaces } from '../../with-workspaces.ts';
+
+interface Options {
+  readonly follow?: boolean;
+  readonly runner?: boolean;
+  readonly lines?: string;
+  readonly all?: boolean;
+}
+
+const SHOWN_LINES = 200;
+const LOOK_EVERY_MS = 500;
+
+/** What an agent printed: of its latest attempt, or of all. */
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withWorkspaces(cli, async ({ board, home }) => {
+    const id = await requireTaskId(board, words[0] ?? '');
+    const folder = path.join(home, '.copse', 'logs', id);
+    const suffix = options.runner ? '.runner.log' : '.log';
+    const attempts = await board.list('attempt', { task: id });
+    const files = attempts
+      .map((attempt) => path.join(folder, `${attempt.id}${suffix}`))
+      .filter((file) => existsSync(file));
+    const chosen = options.all ? files : files.slice(-1);
+    if (chosen.length === 0 && !options.follow) {
+      const others = existsSync(folder) ? readdirSync(folder) : [];
+      const hint = others.length > 0 ? [`read ${folder}`] : [];
+      fail('not_found', `Nothing was printed for ${id} yet.`, `copse why ${id}`, ...hint);
+    }
+    const most = options.lines === undefined ? SHOWN_LINES : requireLines(options.lines);
+    for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
+    const last = chosen.at(-1);
+    const at = last === undefined ? 0 : await print(cli, last, options.all ? 0 : startOf(last, most));
+    if (options.follow) await follow(cli, last ?? path.join(folder, `latest${suffix}`), at, folder, suffix);
+  });
+}
+
+/** From an offset to the end, which is returned. */
+async function print(cli: Cli, file: string, from: number): Promise<number> {
+  const handle = openSync(file, 'r');
+  const chunk = Buffer.alloc(64 * 1024);
+  const decoder = new StringDecoder('utf8');
+  let at = from;
+  try {
+    for (;;) {
+      const read = readSync(handle, chunk, 0, chunk.length, at);
+      if (read === 0) return at;
+      const bytes = Buffer.from(chunk.subarray(0, read));
+      await cli.output.raw(isTerminal() ? harmless(decoder.write(bytes)) : bytes);
+      at += read;
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Colours are kept. What else an agent's program would have a terminal do is shown, not done. */
+function harmless(text: string): string {
+  return text
+    .split(/(\u001b\[[0-9;]*m|\r?\n|\r)/)
+    .map((part, index) => (index % 2 === 1 ? part : shown(part)))
+    .join('');
+}
+
+/** Where the last so many lines begin. */
+function startOf(file: string, lines: number): number {
+  const { size } = statSync(file);
+  const length = Math.min(size, 1024 * 1024);
+  const text = Buffer.alloc(length);
+  const handle = openSync(file, 'r');
+  try {
+    readSync(handle, text, 0, length, size - length);
+  } finally {
+    closeSync(handle);
+  }
+  let at = text.length - 1;
+  for (let count = 0; at > 0; at -= 1) {
+    if (text[at - 1] === 0x0a) count += 1;
+    if (count === lines) break;
+  }
+  return size - length + Math.max(0, at);
+}
+
+/** Until Ctrl+C; a further attempt of the same task is followed, too. */
+async function follow(cli: Cli, first: string, from: number, folder: string, suffix: string): Promise<void> {
+  let file = first;
+  let at = from;
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  process.once('SIGTERM', () => stop.abort());
+  let wake: () => void = () => {};
+  const watcher = existsSync(folder) ? watch(folder, () => wake()) : undefined;
+  while (!stop.signal.aborted) {
+    const newest = latestIn(folder, suffix);
+    if (newest !== undefined && newest !== file && existsSync(file)) at = await print(cli, file, at);
+    if (newest !== undefined && newest !== file) [file, at] = [newest, 0];
+    if (existsSync(file)) at = await print(cli, file, at);
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      const timer = setTimeout(resolve, LOOK_EVERY_MS);
+      stop.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    });
+  }
+  watcher?.close();
+}
+
+function latestIn(folder: string, suffix: string): string | undefined {
+  if (!existsSync(folder)) return undefined;
+  const wanted = suffix === '.log' ? /^at-[a-z0-9]+\.log$/ : /^at-[a-z0-9]+\.runner\.log$/;
+  const files = readdirSync(folder)
+    .filter((name) => wanted.test(name))
+    .map((name) => path.join(folder, name));
+  return files.toSorted((one, other) => statSync(one).birthtimeMs - statSync(other).birthtimeMs).at(-1);
+}
+
+function requireLines(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  return fail('invalid', `"${text}" is not a number of lines.`, 'copse logs --help');
+}

@@ -1,0 +1,41 @@
+import { raiseAttention } from '../../../explain/notices/notify.ts';
+import type { Attention } from '../../../agents/rules/session/session.ts';
+import { fail, orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { withReporting } from '../report-here.ts';
+
+interface Options {
+  readonly message?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const [kind = '', id] = words;
+  const attention = requireAttention(kind);
+  await withReporting(cli, id, async (context, { task }) => {
+    const raised = orFail(
+      await raiseAttention(context, task, { attention, message: options.message ?? null }),
+    );
+    if (options.json) cli.output.json({ task, attention, isNew: raised === 'raised' });
+    else if (raised === 'as_it_was') cli.output.line(`That is known of ${task} already.`);
+    else if (attention === null) cli.output.line(`${task} waits for nobody any more.`);
+    else cli.output.line(`${task} waits for a person: ${attention}.`);
+  });
+}
+
+const attentions: Readonly<Record<string, Attention | null>> = {
+  permission: 'permission',
+  idle: 'idle',
+  none: null,
+};
+
+function requireAttention(word: string): Attention | null {
+  const attention = Object.hasOwn(attentions, word) ? attentions[word] : undefined;
+  if (attention !== undefined) return attention;
+  const instead = { stuck: 'copse stuck --reason "…"', finished: 'copse finish' }[word];
+  return fail(
+    'invalid',
+    `"${word}" is nothing to notify about; there are permission, idle and none.`,
+    instead ?? 'copse notify --help',
+  );
+}

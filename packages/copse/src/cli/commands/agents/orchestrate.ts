@@ -1,0 +1,179 @@
+import { announce } from '../../../explain/notices/announce.ts';
+import { Orchestrator } from '../../../orchestrator/orchestrate.ts';
+import type { RunContext } from '../../../queue/context.ts';
+import { watchRadar } from '../../../radar/watch.ts';
+import { describeWaiting } from '../../../explain/why.ts';
+import type { Policy } from '../../../kernel/policy.ts';
+import type { TaskStatus } from '../../../tasks/rules/task.ts';
+import { shown } from '../../../kernel/text.ts';
+import { runLoop } from '../../../orchestrator/loop.ts';
+import { duration } from '../../../config/quantities.ts';
+import { openNotices } from '../../../compose/notices.ts';
+import { isTerminal } from '../../ask.ts';
+import { fail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { openView, tellEvents } from '../../screen/live-view.ts';
+import { age } from '../../screen/render.ts';
+import { withRun } from '../../with-run.ts';
+
+interface Options {
+  readonly maxAgents?: string;
+  readonly maxRetries?: string;
+  readonly pollInterval?: string;
+  readonly untilIdle?: boolean;
+  readonly once?: boolean;
+  readonly dryRun?: boolean;
+  readonly command?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  const limited = limitsOf(options);
+  await withRun(cli, { command: options.command, asNode: true, limited }, async (context, unusable) => {
+    for (const { reason } of unusable) cli.output.note(shown(reason));
+    if (context.agents.length === 0) {
+      fail(
+        'invalid',
+        'There is no agent that could work.',
+        'copse orchestrate --command "./my-agent.sh"',
+        'copse config check',
+      );
+    }
+    if (options.dryRun) await showPlan(cli, context, options);
+    else await orchestrate(cli, context, options);
+  });
+}
+
+function limitsOf({ maxAgents, maxRetries, pollInterval }: Options): (policy: Policy) => Policy {
+  const orchestration = {
+    ...(maxAgents !== undefined && { maxAgents: requireCount(maxAgents, '--max-agents', 1) }),
+    ...(pollInterval !== undefined && { pollIntervalMs: requireDuration(pollInterval) }),
+  };
+  const retry = {
+    ...(maxRetries !== undefined && { maxRetries: requireCount(maxRetries, '--max-retries', 0) }),
+  };
+  return (policy) => ({
+    ...policy,
+    orchestration: { ...policy.orchestration, ...orchestration },
+    retry: { ...policy.retry, ...retry },
+  });
+}
+
+async function orchestrate(cli: Cli, context: RunContext, options: Options): Promise<void> {
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  const view = openView(cli, context, { onInterrupt: 'leaves the agents running' });
+  const orchestrator = new Orchestrator(context, (task, reason) => view.problem(task, reason));
+  const telling = new AbortController();
+  const after = await context.board.lastEvent();
+  const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
+  const ring = isTerminal() ? () => void cli.output.raw('\u0007') : undefined;
+  const notified = announce(context, {
+    ...(await openNotices(cli, context.policy, ring)),
+    after,
+    signal: telling.signal,
+    onProblem: (reason) => view.problem(null, reason),
+  });
+  const radar = watchRadar(context, {
+    signal: telling.signal,
+    onProblem: (reason) => view.problem(null, reason),
+  });
+  try {
+    const end = await runLoop(context, orchestrator, {
+      signal: stop.signal,
+      isOnce: options.once ?? false,
+      untilIdle: options.untilIdle ?? false,
+      pollIntervalMs: context.policy.orchestration.pollIntervalMs,
+      onPass: (pass) => view.pass(pass),
+      onProblem: (error) => view.problem(null, error instanceof Error ? error.message : String(error)),
+    });
+    telling.abort();
+    await told;
+    await notified;
+    await radar;
+    view.close();
+    await sayGoodbye(cli, context, end);
+  } finally {
+    telling.abort();
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  }
+}
+
+/** What a person has to look at, in the order of urgency. */
+const forPeople: readonly TaskStatus[] = ['failed', 'needs_attention', 'stuck', 'in_review'];
+
+async function sayGoodbye(
+  { output }: Cli,
+  { board, clock }: RunContext,
+  end: 'stopped' | 'idle' | 'once',
+): Promise<void> {
+  const held = await board.held();
+  const people = await board.tasks({ statuses: forPeople, order: 'urgent', finished: false });
+  const running = held.filter(
+    ({ task: { state } }) => state.status === 'in_progress' && !state.claim.isByHand,
+  );
+  const goOn = [
+    '',
+    ' 1 agent goes on; `copse orchestrate` picks it up again.',
+    ` ${running.length} agents go on; \`copse orchestrate\` picks them up again.`,
+  ][Math.min(running.length, 2)];
+  if (end === 'stopped') output.line(`Stopped.${goOn}`);
+  if (end === 'once' && goOn !== '') output.line(`Looked once.${goOn}`);
+  if (end === 'idle') output.line('Nothing is left to do by itself.');
+  for (const { task, queuedAt, waiting } of await board.openLandings()) {
+    if (waiting === null) continue;
+    const since = age(queuedAt, clock.now());
+    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waiting)}`);
+  }
+  for (const { id, title, state } of people) {
+    const since = age(state.since, clock.now());
+    output.line(
+      `  ${output.style('red', state.status.replaceAll('_', ' '))} #${id} (${since}) ${shown(title)}: copse why ${id}`,
+    );
+  }
+}
+
+const PLANNED = 50;
+
+async function showPlan({ output }: Cli, context: RunContext, options: Options): Promise<void> {
+  const orchestrator = new Orchestrator(context, () => {});
+  const plan = await orchestrator.preview(PLANNED);
+  const now = context.clock.now();
+  if (options.json) {
+    output.json({
+      plan: plan.map((one) =>
+        one.start
+          ? { task: one.task, start: true, agent: one.agent }
+          : { task: one.task, start: false, because: describeWaiting(one.waiting, now) },
+      ),
+    });
+    return;
+  }
+  if (plan.length === 0) output.line('No task is ready.');
+  for (const one of plan) {
+    const task = await context.board.get('task', one.task);
+    const what = one.start
+      ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
+      : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
+    output.line(`#${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
+  }
+}
+
+function requireCount(text: string, option: string, least: number): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : -1;
+  if (count >= least) return count;
+  return fail(
+    'invalid',
+    `${option} is a number from ${least} up, not "${text}".`,
+    'copse orchestrate --help',
+  );
+}
+
+function requireDuration(text: string): number {
+  const parsed = duration.safeParse(text);
+  if (parsed.success) return parsed.data;
+  return fail('invalid', `"${text}" is not a time such as 5s or 1m.`, 'copse orchestrate --help');
+}

@@ -1,0 +1,41 @@
+import { type Said, reportStuck } from '../../../agents/act/report.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
+import { fail, orFail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { readInput } from '../../read-text.ts';
+import { withReporting } from '../report-here.ts';
+import { reportFromInside } from '../report-inside.ts';
+
+interface Options {
+  readonly reason?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const reason = await reasonFrom(cli, options);
+  const inside = reportFromInside(cli, words[0], { status: 'stuck', reason });
+  if (inside !== undefined) return tell(cli, options, inside, 'report');
+  await withReporting(cli, words[0], async (context, about) => {
+    const { task } = about;
+    const said = orFail(await reportStuck(context, about, reason));
+    tell(cli, options, task, said);
+  });
+}
+
+function tell({ output }: Cli, options: Options, task: TaskId, said: Said): void {
+  if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
+  else if (said === 'by_hand') output.line(`${task} is stuck. When it is decided: copse restart ${task}`);
+  else {
+    output.line(`Reported: ${task} is stuck.`);
+    output.line(
+      'Stop now. A person reads the reason, and the task goes on with the answer; your work is kept.',
+    );
+  }
+}
+
+async function reasonFrom(cli: Invocation['cli'], { reason }: Options): Promise<string> {
+  if (reason === undefined) {
+    return fail('invalid', 'Why is it stuck? Say what only a person can decide.', 'copse stuck --reason "…"');
+  }
+  return reason === '-' ? readInput(cli, '-') : reason;
+}

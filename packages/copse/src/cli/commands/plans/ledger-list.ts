@@ -1,0 +1,26 @@
+import { shown } from '../../../kernel/text.ts';
+import { ledgerView } from '../../../operations/views/views.ts';
+import type { Invocation } from '../../invocation.ts';
+import { age, indented } from '../../screen/render.ts';
+import { requireTaskOption } from '../task-option.ts';
+import { withBoard } from '../../with-board.ts';
+
+interface Options {
+  readonly task?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  await withBoard(cli, async ({ board, clock }) => {
+    const task = await requireTaskOption(board, cli, options);
+    const entries = await board.list('ledger', { task });
+    if (options.json) {
+      cli.output.json({ entries: entries.map(ledgerView) });
+      return;
+    }
+    if (entries.length === 0) cli.output.line(`The ledger of ${task} is empty.`);
+    for (const { kind, text, at } of entries) {
+      cli.output.line(`${kind} (${age(at, clock.now())}) ${indented(shown(text), 4).trimStart()}`);
+    }
+  });
+}

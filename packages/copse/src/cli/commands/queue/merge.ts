@@ -1,0 +1,179 @@
+import { type Landed, landNow, queueTask } from '../../../queue/act/merge.ts';
+import { skipChecks } from '../../../queue/act/control.ts';
+import type { RunContext } from '../../../queue/context.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
+import type { Landing } from '../../../queue/rules/landing.ts';
+import { shown } from '../../../kernel/text.ts';
+import { CommandFailed, orFail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
+import { requireTaskIds } from '../../with-board.ts';
+import { withRun } from '../../with-run.ts';
+
+interface Options {
+  readonly now?: boolean;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withRun(cli, {}, async (context) => {
+    const ids = [...new Set(await requireTaskIds(context.board, words))];
+    const landings: Landing[] = [];
+    for (const id of ids) landings.push(orFail(await queueTask(context, id)));
+    if (options.now) orFail(await skipChecks(context, ids));
+    const landed = await landAll(cli, context, landings, options);
+    if (options.json) cli.output.json({ landings: landed });
+    const failed = landed.filter(({ landing }) => landing !== 'landed');
+    const [first, ...others] = failed.map(explain);
+    for (const { reason } of others) cli.output.note(shown(reason));
+    if (first !== undefined) throw new CommandFailed(first);
+  });
+}
+
+async function landAll(
+  cli: Cli,
+  context: RunContext,
+  landings: readonly Landing[],
+  options: Options,
+): Promise<readonly Landed[]> {
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  const view = openLandingView(cli, context, landings, options);
+  try {
+    return await new Waiting(context, landings, (one) => tell(cli, context, view, one), stop.signal).run();
+  } finally {
+    await view.close();
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  }
+}
+
+/** Somebody else leads the queue: they are asked this often whether it landed. */
+const LOOK_EVERY_MS = 300;
+/** What waits for something for so long, while somebody else leads, is not waited for. */
+const PATIENCE_MS = 3_000;
+
+/** Until each has landed, was refused, or waits for something that may take for ever. */
+class Waiting {
+  readonly #context: RunContext;
+  readonly #landings: readonly Landing[];
+  readonly #tell: (landed: Landed) => void;
+  readonly #signal: AbortSignal;
+  readonly #results = new Map<TaskId, Landed>();
+  readonly #heldSinceMs = new Map<TaskId, number>();
+
+  constructor(
+    context: RunContext,
+    landings: readonly Landing[],
+    tell: (landed: Landed) => void,
+    signal: AbortSignal,
+  ) {
+    this.#context = context;
+    this.#landings = landings;
+    this.#tell = tell;
+    this.#signal = signal;
+  }
+
+  async run(): Promise<readonly Landed[]> {
+    for (;;) {
+      for (const landing of this.#left()) this.#end(await this.#elsewhere(landing));
+      const left = this.#left();
+      if (left.length === 0) break;
+      const tasks = left.map(({ task }) => task);
+      const own = await landNow(this.#context, tasks, { signal: this.#signal });
+      for (const landed of own.values()) this.#end(await this.#checked(landed));
+      if (this.#signal.aborted) for (const { task } of this.#left()) this.#end(interrupted(task));
+      else await this.#context.clock.sleep(LOOK_EVERY_MS, this.#signal);
+    }
+    return this.#landings.flatMap(({ task }) => this.#results.get(task) ?? []);
+  }
+
+  #left(): readonly Landing[] {
+    return this.#landings.filter(({ task }) => !this.#results.has(task));
+  }
+
+  #end(landed: Landed | undefined): void {
+    if (landed === undefined || this.#results.has(landed.task)) return;
+    const isStopped = landed.landing === 'waits' && this.#signal.aborted;
+    const result = isStopped ? interrupted(landed.task) : landed;
+    this.#results.set(landed.task, result);
+    this.#tell(result);
+  }
+
+  /** What left the queue between two looks may have landed with somebody else. */
+  async #checked(landed: Landed): Promise<Landed> {
+    const landing = this.#landings.find(({ task }) => task === landed.task);
+    if (landed.landing !== 'gone' || landing === undefined) return landed;
+    return (await this.#elsewhere(landing)) ?? landed;
+  }
+
+  async #elsewhere({ id, task }: Landing): Promise<Landed | undefined> {
+    const { board, clock } = this.#context;
+    const now = await board.get('landing', id);
+    const of = { task };
+    switch (now?.state.status) {
+      case 'landed': {
+        const { commit, isVerified } = now.state;
+        return { landing: 'landed', ...of, commit, isVerified, promoted: [], notes: [] };
+      }
+      case 'queued':
+      case 'merging':
+      case 'checking': {
+        if (now.waiting === null) this.#heldSinceMs.delete(task);
+        else this.#heldSinceMs.set(task, this.#heldSinceMs.get(task) ?? clock.elapsedMs());
+        const heldMs = clock.elapsedMs() - (this.#heldSinceMs.get(task) ?? Infinity);
+        return now.waiting !== null && heldMs >= PATIENCE_MS
+          ? { landing: 'waits', ...of, reason: now.waiting }
+          : undefined;
+      }
+      default: {
+        const state = (await board.get('task', task))?.state;
+        const why = state !== undefined && 'reason' in state ? `: ${state.reason}` : '';
+        return { landing: 'gone', ...of, reason: `${task} is ${state?.status ?? 'gone'} now${why}` };
+      }
+    }
+  }
+}
+
+function interrupted(task: TaskId): Landed {
+  return { landing: 'waits', task, reason: 'you stopped waiting for it' };
+}
+
+function tell({ output }: Cli, context: RunContext, view: LandingView, landed: Landed): void {
+  if (landed.landing !== 'landed') return;
+  const { task, commit, isVerified, notes, promoted } = landed;
+  const hasChecks = Object.keys(context.landing.checks).length > 0;
+  const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
+  const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
+  view.say([
+    `${output.style('green', 'Landed')} #${task} as ${commit.slice(0, 10)}${unverified}`,
+    ...notes.map((note) => `    ${shown(note)}`),
+    ...promoted.map((one) => `    ${one} can begin`),
+  ]);
+}
+
+function explain(landed: Landed): ConstructorParameters<typeof CommandFailed>[0] {
+  const { task } = landed;
+  switch (landed.landing) {
+    case 'refused':
+      return {
+        code: 'wrong_status',
+        reason: landed.cause.reason,
+        next: [`copse resume ${task}`, `copse work ${task} --resume`],
+      };
+    case 'waits':
+      return {
+        code: 'wrong_status',
+        reason: `${task} stays in the queue: ${landed.reason}.`,
+        next: [`copse merge ${task}`, 'copse orchestrate', `copse queue cancel ${task}`],
+      };
+    case 'gone':
+      return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
+    case 'landed':
+      throw new Error(`${task} landed, which is no failure`);
+    default:
+      throw new Error(`A landing cannot end ${String(landed satisfies never)}`);
+  }
+}

@@ -1,0 +1,33 @@
+import { effectOf, unqueueTasks } from '../../../queue/act/control.ts';
+import { shown } from '../../../kernel/text.ts';
+import { taskView } from '../../../operations/views/views.ts';
+import { orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { effectText } from '../../screen/queue-effect-text.ts';
+import { requireTaskIds } from '../../with-board.ts';
+import { withRun } from '../../with-run.ts';
+
+interface Options {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withRun(cli, {}, async (context) => {
+    const ids = await requireTaskIds(context.board, words);
+    const restarts = await effectOf(context, context.landing, 'withdraw', ids);
+    const isDryRun = options.dryRun ?? false;
+    const tasks = isDryRun ? [] : orFail(await unqueueTasks(context, ids, options.reason ?? null));
+    const { output } = cli;
+    if (options.json) {
+      output.json({ tasks: tasks.map((task) => taskView(task)), restarts, isDryRun });
+      return;
+    }
+    for (const { id, title } of tasks)
+      output.line(`${output.style('yellow', 'in_review')} #${id} ${shown(title)}`);
+    if (isDryRun) for (const id of ids) output.line(`#${id} would leave the queue`);
+    output.line(`    Its branch stays as it is. ${effectText(restarts)}`);
+    if (!isDryRun) output.line(output.style('dim', `  → copse merge ${ids.join(' ')}`));
+  });
+}

@@ -1,0 +1,44 @@
+import { pauseQueue } from '../../../queue/act/control.ts';
+import type { QueueSwitch } from '../../../queue/rules/merge-queue.ts';
+import { shown } from '../../../kernel/text.ts';
+import { pausedView } from '../../../operations/views/queue-views.ts';
+import { orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { requireTarget } from '../queue-target.ts';
+import { withRun } from '../../with-run.ts';
+
+interface Options {
+  readonly accept?: boolean;
+  readonly land?: boolean;
+  readonly reason?: string;
+  readonly target?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  await withRun(cli, {}, async (context) => {
+    const target = await requireTarget(context, options.target);
+    const what: readonly QueueSwitch[] = [
+      ...(options.accept ? (['accept'] as const) : []),
+      ...(options.land || !options.accept ? (['land'] as const) : []),
+    ];
+    const queue = orFail(await pauseQueue(context, target, { what, reason: options.reason ?? null }));
+    const { paused, runs } = queue;
+    const { output } = cli;
+    if (options.json) {
+      const both = { accept: pausedView(paused.accept), land: pausedView(paused.land) };
+      output.json({ target, paused: both });
+      return;
+    }
+    output.line(`${output.style('yellow', 'paused')} the queue of ${shown(target)}`);
+    if (what.includes('land')) output.line(`    ${shown(target)} stays where it is. ${goOn(runs.length)}`);
+    if (what.includes('accept'))
+      output.line('    What comes now waits outside; what is in the queue already goes on.');
+    output.line(output.style('dim', '  → copse queue resume'));
+  });
+}
+
+function goOn(checks: number): string {
+  if (checks === 0) return 'No check is begun.';
+  return `${checks === 1 ? 'The check that is running ends' : `The ${checks} checks that are running end`}; no more are begun.`;
+}

@@ -1,0 +1,141 @@
+import { type QueueSettings, loadQueue, loadQueues } from '../../../queue/act/view.ts';
+import type { LookContext } from '../../../queue/context.ts';
+import { targetOf } from '../../../queue/act/landing-target.ts';
+import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
+import type { BranchName } from '../../../kernel/ids.ts';
+import type { QueueView } from '../../../queue/rules/view/view.ts';
+import { shown } from '../../../kernel/text.ts';
+import { queueView } from '../../../operations/views/queue-views.ts';
+import { isTerminal } from '../../ask.ts';
+import { eventLine } from '../../screen/event-lines.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { tellEvents } from '../../screen/live-view.ts';
+import { queueLines } from '../../screen/queue-text.ts';
+import { Screen, cut, wrapped } from '../../screen/screen.ts';
+import { withLook } from '../../../compose/look.ts';
+
+interface Options {
+  readonly target?: string;
+  readonly watch?: boolean;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  await withLook(cli, async (context) => {
+    const load = () => loadShown(context, context.landing, options.target as BranchName | undefined);
+    if (options.json) {
+      cli.output.json({ queues: (await load()).map(queueView) });
+      return;
+    }
+    const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+    if (options.watch && canMove) await watch(cli, context, load);
+    print(cli, context, await load());
+    if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
+      cli.output.line(cli.output.style('dim', '  → copse queue --watch'));
+  });
+}
+
+/** All that have something in them; the usual target where there is none. */
+async function loadShown(
+  context: LookContext,
+  settings: QueueSettings,
+  target: BranchName | undefined,
+): Promise<readonly QueueView[]> {
+  if (target !== undefined) return [await loadQueue(context, settings, target)];
+  const usual = await targetOf(context, undefined);
+  const queues = await loadQueues(context, settings, usual === undefined ? [] : [usual]);
+  const busy = queues.filter(
+    ({ entries, paused }) => entries.length > 0 || (paused.accept ?? paused.land) !== null,
+  );
+  return busy.length === 0 ? queues : busy;
+}
+
+function print({ output }: Cli, { clock }: LookContext, queues: readonly QueueView[]): void {
+  const width = isTerminal() ? output.columns() : Infinity;
+  for (const line of pictureOf(output, queues, clock.now())) output.line(cut(line, width));
+  if (queues.length === 0) output.line('There is no branch that work could land on.');
+}
+
+function pictureOf(
+  output: Cli['output'],
+  queues: readonly QueueView[],
+  now: ReturnType<LookContext['clock']['now']>,
+): readonly string[] {
+  return queues.flatMap((queue, at) => [...(at === 0 ? [] : ['']), ...queueLines(queue, output, now)]);
+}
+
+const REDRAW_MS = 1_000;
+/** What happens at once is drawn once. */
+const GATHER_MS = 50;
+
+/** What happens goes by above the picture, which is drawn anew whenever something did. */
+async function watch(
+  cli: Cli,
+  context: LookContext,
+  load: () => Promise<readonly QueueView[]>,
+): Promise<void> {
+  const { board, clock } = context;
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  const screen = new Screen(cli.output);
+  let woken = new AbortController();
+  const subscription = await board.onChange(() => woken.abort());
+  const told = tellEvents(context, await board.lastEvent(), stop.signal, async (event) => {
+    screen.log(await linesOf(cli, context, event));
+  });
+  try {
+    while (!stop.signal.aborted) {
+      woken = new AbortController();
+      const foot = cli.output.style('dim', '── Ctrl+C ends this view, nothing else ──');
+      screen.draw([...pictureOf(cli.output, await load(), clock.now()), foot]);
+      await clock.sleep(REDRAW_MS, AbortSignal.any([stop.signal, woken.signal]));
+      await clock.sleep(GATHER_MS, stop.signal);
+    }
+  } finally {
+    stop.abort();
+    await told;
+    await subscription.stop();
+    screen.close();
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+  }
+}
+
+const told: ReadonlySet<EventType> = new Set<EventType>([
+  'task.queued',
+  'task.done',
+  'task.handed_back',
+  'task.needs_attention',
+  'landing.hurried',
+  'landing.checks_skipped',
+  'landing.withdrawn',
+  'queue.paused',
+  'queue.resumed',
+  'queue.retried',
+  'queue.stalled',
+  'queue.moving',
+]);
+
+/** As much of what a check printed as shows what is wrong. */
+const TAIL_LINES = 6;
+const INDENT = 13;
+
+async function linesOf(
+  { output }: Cli,
+  { board }: LookContext,
+  event: BoardEvent,
+): Promise<readonly string[]> {
+  if (!told.has(event.type)) return [];
+  const line = await eventLine(event, board, output);
+  if (line === undefined) return [];
+  const isBack = event.type === 'task.handed_back' || event.type === 'task.needs_attention';
+  const [, ...rest] = isBack ? event.reason.trimEnd().split('\n') : [];
+  const tail = rest.filter((text) => text.trim() !== '').slice(-TAIL_LINES);
+  const columns = output.columns() - 1;
+  return [
+    ...wrapped(line, columns, INDENT),
+    ...tail.map((text) => cut(`${' '.repeat(INDENT)}${output.style('dim', shown(text))}`, columns)),
+  ];
+}

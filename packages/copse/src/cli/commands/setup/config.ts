@@ -1,0 +1,75 @@
+import path from 'node:path';
+
+import { acceptRemotes, readConfig, requireRepository } from '../../../compose/open.ts';
+import { configJsonSchema } from '../../../config/problems/describe.ts';
+import { flattenConfig } from '../../../config/problems/flatten.ts';
+import { type ParsedConfig, parseConfig } from '../../../config/parse.ts';
+import { renderProblem } from '../../../config/problems/problems.ts';
+import { shown } from '../../../kernel/text.ts';
+import { fail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const [what = 'show'] = words;
+  switch (what) {
+    case 'schema':
+      cli.output.json(configJsonSchema());
+      return;
+    case 'check':
+      requireValid(cli);
+      if (options.json) cli.output.json({ ok: true });
+      else cli.output.line('copse.yml is fine.');
+      return;
+    case 'accept-remotes':
+      await accept(cli, options);
+      return;
+    case 'show':
+      show(cli, options);
+      return;
+    default:
+      fail(
+        'invalid',
+        `"${what}" is not something config can do: show, check, schema or accept-remotes.`,
+        'copse config --help',
+      );
+  }
+}
+
+async function accept(cli: Cli, options: Options): Promise<void> {
+  const remotes = [...(await acceptRemotes(cli))].map(([name, url]) => ({ name, url }));
+  if (options.json) cli.output.json({ remotes });
+  else if (remotes.length === 0) cli.output.line('There is no remote.');
+  else for (const { name, url } of remotes) cli.output.line(`${shown(name)} is ${shown(url)}`);
+}
+
+function show(cli: Cli, options: Options): void {
+  const rows = flattenConfig(requireValid(cli).written);
+  if (options.json) {
+    cli.output.json({ settings: rows });
+    return;
+  }
+  const width = Math.max(...rows.map(({ key }) => key.length));
+  for (const { key, value, from } of rows) {
+    const line = `${key.padEnd(width)}  ${shown(String(value))}`;
+    cli.output.line(from === 'default' ? cli.output.style('dim', line) : line);
+  }
+}
+
+/** A repository without a copse.yml has the defaults. */
+function requireValid(cli: Cli): ParsedConfig & { readonly ok: true } {
+  const file = path.join(requireRepository(cli).configFolder, 'copse.yml');
+  const text = readConfig(file);
+  if (text === undefined)
+    fail('invalid', 'copse.yml is there but cannot be read.', 'check that it is a file that you may read');
+  const parsed = parseConfig(text, { file: 'copse.yml' });
+  if (parsed.ok) return parsed;
+  return fail(
+    'invalid',
+    parsed.problems.map(renderProblem).join('\n'),
+    'correct it, then: copse config check',
+  );
+}

@@ -1,0 +1,98 @@
+import { statfs } from 'node:fs/promises';
+
+import { findRepository, gitVersion, openContext } from '../../../compose/open.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
+import { shown } from '../../../kernel/text.ts';
+import { Unavailable } from '../../../kernel/unavailable.ts';
+import { fail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly found: string;
+  readonly remedy: string | null;
+}
+
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  const checks = [node(), await git(), repository(cli), await board(cli), await disk(cli)];
+  if (options.json) {
+    cli.output.json({ checks });
+  } else {
+    for (const { name, ok, found, remedy } of checks) {
+      const mark = ok ? cli.output.style('green', '✓') : cli.output.style('red', '✗');
+      cli.output.line(`${mark} ${name.padEnd(10)} ${shown(found)}`);
+      if (remedy) cli.output.line(`  → ${remedy}`);
+    }
+  }
+  const bad = checks.filter((check) => !check.ok).length;
+  if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'follow the arrows above');
+}
+
+function node(): Finding {
+  return fine('node', process.versions.node);
+}
+
+async function git(): Promise<Finding> {
+  const git = await gitVersion();
+  if (!git.found) return problem('git', 'not found', `Install git ${git.required} or newer.`);
+  return git.isNewEnough
+    ? fine('git', git.version)
+    : problem('git', git.version, `Copse needs git ${git.required} or newer: update it.`);
+}
+
+function repository(cli: Cli): Finding {
+  let found;
+  try {
+    found = findRepository(cli.cwd);
+  } catch (error) {
+    if (error instanceof Unavailable) return problem('repository', error.message, error.remedy);
+    throw error;
+  }
+  return found
+    ? fine('repository', found.top)
+    : problem('repository', `none around ${cli.cwd}`, 'Go into one, or make one here: git init');
+}
+
+/** Opening it also reads copse.yml, and an empty transaction shows that it can be written to. */
+async function board(cli: Cli): Promise<Finding> {
+  try {
+    const context = await openContext(cli);
+    try {
+      await context.board.transact(() => Promise.resolve());
+      const events = await context.board.lastEvent();
+      return fine('board', `${context.board.engine} at ${context.board.location}, ${events} events`);
+    } finally {
+      await context.board.close();
+    }
+  } catch (error) {
+    if (error instanceof Unavailable) return problem('board', error.message, error.remedy);
+    throw error;
+  }
+}
+
+async function disk(cli: Cli): Promise<Finding> {
+  const { bavail, bsize } = await statfs(cli.cwd);
+  const free = bavail * bsize;
+  const wanted = defaultPolicy.orchestration.minFreeDiskBytes;
+  const found = `${gigabytes(free)} free`;
+  return free >= wanted
+    ? fine('disk', found)
+    : problem('disk', found, `Free some: no agent is started with less than ${gigabytes(wanted)}.`);
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GB`;
+}
+
+function fine(name: string, found: string): Finding {
+  return { name, ok: true, found, remedy: null };
+}
+
+function problem(name: string, found: string, remedy: string): Finding {
+  return { name, ok: false, found, remedy };
+}

@@ -1,0 +1,68 @@
+import { eventsSoFar } from '../../../board/events-so-far.ts';
+import { followEvents } from '../../../board/follow.ts';
+import type { RecordedEvent } from '../../../board/rules/event.ts';
+import { type EventNumber, type TaskId, brand } from '../../../kernel/ids.ts';
+import { shown } from '../../../kernel/text.ts';
+import type { Board } from '../../../board/port.ts';
+import { eventView } from '../../../operations/views/views.ts';
+import { fail } from '../../failure.ts';
+import { asJson } from '../../output.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { requireTaskId, withBoard } from '../../with-board.ts';
+
+interface Options {
+  readonly task?: string;
+  readonly after?: string;
+  readonly last?: string;
+  readonly follow?: boolean;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, options }: Invocation<Options>): Promise<void> {
+  const last = options.last === undefined ? undefined : requireNumber(options.last);
+  const from = options.after === undefined ? undefined : requireNumber(options.after);
+  await withBoard(cli, async ({ board, policy }) => {
+    const task = options.task === undefined ? undefined : await requireTaskId(board, options.task);
+    const after = brand<EventNumber>(
+      Math.max(from ?? 0, last === undefined ? 0 : await numberBefore(board, last, task)),
+    );
+    const print = (recorded: RecordedEvent) => cli.output.raw(`${eventLine(cli, recorded, options)}\n`);
+    if (options.follow) {
+      const stop = new AbortController();
+      process.once('SIGINT', () => stop.abort());
+      process.once('SIGTERM', () => stop.abort());
+      const follow = { after, task, signal: stop.signal, policy: policy.board };
+      for await (const recorded of followEvents(board, follow)) await print(recorded);
+      return;
+    }
+    for await (const recorded of eventsSoFar(board, { after, ...(task && { task }) })) await print(recorded);
+  });
+}
+
+/** The number after which exactly so many events follow. */
+async function numberBefore(board: Board, count: number, task: TaskId | undefined): Promise<number> {
+  if (task === undefined) return Math.max(0, (await board.lastEvent()) - count);
+  const numbers: number[] = [];
+  for await (const { number } of eventsSoFar(board, { after: brand<EventNumber>(0), task }))
+    numbers.push(number);
+  return numbers.at(-count - 1) ?? 0;
+}
+
+function eventLine(cli: Cli, recorded: RecordedEvent, { json }: Options): string {
+  const view = eventView(recorded);
+  if (json) return asJson(view);
+  const time = view.at.replace('T', ' ').slice(0, 19);
+  const { event } = recorded;
+  const detail = 'reason' in event && event.reason ? ` ${event.reason}` : titleOf(recorded);
+  return `${cli.output.style('dim', `${view.number} ${time}`)} ${view.type} ${view.id}${shown(detail)} ${cli.output.style('dim', shown(view.by))}`;
+}
+
+function titleOf({ event }: RecordedEvent): string {
+  if (event.type === 'task.created') return ` ${event.definition.title}`;
+  return 'title' in event && event.title ? ` ${event.title}` : '';
+}
+
+function requireNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  return fail('invalid', `"${text}" is not the number of an event.`, 'copse events --help');
+}

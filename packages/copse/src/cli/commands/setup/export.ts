@@ -1,0 +1,83 @@
+import { lstat, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+
+import { shown } from '../../../kernel/text.ts';
+import { fail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { messageOf } from '../../read-text.ts';
+import { withBoard } from '../../with-board.ts';
+
+const CHUNK = 64 * 1024;
+
+interface Options {
+  readonly force?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const [file = '-'] = words;
+  await withBoard(cli, async ({ board }) => {
+    const sink = file === '-' ? standardOutput(cli) : await newFile(path.resolve(cli.cwd, file), options);
+    let lines = 0;
+    let waiting = '';
+    await board.exportTo(async (line) => {
+      lines += 1;
+      waiting += `${JSON.stringify(line)}\n`;
+      if (waiting.length < CHUNK) return;
+      await sink.write(waiting);
+      waiting = '';
+    });
+    await sink.write(waiting);
+    await sink.end();
+    if (file !== '-') cli.output.note(`Exported ${lines} lines to ${shown(file)}`);
+  });
+}
+
+interface Sink {
+  write(text: string): Promise<void>;
+  end(): Promise<void>;
+}
+
+function standardOutput({ output }: Cli): Sink {
+  return { write: (text) => output.raw(text), end: () => Promise.resolve() };
+}
+
+/**
+ * Readable by its owner only: a board may hold what nobody else should read. It gets its name when it is whole, so
+ * that nobody mistakes half an export for one.
+ */
+async function newFile(file: string, { force }: Options): Promise<Sink> {
+  const there = await lstat(file).catch(() => undefined);
+  if (there && !there.isFile()) {
+    return fail('wrong_status', `${shown(file)} is not a plain file.`, 'copse export > somewhere else');
+  }
+  if (there && !force) {
+    return fail('wrong_status', `${shown(file)} is there already.`, `copse export ${file} --force`);
+  }
+  const partial = `${file}.${process.pid}.partial`;
+  const handle = await orExplain(file, () => open(partial, 'wx', 0o600));
+  const giveUp = async () => {
+    await handle.close();
+    await rm(partial, { force: true });
+  };
+  return {
+    write: (text) => orExplain(file, () => handle.writeFile(text), giveUp),
+    async end() {
+      await orExplain(file, () => handle.sync(), giveUp);
+      await handle.close();
+      await rename(partial, file);
+    },
+  };
+}
+
+async function orExplain<T>(file: string, work: () => Promise<T>, giveUp?: () => Promise<void>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await giveUp?.();
+    return fail(
+      'unavailable',
+      `${shown(file)} cannot be written: ${messageOf(error)}.`,
+      'check the path and the free space on the disk',
+    );
+  }
+}

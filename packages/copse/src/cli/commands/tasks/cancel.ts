@@ -1,0 +1,16 @@
+import { cancelTask } from '../../../agents/act/stop-task.ts';
+import { orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { printStopped } from '../stopped.ts';
+import { withRunOf } from '../../with-run.ts';
+
+interface Options {
+  readonly reason?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withRunOf(cli, words, async (context, id) => {
+    printStopped(cli, orFail(await cancelTask(context, id, options.reason ?? null)), options);
+  });
+}

@@ -1,0 +1,29 @@
+import { whyTask } from '../../../explain/why.ts';
+import { shown } from '../../../kernel/text.ts';
+import { taskView } from '../../../operations/views/views.ts';
+import { orFail } from '../../failure.ts';
+import type { Invocation } from '../../invocation.ts';
+import { taskLine } from '../../screen/render.ts';
+import { requireTaskId } from '../../with-board.ts';
+import { withLook } from '../../../compose/look.ts';
+
+export async function run({ cli, words, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
+  await withLook(cli, async (context) => {
+    const id = await requireTaskId(context.board, words[0] ?? '');
+    const { task, because, next } = orFail(await whyTask(context, id));
+    if (options.json) {
+      cli.output.json({ task: taskView(task), because, next });
+      return;
+    }
+    const { state: _, ...rest } = task;
+    cli.output.line(taskLine({ ...rest, state: withoutReason(task.state) }, cli.output, context.clock.now()));
+    for (const line of because) cli.output.line(`    ${shown(line).replaceAll('\n', '\n    ')}`);
+    for (const command of next) cli.output.line(cli.output.style('dim', `  → ${command}`));
+  });
+}
+
+/** It is told in full below. */
+function withoutReason<T extends object>(state: T): T {
+  if ('pullRequest' in state) return { ...state, pullRequest: null };
+  return 'reason' in state ? { ...state, reason: '' } : state;
+}

@@ -1,0 +1,108 @@
+import {
+  type CleanedUp,
+  type RemovedOne,
+  cleanUp,
+  withIgnored,
+} from '../../../workspaces/discard/cleanup.ts';
+import { type BranchFate, removeWorkspace } from '../../../workspaces/discard/remove.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import { shown } from '../../../kernel/text.ts';
+import { keptView, removedView } from '../../../operations/views/workspace-views.ts';
+import { canAsk, confirm } from '../../ask.ts';
+import { fail } from '../../failure.ts';
+import { tasksWithWorktrees } from '../here.ts';
+import { ignoredWords } from '../../screen/ignored.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { tendLater } from '../tend-later.ts';
+import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
+
+interface Options {
+  readonly force?: boolean;
+  readonly deleteBranch?: boolean;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const [word] = words;
+  if (word === undefined && options.deleteBranch) {
+    fail(
+      'invalid',
+      'Branches that are not merged are deleted one by one.',
+      'copse cleanup <id> --delete-branch',
+    );
+  }
+  await withWorkspaces(cli, async (context) => {
+    const cleaned =
+      word === undefined ? await removeFinished(context, options) : await removeNamed(context, word, options);
+    if (cleaned === undefined) {
+      cli.output.note('Nothing was changed.');
+    } else if (options.json) {
+      const { removed, kept } = cleaned;
+      cli.output.json({ removed: removed.map(removedView), kept: kept.map(keptView) });
+    } else {
+      print(cli, cleaned);
+    }
+    await tendLater(cli, context);
+  });
+}
+
+type Cleaned = Omit<CleanedUp, 'removed'> & {
+  readonly removed: readonly (RemovedOne & { readonly why?: string })[];
+};
+
+function removeFinished(context: WorkspaceContext, options: Options): Promise<Cleaned> {
+  return cleanUp(context, {
+    isForced: options.force ?? false,
+    mayRemove: (question) => (canAsk(options) ? confirm(question) : Promise.resolve(false)),
+  });
+}
+
+/** Undefined when the person said no. */
+async function removeNamed(
+  context: WorkspaceContext,
+  word: string,
+  options: Options,
+): Promise<Cleaned | undefined> {
+  const task = await requireTaskIdAmong(context, word, await tasksWithWorktrees(context));
+  const request = {
+    by: 'person',
+    isNamed: true,
+    isForced: options.force ?? false,
+    deleteBranch: options.deleteBranch ?? false,
+  } as const;
+  let outcome = await removeWorkspace(context, task, request);
+  if (!outcome.removed && 'question' in outcome) {
+    const { question } = outcome;
+    if (!canAsk(options)) {
+      fail('wrong_status', question, `copse cleanup ${task} --force (what is in it is rescued first)`);
+    }
+    if (!(await confirm(question))) return undefined;
+    outcome = await removeWorkspace(context, task, { ...request, isForced: true });
+  }
+  if (outcome.removed) return { removed: [await withIgnored(context, outcome)], kept: [] };
+  return 'reason' in outcome ? stop(outcome) : undefined;
+}
+
+const fates: Readonly<Record<BranchFate, string>> = {
+  kept: 'kept',
+  deleted: 'deleted',
+  gone: 'was deleted before',
+};
+
+function print({ output }: Cli, { removed, kept }: Cleaned): void {
+  for (const { task, path, branch, becameOfBranch, rescue, ignored, notes, why } of removed) {
+    if (path === null) {
+      output.line(`${task} had no worktree of its own; nothing was removed.`);
+      continue;
+    }
+    output.line(`Removed ${shown(path)}${why === undefined ? '' : `: ${why}`}`);
+    if (rescue !== null) output.line(`    rescued as ${shown(rescue)}`);
+    const words = ignoredWords(ignored);
+    if (words !== undefined) output.line(`    ignored by git, so only in the trash: ${words}`);
+    if (branch !== null) output.line(`    branch ${shown(branch)} ${fates[becameOfBranch]}`);
+    for (const note of notes) output.line(output.style('yellow', `    ${shown(note)}`));
+    output.line(output.style('dim', `    Take it back: copse undo ${task}`));
+  }
+  for (const { path, reason } of kept) output.line(`Kept ${shown(path)}\n    ${shown(reason)}`);
+  if (removed.length + kept.length === 0) output.line('There are no worktrees to clean up.');
+}

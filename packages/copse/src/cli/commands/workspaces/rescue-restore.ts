@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import { prepareWorkspace } from '../../../workspaces/act/prepare.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import { findRepository, requireRepository } from '../../../compose/open.ts';
+import { shown } from '../../../kernel/text.ts';
+import type { Rescue, Restored } from '../../../git/port.ts';
+import { fail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { shellWord } from '../../screen/quote.ts';
+import { requireRescue } from '../require-rescue.ts';
+import { stop, withWorkspaces } from '../../with-workspaces.ts';
+
+interface Options {
+  readonly into?: string;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withWorkspaces(cli, async (context) => {
+    const rescue = await requireRescue(context, words[0] ?? '');
+    const folder =
+      options.into === undefined
+        ? await worktreeFor(context, rescue)
+        : requireCheckout(cli, path.resolve(cli.cwd, options.into));
+    const restored = await restore(context, rescue, folder);
+    if (!restored.restored) refuseInTheWay(folder, restored.inTheWay);
+    const { ref, task } = rescue;
+    const { files } = restored;
+    if (options.json) {
+      cli.output.json({ task, rescue: ref, worktree: folder, files });
+    } else {
+      cli.output.line(
+        `Restored ${files} ${files === 1 ? 'file' : 'files'} of ${task}: cd ${shellWord(folder)}`,
+      );
+    }
+  });
+}
+
+/** The task's own worktree, made again if it is gone. */
+async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue): Promise<string> {
+  const task = await context.board.get('task', id);
+  if (task === undefined) {
+    fail(
+      'not_found',
+      `The board has no task ${id} any more, so it has no worktree either.`,
+      `copse rescue restore ${ref} --into <a worktree>`,
+    );
+  }
+  const prepared = await prepareWorkspace(context, { task, agent: null, session: task.session });
+  if (!prepared.prepared) return stop(prepared);
+  if (prepared.base !== null) return prepared.path;
+  return fail(
+    'wrong_status',
+    `${id} works without a worktree of its own, so it has to be said where to.`,
+    `copse rescue restore ${ref} --into <a worktree>`,
+  );
+}
+
+function requireCheckout(cli: Cli, folder: string): string {
+  const found = existsSync(folder) ? findRepository(folder) : undefined;
+  if (found?.commonDir === requireRepository(cli).commonDir && found.top !== found.commonDir)
+    return found.top;
+  return fail(
+    'not_found',
+    `${shown(folder)} is no checkout of this repository, so nothing can be restored into it.`,
+    'git worktree list',
+  );
+}
+
+/** Not while somebody prepares or removes the worktree. */
+async function restore(context: WorkspaceContext, rescue: Rescue, folder: string): Promise<Restored> {
+  const { git, rescues } = context;
+  const done = await git.tryLock(`task-${rescue.task}`, () => rescues.restore(rescue, folder));
+  if (done) return done.value;
+  const reason = `Another process is preparing or removing the worktree of ${rescue.task} right now.`;
+  return stop({ reason, next: ['copse worktrees'] });
+}
+
+/** As many paths as are worth naming in an error. */
+const NAMED = 20;
+
+function refuseInTheWay(folder: string, paths: readonly string[]): never {
+  const lines = paths.slice(0, NAMED).map((file) => `  ${file}`);
+  const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
+  const reason = [`${folder} has newer content at these paths, so nothing was restored:`, ...lines, ...more];
+  return stop({ reason: reason.join('\n'), next: ['commit them or move them away', 'copse worktrees'] });
+}

@@ -1,0 +1,56 @@
+import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
+import { shown } from '../../../kernel/text.ts';
+import { requireTaskHere } from '../here.ts';
+import type { Invocation } from '../../invocation.ts';
+import { stop, withWorkspaces } from '../../with-workspaces.ts';
+
+interface Options {
+  readonly conflict?: boolean;
+  readonly json?: boolean;
+}
+
+type Brought = Exclude<TaskSynced, { synced: 'no' }>;
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  await withWorkspaces(cli, async (context) => {
+    const task = await requireTaskHere(context, cli, words[0]);
+    const outcome = await syncTask(context, { task, leaveConflict: options.conflict ?? false });
+    if (outcome.synced === 'no') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
+    if (options.json) {
+      cli.output.json({ task, ...outcome });
+      return;
+    }
+    cli.output.line(describe(task, outcome));
+    if (outcome.synced === 'conflict_left') {
+      for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
+    }
+    for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
+  });
+}
+
+/** As many paths as are worth naming in an error. */
+const NAMED = 10;
+
+function withPaths(reason: string, paths: readonly string[]): string {
+  const lines = paths.slice(0, NAMED).map((path) => `  ${path}`);
+  const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
+  return [reason, ...lines, ...more].join('\n');
+}
+
+function describe(task: TaskId, outcome: Brought): string {
+  const base = shown(outcome.base);
+  switch (outcome.synced) {
+    case 'up_to_date':
+      return `${task} has everything from ${base} already.`;
+    case 'fast_forwarded':
+      return `${task} is at ${base} now (${outcome.files} files).`;
+    case 'merged':
+      return `${base} is merged into ${task} (${outcome.files} files).`;
+    case 'conflict_left':
+      return `${base} and ${task} conflict. Resolve these in its worktree and commit, or: git merge --abort`;
+    default:
+      return unreachable(outcome);
+  }
+}

@@ -1,0 +1,24 @@
+import { setPriority } from 'node:os';
+
+import { tend } from '../../../workspaces/act/tend.ts';
+import { shown } from '../../../kernel/text.ts';
+import type { Invocation } from '../../invocation.ts';
+import { withWorkspaces } from '../../with-workspaces.ts';
+
+const LOW_PRIORITY = 10;
+
+export async function run({ cli, options }: Invocation<{ readonly json?: boolean }>): Promise<void> {
+  setPriority(LOW_PRIORITY);
+  await withWorkspaces(cli, async (context) => {
+    const tended = await tend(context);
+    if (options.json) cli.output.json(tended ?? { busy: true });
+    else if (tended === undefined) cli.output.line('Another process is at it.');
+    else {
+      const { thinned, deleted, pool } = tended;
+      cli.output.line(`Trash: ${thinned} made smaller, ${deleted} deleted.`);
+      for (const reason of tended.kept) cli.output.line(`  ${shown(reason)}`);
+      for (const reason of tended.failed) cli.output.line(`  not: ${shown(reason)}`);
+      cli.output.line(`Pool: ${pool.ready} ready, because ${pool.reason}.`);
+    }
+  });
+}

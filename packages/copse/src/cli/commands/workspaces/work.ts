@@ -1,0 +1,136 @@
+import { type Choice, type Existing, type Worked, work } from '../../../workspaces/act/work.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import type { TaskId } from '../../../kernel/ids.ts';
+import { formatPriority } from '../../../tasks/rules/priority.ts';
+import type { TaskSummary } from '../../../tasks/rules/task.ts';
+import { counted, shown } from '../../../kernel/text.ts';
+import { workView } from '../../../operations/views/workspace-views.ts';
+import { canAsk, choose } from '../../ask.ts';
+import { fail, orFail } from '../../failure.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { shellWord } from '../../screen/quote.ts';
+import { fields } from '../../screen/render.ts';
+import { requireTaskId } from '../../with-board.ts';
+import { tendLater } from '../tend-later.ts';
+import { withWorkspaces } from '../../with-workspaces.ts';
+
+interface Options {
+  readonly resume?: boolean;
+  readonly reset?: boolean;
+  readonly json?: boolean;
+}
+
+export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
+  const asked = choiceFrom(options);
+  await withWorkspaces(cli, async (context) => {
+    const [word] = words;
+    const id =
+      word === undefined ? await pickTask(context, options) : await requireTaskId(context.board, word);
+    const done = id && (await workOn(context, id, asked, options));
+    if (!done) {
+      cli.output.note('Nothing was changed.');
+    } else if (options.json) {
+      cli.output.json(workView(done.task.id, done.workspace));
+    } else {
+      print(cli, done);
+    }
+    if (done && !done.workspace.reused && done.workspace.branch !== null) {
+      await tendLater(cli, context, context.git.countFiles(done.workspace.path));
+    }
+  });
+}
+
+function choiceFrom({ resume, reset }: Options): Choice | undefined {
+  if (resume && reset) {
+    return fail('invalid', 'A worktree is either resumed or reset, not both.', 'copse work --help');
+  }
+  return resume ? 'resume' : reset ? 'reset' : undefined;
+}
+
+/** As many as are worth naming where nobody can be asked. */
+const NAMED = 5;
+
+async function pickTask({ board, clock }: WorkspaceContext, options: Options): Promise<TaskId | undefined> {
+  const all = await board.tasks({ statuses: ['ready'], order: 'urgent' });
+  const now = clock.now();
+  const ready = all.filter(({ state }) => state.status !== 'ready' || (state.delay?.until ?? 0) <= now);
+  const [first] = ready;
+  if (first === undefined) {
+    return fail('not_found', 'No task is ready to be worked on.', 'copse list', 'copse add "…"');
+  }
+  const label = ({ id, priority, title }: TaskSummary) => `${id}  ${formatPriority(priority)}  ${title}`;
+  if (canAsk(options)) {
+    const answers = ready.map((task) => ({ value: task.id, label: label(task) }));
+    return choose('Which task do you want to work on?', answers);
+  }
+  const lines = ready.slice(0, NAMED).map((task) => `  ${label(task)}`);
+  const more = ready.length > NAMED ? [`  … and ${ready.length - NAMED} more`] : [];
+  return fail(
+    'invalid',
+    ['Which task? These are ready, the most urgent first:', ...lines, ...more].join('\n'),
+    `copse work ${first.id}`,
+  );
+}
+
+type Done = Extract<Worked, { worked: true }>;
+
+/** Undefined when the person thought better of it. */
+async function workOn(
+  context: WorkspaceContext,
+  id: TaskId,
+  choice: Choice | undefined,
+  options: Options,
+): Promise<Done | undefined> {
+  const worked = orFail(await work(context, id, choice));
+  if (worked.worked) return worked;
+  const { existing } = worked;
+  if (!canAsk(options)) {
+    return fail(
+      'wrong_status',
+      `${describe(id, existing)} Say whether to go on with it or to start over.`,
+      `copse work ${id} --resume`,
+      `copse work ${id} --reset (what is in it is rescued first)`,
+    );
+  }
+  const chosen = await choose(describe(id, existing), [
+    { value: 'resume', label: 'Resume: go on with it as it is' },
+    { value: 'reset', label: 'Reset: start over from the base; what is in it is rescued first' },
+    { value: 'cancel', label: 'Cancel: leave everything as it is' },
+  ]);
+  if (chosen === undefined || chosen === 'cancel') return undefined;
+  return workOn(context, id, chosen, options);
+}
+
+function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existing): string {
+  const facts = [
+    uncommitted === 0 ? 'nothing uncommitted' : counted(uncommitted, 'uncommitted change'),
+    ownCommits === 0 ? 'no commits of its own' : `${counted(ownCommits, 'commit')} of its own`,
+    crashes === 0 ? 'no crash' : counted(crashes, 'crash', 'es'),
+  ];
+  return `${id} has a worktree already, at ${shown(path)}: ${facts.join(', ')}.`;
+}
+
+function print({ output }: Cli, { task, workspace }: Done): void {
+  const { path, branch, base, reused, notes, ports } = workspace;
+  const { id } = task;
+  output.line(`${output.style('green', reused ? 'Resumed' : 'Ready')} #${id} ${shown(task.title)}`);
+  const on = branch === null ? 'none: HEAD is detached' : shown(branch);
+  const rows = fields([
+    ['worktree', base && shown(path)],
+    ['branch', base && `${on}, from ${shown(base)}`],
+    ['ports', ports.length > 0 ? ports.join(', ') : null],
+  ]);
+  for (const row of rows) output.line(`    ${row}`);
+  for (const note of notes) output.line(output.style('yellow', `    ${shown(note)}`));
+  output.line();
+  output.line(`Start:  cd ${shellWord(path)}`);
+  if (base === null) return;
+  output.line(`Commit there as you go. Then:`);
+  const commands = fields([
+    [`copse diff ${id}`, 'shows what it changes'],
+    [`copse sync ${id}`, `brings the newest ${shown(base)} into it`],
+    [`copse cleanup ${id}`, 'removes the worktree; what is in it is rescued first'],
+    [`copse undo ${id}`, 'takes a removal or a reset back'],
+  ]);
+  for (const command of commands) output.line(`    ${command}`);
+}

@@ -1,0 +1,69 @@
+/** What the demo says before and after what is to be seen. */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { agentNames, tasks } from '../../demo/scenario.ts';
+import { type Leftovers, type Summary, summaryRows } from '../../demo/summary.ts';
+import { shown } from '../../kernel/text.ts';
+import type { Cli } from '../invocation.ts';
+import { shellWord } from './quote.ts';
+import { wrapped } from './screen.ts';
+
+export function printPrologue({ output }: Cli, folder: string): void {
+  output.line(
+    `${output.style('bold', 'Copse demo')}: ${tasks.length} tasks, ${agentNames.length} scripted agents, one real git repository.`,
+  );
+  output.line(output.style('dim', `No key, no network. Everything happens in ${shown(folder)}`));
+  output.line();
+}
+
+export interface Epilogue {
+  readonly folder: string;
+  readonly history: readonly string[];
+  readonly summary: Summary;
+  readonly leftovers: Leftovers;
+}
+
+export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }: Epilogue): void {
+  const { output } = cli;
+  const heading = (text: string) => {
+    output.line();
+    output.line(output.style('bold', text));
+  };
+  const { tasks: all, landed, nothingToDo, durationMs } = summary;
+  heading('main, as it landed');
+  for (const line of history) output.line(`  ${shown(line)}`.trimEnd());
+  const seconds = Math.round(durationMs / 1_000);
+  heading(`${landed + nothingToDo} of ${all} tasks done in ${seconds} s: what happened, and why it was safe`);
+  const rows = summaryRows(summary, leftovers);
+  const width = Math.max(...rows.map(([what]) => what.length));
+  for (const [what, why] of rows) {
+    const line = `  ${output.style('green', what.padEnd(width))}  ${why}`;
+    for (const part of wrapped(line, output.columns() - 1, width + 4)) output.line(part);
+  }
+  heading('Look around');
+  const link = launcherToLink(cli);
+  if (link !== undefined) output.line(`  ln -s ${shellWord(link)} ~/.local/bin/`);
+  output.line(`  cd ${shellWord(folder)}`);
+  output.line('  copse list; copse events; git log -p; cat agents/ada.sh');
+  heading('Then, in a repository of your own');
+  for (const command of nextCommands) output.line(`  ${command}`);
+  output.line();
+  output.line(output.style('dim', `To delete the demo: rm -rf ${shellWord(folder)}`));
+}
+
+const nextCommands = [
+  'copse doctor',
+  'copse add "What you want to have done"',
+  `copse orchestrate --command 'your-agent "$(cat "$COPSE_PROMPT_FILE")"'`,
+] as const;
+
+/** The launcher of the clone that this runs from, when it cannot be called by its name. */
+function launcherToLink({ env }: Cli): string | undefined {
+  const folders = (env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute);
+  if (folders.some((folder) => existsSync(path.join(folder, 'copse')))) return undefined;
+  const launcher = fileURLToPath(new URL('../../..', import.meta.url));
+  return existsSync(launcher) ? launcher : undefined;
+}

@@ -1,0 +1,162 @@
+/**
+ * What whoever watches the loop sees: on a terminal one steady screen of who does what for how long, with the lines of what
+ * happened going by above it; anywhere else only the lines.
+ */
+
+import { followEvents } from '../../board/follow.ts';
+import type { Running } from '../../agents/act/observe.ts';
+import type { Pass } from '../../orchestrator/orchestrate.ts';
+import type { RunContext } from '../../queue/context.ts';
+import type { BoardEvent } from '../../board/rules/event.ts';
+import type { EventNumber, TaskId } from '../../kernel/ids.ts';
+import { shown } from '../../kernel/text.ts';
+import { isTerminal } from '../ask.ts';
+import { eventLine } from './event-lines.ts';
+import type { Cli } from '../invocation.ts';
+import { age } from './render.ts';
+import { Screen, wrapped } from './screen.ts';
+
+export interface View {
+  event(event: BoardEvent): Promise<void>;
+  problem(task: TaskId | null, reason: string): void;
+  /** About what was just said. */
+  note(text: string): void;
+  pass(pass: Pass): void;
+  close(): void;
+}
+
+export interface ViewOptions {
+  /** What Ctrl+C does. */
+  readonly onInterrupt: string;
+}
+
+export function openView(cli: Cli, context: RunContext, options: ViewOptions): View {
+  const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+  return canMove ? new LiveView(cli, context, options) : new PlainView(cli, context);
+}
+
+/** Everything that is recorded after an event until the signal, also what was recorded just before it. */
+export async function tellEvents(
+  { board, policy }: Pick<RunContext, 'board' | 'policy'>,
+  after: EventNumber,
+  signal: AbortSignal,
+  tell: (event: BoardEvent) => Promise<void>,
+): Promise<void> {
+  let told = after;
+  for await (const { number, event } of followEvents(board, { after, signal, policy: policy.board })) {
+    await tell(event);
+    told = number;
+  }
+  for (const { event } of await board.events({ after: told, limit: LAST_EVENTS })) await tell(event);
+}
+
+const LAST_EVENTS = 500;
+
+/** As wide as the time before each line. */
+const TIME_WIDTH = 8;
+/** As wide as the time, the word and the task: where the text of a line begins. */
+const TEXT_AT = 30;
+
+/** Lines with the time, for files and pipes. */
+class PlainView implements View {
+  protected readonly cli: Cli;
+  protected readonly context: RunContext;
+
+  constructor(cli: Cli, context: RunContext) {
+    this.cli = cli;
+    this.context = context;
+  }
+
+  async event(event: BoardEvent): Promise<void> {
+    const line = await eventLine(event, this.context.board, this.cli.output);
+    if (line !== undefined) this.say(`${this.time()} ${line}`, TEXT_AT);
+  }
+
+  problem(task: TaskId | null, reason: string): void {
+    const about = task === null ? '' : `#${task} `;
+    const word = this.cli.output.style('yellow', 'note       ');
+    this.say(`${this.time()} ${word} ${about}${shown(reason.split('\n', 1)[0] ?? '')}`, TEXT_AT);
+  }
+
+  note(text: string): void {
+    this.say(`${' '.repeat(TIME_WIDTH)} ${this.cli.output.style('dim', `↳ ${shown(text)}`)}`, TIME_WIDTH + 3);
+  }
+
+  pass(_pass: Pass): void {}
+
+  close(): void {}
+
+  /** What does not fit goes on below, from the given column. */
+  protected say(line: string, _indent: number): void {
+    this.cli.output.line(line);
+  }
+
+  protected time(): string {
+    return this.cli.output.style(
+      'dim',
+      new Date(this.context.clock.now()).toTimeString().slice(0, TIME_WIDTH),
+    );
+  }
+}
+
+const REDRAW_MS = 1_000;
+
+class LiveView extends PlainView {
+  readonly #screen: Screen;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onInterrupt: string;
+  #pass: Pass | undefined;
+
+  constructor(cli: Cli, context: RunContext, { onInterrupt }: ViewOptions) {
+    super(cli, context);
+    this.#onInterrupt = onInterrupt;
+    this.#screen = new Screen(cli.output);
+    this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
+    this.#timer.unref();
+  }
+
+  override pass(pass: Pass): void {
+    this.#pass = pass;
+    this.#draw();
+  }
+
+  override close(): void {
+    clearInterval(this.#timer);
+    this.#screen.close();
+  }
+
+  protected override say(line: string, indent: number): void {
+    this.#screen.log(wrapped(line, this.cli.output.columns() - 1, indent));
+  }
+
+  #draw(): void {
+    if (this.#pass === undefined) return;
+    const { running, landings, waiting } = this.#pass;
+    const { output } = this.cli;
+    const { clock, policy } = this.context;
+    // When nothing more can start, the rest is not even looked at.
+    const isFull = running.length >= policy.orchestration.maxAgents;
+    const counts = [
+      `${running.length} of ${policy.orchestration.maxAgents} running`,
+      ...(landings.length > 0 ? [`${landings.length} landing`] : []),
+      ...(waiting.length > 0 ? [isFull ? 'others wait' : `${waiting.length} waiting`] : []),
+    ];
+    this.#screen.draw([
+      output.style('dim', `── ${counts.join(' · ')} ── Ctrl+C ${this.#onInterrupt} ──`),
+      ...running.toSorted(byAge).map(({ task }) => {
+        const agent = task.state.status === 'in_progress' ? task.state.claim.agent : '';
+        const since = age(task.state.since, clock.now()).padStart(4);
+        return `${output.style('cyan', '*')} #${task.id} ${since} ${shown(agent)}  ${shown(task.title)}`;
+      }),
+      ...landings.map(({ task, queuedAt, waiting: why }) => {
+        const since = age(queuedAt, clock.now()).padStart(4);
+        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(why)}`;
+      }),
+    ]);
+  }
+}
+
+/** Who came last stands last, so that nobody moves while others come. */
+function byAge(one: Running, other: Running): number {
+  return one.task.state.since - other.task.state.since;
+}

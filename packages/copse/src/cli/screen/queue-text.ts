@@ -1,0 +1,135 @@
+/** How a queue looks on a terminal: what holds it up first, then what is being checked, then who waits for what. */
+
+import type { Timestamp } from '../../kernel/ids.ts';
+import type { RecentLanding } from '../../queue/rules/view/history.ts';
+import { type EntryState, type EntryView, type QueueView, rangeText } from '../../queue/rules/view/view.ts';
+import { spanText } from '../../kernel/durations.ts';
+import { shown } from '../../kernel/text.ts';
+import type { Output } from '../output.ts';
+import { age } from './render.ts';
+
+type Style = Parameters<Output['style']>[0];
+
+const looks: Readonly<Record<EntryState, readonly [word: string, style: Style]>> = {
+  landing: ['landing', 'green'],
+  green: ['green', 'green'],
+  checking: ['checking', 'cyan'],
+  again: ['again', 'yellow'],
+  half: ['half', 'yellow'],
+  waiting: ['waiting', 'reset'],
+  held: ['held', 'yellow'],
+  handed_back: ['red', 'red'],
+};
+
+export function queueLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
+  return [
+    output.style('bold', headline(queue)),
+    ...figureLines(queue).map((line) => output.style('dim', `  ${line}`)),
+    ...alarms(queue, now).map((line) => `  ${output.style('red', shown(line))}`),
+    ...checkLines(queue, output, now),
+    ...entryLines(queue, output, now),
+    ...(queue.entries.length === 0 ? landedLines(queue.landed, output, now) : []),
+  ];
+}
+
+function headline({ target, entries, slots, hasChecks, train }: QueueView): string {
+  const name = shown(target);
+  if (entries.length === 0) return `${name}: the queue is empty`;
+  const parts = [
+    `${entries.length} in the queue`,
+    ...(hasChecks ? [`${slots.busy} of ${slots.of} slots busy`] : ['no checks: what lands is unverified']),
+    ...(train > 0 ? [`${train} passed`] : []),
+  ];
+  return `${name}: ${parts.join(' · ')}`;
+}
+
+function figureLines({ figures, entries, hasChecks }: QueueView): readonly string[] {
+  const { oldestMs, landedLastHour, p50Ms, p95Ms, checksPerLanded } = figures;
+  const parts = [
+    ...(oldestMs === null || entries.length === 0 ? [] : [`oldest ${spanText(oldestMs)}`]),
+    `${landedLastHour} landed in 1 h`,
+    ...(p50Ms === null || p95Ms === null ? [] : [`p50 ${spanText(p50Ms)}, p95 ${spanText(p95Ms)}`]),
+    ...(checksPerLanded === null || !hasChecks ? [] : [`${checksPerLanded.toFixed(1)} checks each`]),
+  ];
+  return [parts.join(' · ')];
+}
+
+/** Whatever keeps all of it from moving. */
+function alarms(
+  { paused, stalled, trouble, isTargetRed, isLed, lost, entries, target }: QueueView,
+  now: Timestamp,
+) {
+  const since = (at: Timestamp) => age(at, now);
+  const { accept, land } = paused;
+  const isSaid = (reason: string) => reason.startsWith('the queue is paused') && land !== null;
+  return [
+    ...(land ? [`PAUSED for ${since(land.since)}: nothing lands${because(land.reason)}`] : []),
+    ...(accept
+      ? [`PAUSED for ${since(accept.since)}: nothing more is accepted${because(accept.reason)}`]
+      : []),
+    ...(stalled && !isSaid(stalled.reason) ? [`STALLED for ${since(stalled.since)}: ${stalled.reason}`] : []),
+    ...(trouble && stalled === null ? [`its checks cannot run: ${trouble.reason}`] : []),
+    ...(isTargetRed && stalled === null
+      ? [`${target} fails its checks with nothing merged into it: each is tried alone, nobody is blamed`]
+      : []),
+    ...(!isLed && entries.length > 0 ? [unledText(lost.length)] : []),
+  ];
+}
+
+function unledText(lost: number): string {
+  if (lost === 0) return 'nobody leads this queue: copse orchestrate';
+  const checks = lost === 1 ? '1 check' : `${lost} checks`;
+  return `whoever led this queue is gone, and ${checks} with it: copse orchestrate begins again`;
+}
+
+function because(reason: string | null): string {
+  return reason === null ? '' : ` (${reason})`;
+}
+
+function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
+  const { runs, lost, usual } = queue;
+  if (runs.length === 0)
+    return lost.map(({ slot, says }) => `  ${output.style('red', `slot ${slot} lost`)}  ${shown(says)}`);
+  const usually = usual === null ? '' : ` of usually ${spanText(usual.medianMs)}`;
+  const times = runs.map(({ since }) => `${age(since, now)}${usually}`);
+  const width = Math.max(...times.map((text) => text.length));
+  return runs.map(({ slot, says }, at) => {
+    const time = output.style('dim', (times[at] ?? '').padStart(width));
+    return `  ${output.style('cyan', `slot ${slot}`)} ${time}  ${shown(says)}`;
+  });
+}
+
+function entryLines({ entries }: QueueView, output: Output, now: Timestamp): readonly string[] {
+  const width = String(entries.length).length;
+  const idWidth = Math.max(0, ...entries.map(({ task }) => task.length));
+  const ranges = entries.map(rangeOf);
+  const rangeWidth = Math.max(0, ...ranges.map((text) => text.length));
+  return entries.map((entry, at) => {
+    const { position, task, state, queuedAt, why, title } = entry;
+    const [word, style] = looks[state];
+    const place = `${String(position).padStart(width)} #${task.padEnd(idWidth)}`;
+    const marks = `${entry.isHotfix ? 'hotfix, ' : ''}${entry.isUnchecked ? 'unchecked, ' : ''}`;
+    const time = rangeWidth === 0 ? '' : ` ${(ranges[at] ?? '').padEnd(rangeWidth)}`;
+    const head = `${place} ${output.style(style, word.padEnd(8))} ${age(queuedAt, now).padStart(3)}${time}`;
+    return `${head}  ${marks}${shown(why)}${output.style('dim', ` · ${shown(title)}`)}`;
+  });
+}
+
+function rangeOf({ state, range }: EntryView): string {
+  if (state === 'landing') return 'now';
+  return range === null ? '' : rangeText(range);
+}
+
+function landedLines(landed: readonly RecentLanding[], output: Output, now: Timestamp): readonly string[] {
+  return landed.map(({ task, commit, at, tookMs, isVerified }) => {
+    const checked = isVerified ? 'checked' : 'unverified';
+    const what = `as ${commit.slice(0, 10)}, ${checked}, ${spanText(tookMs)} after it was queued`;
+    return `  ${output.style('green', 'landed')} #${task} ${age(at, now)} ago ${what}`;
+  });
+}
+
+/** What `copse why` and `copse list` say about one entry. */
+export function entryText({ position, state, why, range }: EntryView): string {
+  const time = range === null || state === 'landing' ? '' : ` (${rangeText(range)})`;
+  return `number ${position}: ${why}${time}`;
+}

@@ -1,0 +1,19 @@
+import { shellQuoted } from '../../kernel/shell.ts';
+
+/** A word that can be pasted into a shell, whatever is in it. */
+export function shellWord(text: string): string {
+  if (/^[\w/.,:=@%+-]+$/.test(text)) return text;
+  if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return shellQuoted(text);
+  // Control characters as escapes, so that nothing reaches the terminal that it would obey.
+  const escaped = text
+    .replaceAll(/['\\]/g, String.raw`\$&`)
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, escape);
+  return `$'${escaped}'`;
+}
+
+function escape(character: string): string {
+  const code = character.charCodeAt(0);
+  return code < 0x80
+    ? String.raw`\x${code.toString(16).padStart(2, '0')}`
+    : String.raw`\u${code.toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,70 @@
+/** How tasks and times look on a terminal. Whatever people or agents wrote goes through `shown`. */
+
+import type { Timestamp } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { formatPriority } from '../../tasks/rules/priority.ts';
+import { summarise } from '../../review/rules/pull-request.ts';
+import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
+import { shown } from '../../kernel/text.ts';
+import type { Output } from '../output.ts';
+
+type Look = readonly [mark: string, style: Parameters<Output['style']>[0]];
+
+const looks: Readonly<Record<TaskStatus, Look>> = {
+  in_progress: ['*', 'cyan'],
+  landing: ['>', 'cyan'],
+  in_review: ['?', 'yellow'],
+  stuck: ['!', 'red'],
+  needs_attention: ['!', 'red'],
+  failed: ['!', 'red'],
+  paused: ['-', 'yellow'],
+  ready: [' ', 'reset'],
+  pending: ['.', 'dim'],
+  done: ['✓', 'green'],
+  cancelled: ['x', 'dim'],
+};
+
+/** `[*] #cp-a1b2 IN_PROGRESS (15m) Add authentication`, with what matters most below it. */
+export function taskLine(task: TaskSummary, output: Output, now: Timestamp, below?: string | null): string {
+  const { state, priority, dependsOn, retries } = task;
+  const delay = state.status === 'ready' ? state.delay : null;
+  const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
+  const [mark, style] = looks[state.status];
+  const head = output.style(style, `[${mark}] #${task.id} ${state.status.toUpperCase()}`);
+  const extra = [
+    ...(priority === defaultPolicy.task.priority ? [] : [formatPriority(priority)]),
+    ...(state.status === 'in_progress' ? [shown(state.claim.agent)] : []),
+    ...(state.status === 'pending' ? [`waits for ${dependsOn.join(', ')}`] : []),
+    ...(isAboutToRun && retries > 0 ? [`crashed ${times(retries)}`] : []),
+    ...(delay !== null && delay.until > now
+      ? [`${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`]
+      : []),
+  ];
+  const tail = extra.length > 0 ? output.style('dim', `  ${extra.join(' · ')}`) : '';
+  const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;
+  const pullRequest = state.status === 'in_review' && state.pullRequest ? summarise(state.pullRequest) : null;
+  const reason = below ?? pullRequest ?? ('reason' in state ? state.reason : null);
+  return reason ? `${line}\n${indented(shown(reason), 6)}` : line;
+}
+
+export function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
+}
+
+export function age(since: Timestamp, now: Timestamp): string {
+  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}
+
+export function indented(text: string, by: number): string {
+  return text.replaceAll(/^/gm, ' '.repeat(by));
+}
+
+/** `name   value`, aligned, for everything that has a value. */
+export function fields(rows: readonly (readonly [name: string, value: string | null])[]): readonly string[] {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(width)}  ${value}`]));
+}

@@ -1,0 +1,103 @@
+/**
+ * A part of the terminal that stays where it is while lines go by above it. It is drawn again whole: what was drawn before
+ * is as many lines as were drawn, because none is ever longer than the terminal is wide, nor are there more than it has rows.
+ */
+
+import type { Output } from '../output.ts';
+
+const UP = (lines: number) => (lines === 0 ? '' : `\u001b[${lines}A`);
+const CLEAR_BELOW = '\r\u001b[0J';
+
+export class Screen {
+  readonly #output: Output;
+  #drawn = 0;
+  #lines: readonly string[] = [];
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** Above the steady part, for good. */
+  log(lines: readonly string[]): void {
+    this.#write(
+      `${UP(this.#drawn)}${CLEAR_BELOW}${lines.map((line) => `${line}\n`).join('')}${this.#render()}`,
+    );
+  }
+
+  draw(lines: readonly string[]): void {
+    this.#lines = lines;
+    this.#write(`${UP(this.#drawn)}${CLEAR_BELOW}${this.#render()}`);
+  }
+
+  /** Takes the steady part away. */
+  close(): void {
+    this.#write(`${UP(this.#drawn)}${CLEAR_BELOW}`);
+    this.#drawn = 0;
+  }
+
+  #render(): string {
+    const lines = this.#thatFit();
+    this.#drawn = lines.length;
+    return lines.map((line) => `${cut(line, this.#output.columns() - 1)}\n`).join('');
+  }
+
+  /** The cursor stands below them, and something of what goes by should be seen. */
+  #thatFit(): readonly string[] {
+    const most = Math.max(2, this.#output.rows() - 3);
+    const more = this.#lines.length - most + 1;
+    return more <= 1 ? this.#lines : [...this.#lines.slice(0, most - 1), `… and ${more} more`];
+  }
+
+  #write(text: string): void {
+    void this.#output.raw(text);
+  }
+}
+
+/** In lines of at most so many columns, broken between words; all but the first begin at the indent. */
+export function wrapped(line: string, columns: number, indent: number): readonly string[] {
+  const lines: string[] = [];
+  let current = '';
+  let width = 0;
+  for (const [part] of line.matchAll(/ *[^ ]+/gu)) {
+    const next = widthOfText(part);
+    if (width > indent && width + next > columns) {
+      lines.push(current);
+      const word = part.trimStart();
+      current = `${' '.repeat(indent)}${word}`;
+      width = indent + widthOfText(word);
+    } else {
+      current += part;
+      width += next;
+    }
+  }
+  return [...lines, current];
+}
+
+/** Cut to a number of columns. Escape sequences take none, wide characters two. */
+export function cut(line: string, columns: number): string {
+  let width = 0;
+  let text = '';
+  for (const [part] of line.matchAll(/\u001b\[[0-9;]*m|\P{M}\p{M}*/gu)) {
+    const isEscape = part.startsWith('\u001b');
+    const next = isEscape ? 0 : widthOf(part);
+    if (width + next > columns - 1 && width + widthOfText(line.slice(text.length)) > columns)
+      return `${text}…${line.includes('\u001b') ? '\u001b[0m' : ''}`;
+    width += next;
+    text += part;
+  }
+  return text;
+}
+
+export function widthOfText(text: string): number {
+  let width = 0;
+  for (const [part] of text.matchAll(/\u001b\[[0-9;]*m|\P{M}\p{M}*/gu))
+    if (!part.startsWith('\u001b')) width += widthOf(part);
+  return width;
+}
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+function widthOf(character: string): number {
+  return WIDE.test(character) ? 2 : 1;
+}

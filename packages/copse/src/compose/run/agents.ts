@@ -1,0 +1,76 @@
+/** The agents of this repository: those of copse.yml, or, when there are none, the first agent program that is installed. */
+
+import {
+  type Detected,
+  type VendorRuntime,
+  detectRuntimes,
+  findRuntime,
+  installCommand,
+  vendorRuntimes,
+} from '../../agents/runtimes/installed.ts';
+import type { Surroundings } from '../open.ts';
+import { type EffectiveAgent, effectiveAgent } from '../../config/effective.ts';
+import { configFrom } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { sandboxProblem } from './sandbox.ts';
+
+export interface KnownAgents {
+  /** In the order of copse.yml, each with the runtime that it uses. */
+  readonly usable: readonly EffectiveAgent[];
+  /** Agents that cannot run here, each with a sentence. */
+  readonly unusable: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export async function agentsOf(config: Config, { env }: Surroundings, root: string): Promise<KnownAgents> {
+  const isInstalled = (runtime: VendorRuntime) =>
+    findRuntime(runtime, { env, folders: [root] }) !== undefined;
+  const names = Object.keys(config.agents);
+  const found = names.length === 0 ? vendorRuntimes.find(isInstalled) : undefined;
+  const known = found === undefined ? config : await withAgent(config, found);
+  const all = Object.keys(known.agents).flatMap((name) => effectiveAgent(known, name) ?? []);
+  const usable: EffectiveAgent[] = [];
+  const unusable: { name: string; reason: string }[] = [];
+  for (const agent of all) {
+    const runtime = agent.runtime ?? vendorRuntimes.find(isInstalled);
+    const complete = runtime === undefined ? agent : { ...agent, runtime };
+    const reason = unusableBecause(complete, isInstalled) ?? sandboxProblem(complete, env, root);
+    if (reason === null) usable.push(complete);
+    else unusable.push({ name: agent.name, reason });
+  }
+  return { usable, unusable };
+}
+
+/** With nothing said about it, an agent is called as its runtime is. */
+async function withAgent(config: Config, runtime: VendorRuntime): Promise<Config> {
+  const { agents } = await configFrom({ agents: { [runtime]: { runtime } } });
+  return { ...config, agents };
+}
+
+function unusableBecause(
+  { name, runtime, command }: EffectiveAgent,
+  isInstalled: (runtime: VendorRuntime) => boolean,
+): string | null {
+  switch (runtime) {
+    case undefined:
+      return `The agent ${name} has neither a runtime nor a command, and no agent program is installed: give it a \`command\` in copse.yml, or ${installCommand('claude')}.`;
+    case 'command':
+      return command === undefined
+        ? `The agent ${name} has no command: give it a \`command\` in copse.yml.`
+        : null;
+    case 'acp':
+      return command === undefined
+        ? `The agent ${name} has no command: name the program that speaks ACP, such as \`command: claude-agent-acp\`.`
+        : null;
+    default:
+      return isInstalled(runtime)
+        ? null
+        : `The agent ${name} needs ${runtime}, which is not installed: ${installCommand(runtime)}.`;
+  }
+}
+
+export type { Detected } from '../../agents/runtimes/installed.ts';
+
+/** What is installed on this machine, which version, and whether it starts. */
+export function detectAgents({ env }: Surroundings, root: string): Promise<readonly Detected[]> {
+  return detectRuntimes({ env, folders: [root] });
+}

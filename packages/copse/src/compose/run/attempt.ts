@@ -1,0 +1,132 @@
+/** Everything that a runner needs for its one attempt. */
+
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { furnishingGit } from '../../workspaces/files/furnish-git.ts';
+import { openMerging } from '../../queue/merge/open.ts';
+import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
+import { processesOfAttempt } from '../../processes/start/attempt-processes.ts';
+import { closeInherited } from '../../processes/inherited.ts';
+import { recordProcesses } from '../../processes/start/recorder.ts';
+import { attemptFiles, readOrders } from '../../agents/files/attempt-files.ts';
+import { openRunners } from '../../agents/files/runners.ts';
+import { openArtifacts } from '../../agents/files/artifacts.ts';
+import { runCommands } from '../../workspaces/files/commands.ts';
+import { openContextFiles } from '../../agents/files/context-files.ts';
+import { openMemory } from '../../kernel/system/json-file.ts';
+import { openReports } from '../../agents/files/report-file.ts';
+import type { AttemptContext } from '../../agents/run/context.ts';
+import { type Surroundings, openWorkspaceContext, requireRepository } from '../open.ts';
+import { REPOSITORY_VARIABLES } from '../../workspaces/rules/environment.ts';
+import type { Orders } from '../../agents/ports/runners.ts';
+import { checksOf } from './checks.ts';
+import { forgeOf } from './forge.ts';
+import { ownPrograms, systemTimer } from '../parts.ts';
+import { openRadar } from './radar.ts';
+import { resolvingOf } from './resolving.ts';
+import type { AttemptSettings } from './run.ts';
+import { runtimeOf } from './runtimes.ts';
+import { openSandbox } from './sandbox.ts';
+
+export interface AttemptSurroundings extends Surroundings {
+  readonly stop: AbortSignal;
+  readonly log: (line: string) => void;
+}
+
+export interface OpenAttempt {
+  readonly context: AttemptContext;
+  readonly orders: Orders;
+  close(): Promise<void>;
+}
+
+export async function openAttempt(file: string, surroundings: AttemptSurroundings): Promise<OpenAttempt> {
+  closeInherited();
+  const { orders, settings } = readOrders(file) as {
+    readonly orders: Orders;
+    readonly settings: AttemptSettings;
+  };
+  const { agent } = settings;
+  const repository = requireRepository(surroundings);
+  const workspaces = await openWorkspaceContext(surroundings, settings);
+  const { home } = workspaces;
+  const dir = openTrustedDir(repository);
+  const merging = openMerging(dir, { mainCheckout: repository.configFolder });
+  const files = attemptFiles(home, orders.attempt);
+  const self = await workspaces.occupancy.identify(process.pid);
+  const recorder = self && recordProcesses({ file: files.processes, around: self });
+  const runners = openRunners({
+    home,
+    program: [process.execPath],
+    environment: surroundings.env,
+    processesOf: processesOfAttempt,
+  });
+  const { session, token, attempt } = orders;
+  const sandbox = openSandbox(agent, { repository, root: workspaces.root, attempt, env: surroundings.env });
+  const context: AttemptContext = {
+    ...workspaces,
+    by: { kind: 'session', session, token },
+    clock: systemTimer,
+    machine: { freeMemoryBytes: () => null },
+    merging,
+    resolving: resolvingOf(dir, agent.landing, settings.policy),
+    radar: openRadar(repository, dir),
+    forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
+    checks: checksOf(dir, workspaces, surroundings.env),
+    commands: {
+      // What is accepted runs what the agent wrote, so it runs where the agent does.
+      run: (lines) =>
+        runCommands({
+          ...lines,
+          ...(sandbox && lines.name === 'accept' && { confined: { sandbox, attempt } }),
+        }),
+    },
+    artifacts: openArtifacts(home),
+    runners,
+    agents: [agent],
+    landing: agent.landing,
+    finish: agent.finish,
+    agent,
+    runtime: await runtimeOf(agent, {
+      root: workspaces.root,
+      home,
+      attempt: orders.attempt,
+      onStart: (process) => recorder?.add(process),
+      sandbox,
+    }),
+    reports: openReports(),
+    checkoutMemory: openMemory(home, 'main-checkout'),
+    contextFiles: openContextFiles({
+      git: furnishingGit(dir),
+      gitDirOf: (worktree) => workspaces.git.gitDirOf(worktree),
+      home,
+    }),
+    pid: process.pid,
+    environment: environmentOf(surroundings, ownPrograms(home)),
+    stop: surroundings.stop,
+    log: surroundings.log,
+  };
+  return {
+    context,
+    orders,
+    async close() {
+      recorder?.stop();
+      sandbox?.close();
+      // Only now: until here a successor needs to know what there is to end.
+      if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
+      else rmSync(files.orders, { force: true });
+      await merging.close();
+      await context.board.close();
+    },
+  };
+}
+
+/** Without what would make git in an agent work on another repository. */
+function environmentOf({ env }: Surroundings, programs: string): Readonly<Record<string, string>> {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]) && !/^COPSE_(?!BOARD$)/.test(entry[0]),
+  );
+  const known = Object.fromEntries(kept);
+  return { ...known, PATH: [programs, known['PATH'] ?? ''].join(path.delimiter) };
+}

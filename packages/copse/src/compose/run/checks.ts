@@ -1,0 +1,70 @@
+/** Running the checks of the queue, put together. */
+
+import path from 'node:path';
+
+import { openChecks } from '../../queue/checks/open.ts';
+import type { CheckSetup } from '../../queue/checks/runner.ts';
+import { openCheckPlaces } from '../../queue/checks/place.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { steps } from '../../processes/start/steps.ts';
+import { foreignEnvironment, readForeignSetup } from '../../workspaces/files/foreign-setup.ts';
+import { readIncludeFile } from '../../workspaces/files/include-file.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { Surroundings } from '../open.ts';
+import type { Checks } from '../../queue/ports/checks.ts';
+import { queueAsTask } from '../../workspaces/ports/trash.ts';
+
+export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surroundings['env']): Checks {
+  const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;
+  return openChecks({
+    home,
+    root,
+    worktreeFolder,
+    source: mainGitDir === null ? null : { folder: root, gitDir: mainGitDir },
+    settings: {
+      copy: settings.copy,
+      link: settings.link,
+      commandTimeoutMs: settings.command_timeout,
+      sparse: settings.sparse ?? [],
+    },
+    setup: () => setupOf(settings.setup ?? null, mainGitDir === null ? null : root),
+    steps,
+    places: openCheckPlaces(dir, {
+      folder: worktreeFolder,
+      withLock: git.withLock,
+      discard: (place) => discard(context, place),
+    }),
+    furnishing: context.furnishing,
+    tryLock: git.tryLock,
+    environment: env,
+    freeBytes: (folder) => context.disk.freeBytes(folder),
+    tailLines: policy.finish.tailLines,
+    graceMs: policy.removal.endGraceMs,
+    keepLogsMs: policy.maintenance.finishedWorktreeAgeMs,
+  });
+}
+
+/** What copse.yml says, even if that is nothing; other tools are asked only when it is silent. */
+export function setupOf(said: readonly string[] | null, checkout: string | null): CheckSetup {
+  if (checkout === null) return { commands: said ?? [], environment: () => ({}), included: [] };
+  return {
+    commands: said ?? readForeignSetup(checkout).setup,
+    environment: (worktree) => foreignEnvironment(checkout, worktree, undefined),
+    included: readIncludeFile(checkout).patterns,
+  };
+}
+
+async function discard(
+  { trash, clock, home }: WorkspaceContext,
+  { path: folder, gitDir }: { readonly path: string | null; readonly gitDir: string | null },
+): Promise<void> {
+  const nothing = { branch: null, branchTip: null, head: null, base: null, rescue: null };
+  const record = {
+    ...nothing,
+    task: queueAsTask,
+    path: folder ?? '',
+    at: clock.now(),
+    why: 'leftover',
+  } as const;
+  await trash.put({ path: folder ?? path.join(home, '.copse', 'nowhere'), gitDir, record });
+}

@@ -1,0 +1,107 @@
+/** Everything that running agents and landing their work needs, put together. */
+
+import { openMerging } from '../../queue/merge/open.ts';
+import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
+import { processesOfAttempt } from '../../processes/start/attempt-processes.ts';
+import { openRunners } from '../../agents/files/runners.ts';
+import { openArtifacts } from '../../agents/files/artifacts.ts';
+import { runCommands } from '../../workspaces/files/commands.ts';
+import type { RunContext } from '../../queue/context.ts';
+import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { agentsOf } from './agents.ts';
+import { checksOf } from './checks.ts';
+import { forgeOf } from './forge.ts';
+import { machine } from '../machine.ts';
+import { programFile, systemTimer } from '../parts.ts';
+import { openRadar } from './radar.ts';
+import { resolvingOf } from './resolving.ts';
+import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
+import { configFrom } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+
+/** What goes to a runner with its orders. */
+export interface AttemptSettings {
+  readonly agent: EffectiveAgent;
+  readonly policy: Policy;
+}
+
+export interface RunOptions {
+  /** A command line that works as an agent, in place of those in copse.yml. */
+  readonly command?: string | undefined;
+  /** On behalf of this node, not of the person who started it. */
+  readonly asNode?: boolean;
+  /** What the command line says differently from copse.yml, for the runners too. */
+  readonly limited?: (policy: Policy) => Policy;
+}
+
+export interface OpenRun {
+  readonly context: RunContext;
+  /** Agents of copse.yml that cannot run here, each with a sentence. */
+  readonly unusable: readonly { readonly name: string; readonly reason: string }[];
+  close(): Promise<void>;
+}
+
+export async function openRun(surroundings: Surroundings, options: RunOptions = {}): Promise<OpenRun> {
+  const repository = requireRepository(surroundings);
+  const config = await withCommand(await configOf(repository), options.command);
+  const workspaces = await openWorkspaceContext(surroundings);
+  const { home, node, root } = workspaces;
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
+  const dir = openTrustedDir(repository);
+  const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
+  const resolving = resolvingOf(dir, config.landing, policy);
+  const merging = openMerging(dir, {
+    resolve: (conflict) => resolving.resolve(conflict),
+    mainCheckout: repository.configFolder,
+    pushTimeoutMs: workspaces.policy.workspace.fetchTimeoutMs,
+  });
+  const context: RunContext = {
+    ...workspaces,
+    policy,
+    ...(options.asNode && { by: { kind: 'node', node } }),
+    pid: process.pid,
+    clock: systemTimer,
+    machine,
+    merging,
+    resolving,
+    radar: openRadar(repository, dir),
+    forge: forgeOf(dir, { kind: config.landing.forge, env: surroundings.env, policy }),
+    checks: checksOf(dir, { ...workspaces, policy }, surroundings.env),
+    commands: { run: runCommands },
+    artifacts: openArtifacts(home),
+    runners: openRunners({
+      home,
+      program: [process.execPath, ...RUNNER_FLAGS, programFile('runner')],
+      // With the board's address, so that a runner need not read copse.yml, which may be another one by then.
+      environment: { ...(config.board && { COPSE_BOARD: config.board }), ...surroundings.env },
+      processesOf: processesOfAttempt,
+      identify: (pid) => workspaces.occupancy.identify(pid),
+      settingsOf: (orders): AttemptSettings => {
+        const agent = agents.find(({ name }) => name === orders.agent);
+        if (agent === undefined) throw new Error(`There is no agent ${orders.agent} here`);
+        return { agent, policy };
+      },
+    }),
+    agents,
+    landing: landingFor(config.landing, config.workspace),
+    finish: config.finish,
+  };
+  return {
+    context,
+    unusable,
+    async close() {
+      await merging.close();
+      await context.board.close();
+    },
+  };
+}
+
+/** Less garbage to collect while it starts, and little to copy for each git that it starts. */
+const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
+
+async function withCommand(config: Config, command: string | undefined): Promise<Config> {
+  if (command === undefined) return config;
+  const { agents } = await configFrom({ agents: { command: { command } } });
+  return { ...config, agents };
+}

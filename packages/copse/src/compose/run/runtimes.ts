@@ -1,0 +1,96 @@
+/** The runtime of an agent. Each is loaded only where it is used: a runner has one, and little memory. */
+
+import { openConnections } from '../../processes/start/connections.ts';
+import { openPrograms } from '../../processes/start/programs.ts';
+import { confinedConnections, confinedPrograms } from '../../agents/sandbox/confined.ts';
+import { openMemory } from '../../kernel/system/json-file.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
+import { type Runtime, RuntimeUnavailable } from '../../agents/ports/runtime.ts';
+import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import type { EffectiveAgent } from '../../config/effective.ts';
+
+export interface RuntimeSurroundings {
+  /** The main checkout. */
+  readonly root: string;
+  /** The folder that has `.copse`. */
+  readonly home: string;
+  readonly attempt: AttemptId;
+  /** Is told of each first process of a program. */
+  readonly onStart: (process: ProcessIdentity) => void;
+  /** What every one of them runs in, if anything. */
+  readonly sandbox: Sandbox | null;
+}
+
+export async function runtimeOf(
+  agent: EffectiveAgent,
+  { root, home, attempt, onStart, sandbox }: RuntimeSurroundings,
+): Promise<Runtime> {
+  const { name, runtime, command, prompt_by, permissions, model, system_prompt, limits } = agent;
+  const free = { programs: openPrograms({ onStart }), connections: openConnections({ onStart }) };
+  const programs = sandbox === null ? free.programs : confinedPrograms(free.programs, sandbox);
+  const connections = sandbox === null ? free.connections : confinedConnections(free.connections, sandbox);
+  const common = {
+    permissions,
+    ...(model !== undefined && { model }),
+    ...(system_prompt !== undefined && { systemPrompt: system_prompt }),
+  };
+  const dollars = limits.dollars !== undefined && { dollars: limits.dollars };
+  switch (runtime) {
+    case 'command': {
+      if (command === undefined) break;
+      const { commandRuntime } = await import('../../agents/runtimes/command/runtime.ts');
+      const { systemPrompt } = common;
+      return commandRuntime(
+        { command, promptBy: prompt_by, ...(systemPrompt && { systemPrompt }) },
+        programs,
+      );
+    }
+    case 'claude-sdk': {
+      const { claudeSdkRuntime } = await import('../../agents/runtimes/claude-sdk/runtime.ts');
+      const windows = rememberedWindows(home);
+      const settings = { ...common, ...dollars, windows, projectFolder: root, packageFrom: [root] };
+      return claudeSdkRuntime(settings, connections);
+    }
+    case 'claude': {
+      const { claudeRuntime } = await import('../../agents/runtimes/claude/runtime.ts');
+      const { openAsks } = await import('../../agents/files/asks.ts');
+      const settings = { ...common, ...dollars, windows: rememberedWindows(home) };
+      return claudeRuntime(settings, programs, openAsks(attempt));
+    }
+    case 'codex': {
+      const { codexRuntime } = await import('../../agents/runtimes/codex/runtime.ts');
+      return codexRuntime(common, programs);
+    }
+    case 'gemini': {
+      const { geminiRuntime } = await import('../../agents/runtimes/gemini/runtime.ts');
+      return geminiRuntime(common, programs);
+    }
+    case 'opencode': {
+      const { opencodeRuntime } = await import('../../agents/runtimes/opencode/runtime.ts');
+      return opencodeRuntime(common, programs);
+    }
+    case 'acp': {
+      if (command === undefined) break;
+      const { acpRuntime } = await import('../../agents/runtimes/acp/runtime.ts');
+      const { writeInside } = await import('../../workspaces/files/write-inside.ts');
+      return acpRuntime({ ...common, ...dollars, command }, connections, writeInside);
+    }
+    default:
+  }
+  throw new RuntimeUnavailable(`The agent ${name} has no runtime that this version knows.`);
+}
+
+/** Claude says how much a model holds at the end of a turn, which is too late for that turn and early enough for the next. */
+function rememberedWindows(home: string) {
+  const memory = openMemory<Readonly<Record<string, number>>>(home, 'model-windows');
+  const known = new Map(Object.entries(memory.load() ?? {}));
+  return {
+    get: (model: string) => known.get(model),
+    set: (model: string, tokens: number) => {
+      if (known.get(model) === tokens) return;
+      known.set(model, tokens);
+      memory.save(Object.fromEntries(known));
+    },
+  };
+}

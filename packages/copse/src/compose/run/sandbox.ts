@@ -1,0 +1,78 @@
+/** The sandbox that an agent asks for: whether this machine has it, and opened for one attempt. */
+
+import { homedir } from 'node:os';
+
+import { attemptFiles } from '../../agents/files/attempt-files.ts';
+import { findPackageFile } from '../../agents/runtimes/claude-sdk/package.ts';
+import { dockerProblem, dockerSandbox } from '../../agents/sandbox/docker.ts';
+import { PACKAGE, runtimeProblem, runtimeSandbox } from '../../agents/sandbox/runtime.ts';
+import { tryOnce } from '../../agents/sandbox/try-once.ts';
+import type { Repository, Surroundings } from '../open.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
+import { NotConfined, type Sandbox } from '../../processes/ports/sandbox.ts';
+import type { EffectiveAgent } from '../../config/effective.ts';
+
+/** Why this agent cannot have the sandbox that it asks for: a sentence, or null. */
+export function sandboxProblem(
+  { name, sandbox, workspace, docker }: EffectiveAgent,
+  env: Surroundings['env'],
+  root: string,
+): string | null {
+  if (sandbox === 'none') return null;
+  const asks = `The agent ${name} asks for the sandbox ${sandbox}, and`;
+  if (workspace.strategy === 'static')
+    return `${asks} works in the checkout itself, which a sandbox is there to protect: set \`workspace.strategy\` to git_worktree.`;
+  if (workspace.strategy === 'git_worktree' && !hasOwnNamespace(workspace.branch_pattern))
+    return `${asks} its branches (${workspace.branch_pattern}) are not in a folder of their task, so it could move those of others: set \`workspace.branch_pattern\` to {task}/{slug}.`;
+  const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
+  const problem =
+    sandbox === 'docker'
+      ? dockerProblem(docker.image, tryOut)
+      : runtimeProblem(findSrt(root, env), env, tryOut);
+  return problem === null ? null : `${asks} ${problem}.`;
+}
+
+export interface SandboxSurroundings {
+  readonly repository: Repository;
+  readonly root: string;
+  readonly attempt: AttemptId;
+  readonly env: Surroundings['env'];
+}
+
+/** Null for an agent that asks for none. */
+export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurroundings): Sandbox | null {
+  const { repository, root, attempt, env } = surroundings;
+  const { sandbox, runtime, command, sandbox_hosts: hosts, sandbox_write: write, docker } = agent;
+  if (sandbox === 'none') return null;
+  const problem = sandboxProblem(agent, env, root);
+  if (problem !== null) return unavailable(problem);
+  const settings = {
+    repository,
+    folder: attemptFiles(repository.home, attempt).sandbox,
+    runtime,
+    command: typeof command === 'string' ? command : (command ?? []).join(' '),
+    hosts,
+    write,
+    userHome: env['HOME'] ?? homedir(),
+  };
+  const srt = findSrt(root, env);
+  if (sandbox === 'runtime' && srt !== undefined) return runtimeSandbox({ ...settings, srt });
+  if (sandbox === 'docker' && docker.image !== undefined)
+    return dockerSandbox({ ...settings, root, image: docker.image, variables: docker.env });
+  return unavailable(`There is no sandbox ${sandbox}.`);
+}
+
+/** It was there when the task was claimed. Whoever wants to start something hears why that is not possible. */
+function unavailable(problem: string): Sandbox {
+  return {
+    wrap: () => {
+      throw new NotConfined(problem);
+    },
+    close: () => {},
+  };
+}
+
+function findSrt(root: string, env: Surroundings['env']): string | undefined {
+  return findPackageFile(`${PACKAGE}/dist/cli.js`, [root], env);
+}

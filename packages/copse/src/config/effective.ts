@@ -1,0 +1,76 @@
+/** What the configuration means once everything that inherits has inherited. */
+import { defaultPolicy, type Policy } from '../kernel/policy.ts';
+import type { AgentConfig, Config } from './schema.ts';
+
+/** The default policy with the numbers that `copse.yml` changes. */
+export function policyFrom({ policy, landing, workspace, maintenance, notifications }: Config): Policy {
+  const { worktree_cleanup: worktrees, session_cleanup: sessions } = maintenance;
+  return {
+    ...defaultPolicy,
+    lease: { ...defaultPolicy.lease, durationMs: policy.lease, renewEveryMs: policy.lease_renewal },
+    orchestration: {
+      ...defaultPolicy.orchestration,
+      maxAgents: policy.max_agents,
+      pollIntervalMs: policy.poll_interval,
+      minFreeMemoryBytes: policy.min_free_memory,
+      minFreeDiskBytes: policy.min_free_disk,
+    },
+    retry: {
+      ...defaultPolicy.retry,
+      maxRetries: policy.max_retries,
+      maxStuckRestarts: policy.max_stuck_restarts,
+      firstBackoffMs: policy.first_backoff,
+      maxBackoffMs: policy.max_backoff,
+    },
+    handback: { ...defaultPolicy.handback, ...policy.handbacks },
+    session: { ...defaultPolicy.session, contextHandoffShare: policy.context_handoff },
+    workspace: { ...defaultPolicy.workspace, commandTimeoutMs: workspace.command_timeout },
+    landing: { ...defaultPolicy.landing, checkSlots: landing.slots },
+    maintenance: {
+      ...defaultPolicy.maintenance,
+      sweepEveryMs: worktrees.interval,
+      finishedWorktreeAgeMs: worktrees.max_worktree_age,
+      abandonedWorktreeAgeMs: worktrees.max_abandoned_age,
+      sessionCleanupEveryMs: sessions.interval,
+    },
+    notifications: { ...defaultPolicy.notifications, repeatMs: notifications.repeat_interval },
+  };
+}
+
+export type EffectiveAgent = Omit<AgentConfig, 'workspace' | 'landing' | 'finish' | 'sandbox'> & {
+  readonly name: string;
+  readonly workspace: Config['workspace'];
+  readonly landing: Config['landing'];
+  readonly finish: Config['finish'];
+  readonly sandbox: NonNullable<AgentConfig['sandbox']>;
+};
+
+/** An agent with what it writes itself put over what holds for all; `undefined` when there is none of that name. */
+export function effectiveAgent(config: Config, name: string): EffectiveAgent | undefined {
+  const agent = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
+  if (agent === undefined) return undefined;
+  const runtime = agent.runtime ?? (agent.command === undefined ? undefined : 'command');
+  const workspace = override(config.workspace, agent.workspace);
+  return {
+    ...agent,
+    name,
+    runtime,
+    workspace,
+    landing: landingFor(override(config.landing, agent.landing), workspace),
+    finish: override(config.finish, agent.finish),
+    sandbox: agent.sandbox ?? (agent.docker.enabled ? 'docker' : defaultPolicy.agent.sandbox),
+  };
+}
+
+/** Who wants a pull request has said what becomes of finished work. */
+export function landingFor(
+  landing: Config['landing'],
+  { create_pr: createPr }: Pick<Config['workspace'], 'create_pr'>,
+): Config['landing'] {
+  return createPr ? { ...landing, policy: 'pr' } : landing;
+}
+
+function override<T extends object>(base: T, own: { readonly [K in keyof T]?: T[K] | undefined }): T {
+  const given = Object.entries(own).filter(([, value]) => value !== undefined);
+  return { ...base, ...(Object.fromEntries(given) as Partial<T>) };
+}

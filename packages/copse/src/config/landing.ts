@@ -1,0 +1,89 @@
+import * as z from 'zod';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { duration, formatDuration } from './quantities.ts';
+import { rules } from './shape/rules.ts';
+import { overrides, section } from './sections.ts';
+import { branch, command, commandLines, environment, name, text } from './text.ts';
+import { pushFailure } from './workspace.ts';
+
+const checkTimeout = formatDuration(defaultPolicy.landing.checkTimeoutMs);
+
+const check = z
+  .union(
+    [
+      text.transform(rules.changes.check),
+      z.strictObject({
+        command: command.describe('A line for the shell, or a list of the program and its arguments.'),
+        timeout: duration.describe('Time limit; a check that takes longer is killed.').prefault(checkTimeout),
+        env: environment.describe('Environment variables for this check.').prefault({}),
+        working_directory: text.describe('Folder to run in, relative to the repository root.').optional(),
+      }),
+    ],
+    { error: 'must be a command line or a mapping with `command`' },
+  )
+  .describe(
+    'A command that must succeed before the target moves: a command line, or a mapping with more detail.',
+  );
+
+/** What one landing may have of its own; the rest belongs to the queue that all landings of a target share. */
+const perLanding = {
+  policy: z
+    .enum(['auto', 'review', 'pr', 'none'])
+    .describe(
+      'What finished work does next: enter the queue, wait for a person’s review, become a pull request, or stay as it is.',
+    ),
+  method: z
+    .enum(['rebase', 'merge', 'squash'])
+    .describe('How a branch becomes part of the target: linear history, a merge commit, or one commit.'),
+  target: branch.describe('Branch that work lands on; without it the repository’s base branch is detected.'),
+  on_conflict: z
+    .enum(['handback', 'task', 'skip'])
+    .describe(
+      'When a branch conflicts with the target: give it back to its agent, create a task that resolves it, or set it aside.',
+    ),
+};
+
+const perQueue = {
+  checks: z
+    .record(name, check)
+    .describe('Checks by name; with any, the target only moves to a tree that passed them all.'),
+  slots: z.int().min(1).max(256).describe('How many checks may run at the same time.'),
+  every_commit_green: z.boolean().describe('Check each landing by itself instead of in batches.'),
+  push: z.boolean().describe('Push the target to the remote after each landing.'),
+  on_push_failure: pushFailure.describe(
+    'When the target cannot be pushed: stop and say so, go on with a warning, or try again later.',
+  ),
+  forge: z
+    .enum(['github', 'gitlab', 'none'])
+    .describe(
+      'Who runs the remote, where its address does not tell: decides how pull requests are opened and followed.',
+    ),
+  lockfiles: z
+    .record(text, commandLines)
+    .describe('Generated files by path, each with the commands that write it anew when it conflicts.'),
+  merge_drivers: z
+    .record(text, command)
+    .describe(
+      'Commands that resolve conflicts, by path pattern, with git’s %O %A %B %P; drivers in git’s own settings are ignored.',
+    ),
+};
+
+const { landing } = defaultPolicy;
+
+export const landingSection = section(
+  { ...perLanding, ...perQueue },
+  {
+    policy: landing.policy,
+    method: landing.method,
+    on_conflict: landing.onConflict,
+    checks: {},
+    slots: landing.checkSlots,
+    every_commit_green: landing.everyCommitGreen,
+    push: landing.push,
+    on_push_failure: landing.onPushFailure,
+    lockfiles: {},
+    merge_drivers: {},
+  },
+);
+
+export const landingOverrides = overrides(perLanding);

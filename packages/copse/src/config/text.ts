@@ -1,0 +1,73 @@
+/** The kinds of text that several sections of `copse.yml` share: names, command lines, patterns. */
+import * as z from 'zod';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { nearest } from './problems/nearest.ts';
+import { rules } from './shape/rules.ts';
+
+const branchPlaceholders = ['task', 'slug', 'agent', 'workItem', 'jobId', 'date', 'schedule'] as const;
+const messagePlaceholders = ['summary'] as const;
+
+/** Names of agents, checks, schedules and sources: they end up in branches, paths and commands. */
+export const name = z
+  .string()
+  .max(defaultPolicy.text.nameLength)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {
+    error: 'is not a usable name: use letters, digits, ".", "_" and "-", beginning with a letter or digit',
+  });
+
+export const text = z.string().min(1);
+
+/** One program: a line for the shell, or a list that is passed to the program as it is. */
+export const command = z.union([text, z.array(text).min(1)], {
+  error: 'must be a command line or a list of the program and its arguments',
+});
+
+/** Several lines for the shell, run one after another; a single line needs no list. */
+export const commandLines = z
+  .union([text, z.array(text)], { error: 'must be a command line or a list of command lines' })
+  .transform(rules.changes.lines);
+
+/** Values are text only: YAML would turn `1.10` into 1.1 and `012` into 12 before anybody saw it. */
+export const environment = z.record(
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'is not a usable name for an environment variable' }),
+  z.string().meta({ writeOnly: true }),
+);
+
+/** Git's rules for branch names, as far as a pattern can tell. */
+const branchName = /^(?![-/])(?!.*(\.\.|\/\/|@\{))[^\s~^:?*[\\]+(?<![/.]|\.lock)$/;
+
+export const branch = z.string().regex(branchName, {
+  error: 'is not a name git accepts for a branch',
+});
+
+/** Text around placeholders; git's own rules for branch names apply to that text. */
+export const branchPattern = z
+  .string()
+  .regex(branchName, {
+    error: 'is not a pattern git would accept as a branch name',
+  })
+  .regex(onlyPlaceholders(branchPlaceholders), {
+    error: (issue) => explainPlaceholder(issue.input, branchPlaceholders),
+  })
+  .regex(/\{\w+\}/, { error: 'has no placeholder, so every task would get the same branch: add {task}' });
+
+export const messagePattern = z
+  .string()
+  .min(1)
+  .regex(onlyPlaceholders(messagePlaceholders), {
+    error: (issue) => explainPlaceholder(issue.input, messagePlaceholders),
+  });
+
+function onlyPlaceholders(known: readonly string[]): RegExp {
+  return new RegExp(`^([^{}]|\\{(${known.join('|')})\\})*$`);
+}
+
+function explainPlaceholder(input: unknown, known: readonly string[]): string {
+  const list = known.map((word) => `{${word}}`).join(' ');
+  const used = [...String(input).matchAll(/\{(\w*)\}/g)].map((match) => match[1] ?? '');
+  const unknown = used.find((word) => !known.includes(word));
+  if (unknown === undefined) return `has a brace that belongs to no placeholder: use ${list}`;
+  const near = nearest(unknown, known);
+  const hint = near === undefined ? '' : ` (perhaps {${near}})`;
+  return `has the unknown placeholder {${unknown}}${hint}: use ${list}`;
+}

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { duration, formatDuration } from './quantities.ts';
+import { overrides, section } from './sections.ts';
+import { branchPattern, commandLines, messagePattern, text } from './text.ts';
+import { workspaceDefaults } from './workspace-defaults.ts';
+
+export const pushFailure = z.enum(['fail', 'warn', 'retry']);
+
+const keys = {
+  strategy: z
+    .enum(['git_worktree', 'static', 'none'])
+    .describe(
+      'Where a session works: a worktree of its own, the checkout as it is (one session at a time), or nowhere (tasks without code).',
+    ),
+  worktree_dir: text.describe('Folder for worktrees, relative to the repository root.'),
+  branch_pattern: branchPattern.describe(
+    'Name of a task’s branch, with the placeholders {task} {slug} {agent} {workItem} {jobId} {date} {schedule}.',
+  ),
+  fetch_before_setup: z
+    .boolean()
+    .describe('Fetch from the remote before a new branch is made, so that it begins at the newest base.'),
+  push_on_success: z.boolean().describe('Push the task’s branch when its session finishes.'),
+  create_pr: z
+    .boolean()
+    .describe(
+      'Open a pull request when a session finishes, whatever `landing.policy` says: the same as `landing.policy: pr`.',
+    ),
+  cleanup_on_failure: z
+    .boolean()
+    .describe('Remove the worktree of a failed task; whatever is uncommitted is rescued first.'),
+  commit_message: messagePattern.describe(
+    'Message of the commit that Copse makes with `finish.on_dirty: commit`; {summary} stands for the agent’s summary.',
+  ),
+  on_push_failure: pushFailure.describe(
+    'When the task’s branch cannot be pushed or its pull request not opened: leave the task to a person, go on with a warning, or try again later.',
+  ),
+  copy: z
+    .array(text)
+    .describe(
+      'Ignored files and folders to copy from the main checkout into each new worktree, such as `.env`.',
+    ),
+  link: z
+    .array(text)
+    .describe('Ignored files and folders to link instead of copying, such as `node_modules`.'),
+  sparse: z.array(text).describe('Folders to check out; without it a worktree has every file.'),
+  setup: commandLines.describe(
+    'Commands that make a new worktree ready to use; their output is kept. Without it, what Cursor or Conductor would run here; [] runs nothing.',
+  ),
+  teardown: commandLines.describe('Commands that run in a worktree before it is removed.'),
+  command_timeout: duration.describe('Time limit of each setup and teardown command.'),
+  pool: z
+    .union([z.literal('auto'), z.int().min(0).max(100)], {
+      error: 'must be auto or a whole number from 0 to 100',
+    })
+    .describe(
+      'How many checked-out worktrees to keep ready: a number, 0 for none, or `auto` to size it by use.',
+    ),
+};
+
+const defaults = {
+  ...workspaceDefaults(),
+  command_timeout: formatDuration(defaultPolicy.workspace.commandTimeoutMs),
+};
+
+export const workspaceSection = section(keys, defaults);
+
+export const workspaceOverrides = overrides(keys);
+
+export type WorkspaceSettings = z.output<typeof workspaceSection>;

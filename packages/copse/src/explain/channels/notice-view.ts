@@ -1,0 +1,31 @@
+/** What a webhook gets. `text` is the whole of it for people, under the name that chat programs read. */
+
+import type { Notice, NoticeKind } from '../rules/notice.ts';
+
+export interface NoticeView {
+  readonly kind: NoticeKind | 'several';
+  readonly text: string;
+  readonly headline: string;
+  readonly command: string;
+  readonly isUrgent: boolean;
+  readonly about: readonly {
+    readonly kind: NoticeKind;
+    readonly task: string;
+    readonly title: string;
+    readonly reason: string;
+    readonly command: string;
+    readonly at: string;
+  }[];
+}
+
+export function noticeView({ headline, text, command, isUrgent, about }: Notice): NoticeView {
+  const [only, ...others] = about;
+  return {
+    kind: only !== undefined && others.length === 0 ? only.kind : 'several',
+    text: [headline, text, command].filter((line) => line !== '').join('\n'),
+    headline,
+    command,
+    isUrgent,
+    about: about.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Notices to an address, as JSON. The address is a secret as a whole, because those of chat programs are: what is said about
+ * a failure names the host and no more, and errors of `fetch`, which quote addresses, are told by their code alone.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Notice } from '../rules/notice.ts';
+import type { NoticeChannel, Sent } from '../notices/port.ts';
+import { noticeView } from './notice-view.ts';
+import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
+
+export interface WebhookOptions {
+  readonly timeoutMs: number;
+  /** How long until the one further try. */
+  readonly againMs: number;
+}
+
+export function webhookChannel(address: string, options: WebhookOptions): NoticeChannel {
+  return { name: 'webhook', send: (notice, givenUp) => send(new URL(address), notice, givenUp, options) };
+}
+
+async function send(
+  address: URL,
+  notice: Notice,
+  givenUp: AbortSignal,
+  { timeoutMs, againMs }: WebhookOptions,
+): Promise<Sent> {
+  const first = await post(address, notice, givenUp, timeoutMs);
+  if (first === null) return { sent: true };
+  if (first.isFinal) return unsent(address, first);
+  await sleep(againMs, undefined, { signal: givenUp }).catch(() => {});
+  if (givenUp.aborted) return unsent(address, first);
+  const second = await post(address, notice, givenUp, timeoutMs);
+  return second === null ? { sent: true } : unsent(address, second);
+}
+
+interface Failure {
+  readonly why: string;
+  /** It would be the same again. */
+  readonly isFinal: boolean;
+}
+
+async function post(
+  address: URL,
+  notice: Notice,
+  givenUp: AbortSignal,
+  timeoutMs: number,
+): Promise<Failure | null> {
+  const { url, authorization } = withoutCredentials(address);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'copse', ...authorization },
+      body: JSON.stringify(noticeView(notice)),
+      // Somewhere else is not where it was to go.
+      redirect: 'manual',
+      signal: AbortSignal.any([givenUp, AbortSignal.timeout(timeoutMs)]),
+    });
+    await response.body?.cancel();
+    if (response.ok) return null;
+    const { status } = response;
+    return { why: `it answered ${status}`, isFinal: status < 500 && status !== 429 };
+  } catch (error) {
+    return { why: whyUnreachable(error, timeoutMs), isFinal: givenUp.aborted };
+  }
+}
+
+/** `fetch` takes no address with a password in it. */
+function withoutCredentials(address: URL): {
+  readonly url: URL;
+  readonly authorization: Readonly<Record<string, string>>;
+} {
+  const url = new URL(address);
+  const { username, password } = url;
+  if (username === '' && password === '') return { url, authorization: {} };
+  url.username = '';
+  url.password = '';
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { url, authorization: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
+}
+
+function unsent({ protocol, host }: URL, { why }: Failure): Sent {
+  return { sent: false, reason: `The webhook at ${protocol}//${host}/… got no notification: ${why}.` };
+}

@@ -1,0 +1,67 @@
+/**
+ * Keeps Copse's own files out of git without touching anything that is tracked.
+ *
+ * `info/exclude` is a person's file: a line is appended to it, its bytes stay as they are, and a link is followed.
+ * Whoever appends holds `info/exclude.lock` meanwhile, so that of any number of processes one adds the line. A lock
+ * that a killed process left behind is passed over after a while.
+ */
+
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import { hasCode } from '../../kernel/system/error-code.ts';
+
+const LEFT_BEHIND_MS = 2_000;
+const PAUSE_MS = 5;
+
+export function excludeFromGit(commonDir: string, pattern: string): void {
+  const file = path.join(commonDir, 'info', 'exclude');
+  const lock = `${file}.lock`;
+  mkdirSync(path.dirname(file), { recursive: true });
+  while (!isExcluded(file, pattern)) {
+    if (!takeLock(lock)) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+      continue;
+    }
+    try {
+      appendLine(file, pattern);
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  }
+}
+
+function appendLine(file: string, pattern: string): void {
+  if (isExcluded(file, pattern)) return;
+  const text = read(file);
+  appendFileSync(file, `${text === '' || text.endsWith('\n') ? '' : '\n'}${pattern}\n`);
+}
+
+function isExcluded(file: string, pattern: string): boolean {
+  return read(file).split(/\r?\n/).includes(pattern);
+}
+
+/** As bytes: what is in it may be in any encoding. */
+function read(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'latin1') : '';
+}
+
+function takeLock(lock: string): boolean {
+  try {
+    writeFileSync(lock, '', { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+    const found = statSync(lock, { throwIfNoEntry: false });
+    if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_MS) rmSync(lock, { force: true });
+    return false;
+  }
+}

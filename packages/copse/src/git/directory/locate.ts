@@ -1,0 +1,104 @@
+/**
+ * Finds the repository around a folder by reading git's own files, without starting git: every command does this
+ * first, and a process would cost more than the rest of `copse list`.
+ *
+ * What a worktree shares with the others is the common directory (`.git` of the main checkout, or a bare
+ * repository). The board lives beside it, so every worktree finds the same one.
+ */
+
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+import { RepositoryUnavailable } from '../unavailable.ts';
+
+export interface Repository {
+  /** The checkout or worktree around the folder, or the bare repository itself. */
+  readonly top: string;
+  readonly commonDir: string;
+  /** Where `.copse/` is: beside `.git`, or inside a git directory that has another name. */
+  readonly home: string;
+  /** Where `copse.yml` is: never a linked worktree, where an agent could write one of its own. */
+  readonly configFolder: string;
+}
+
+export function findRepository(from: string): Repository | undefined {
+  let folder = realpathSync(from);
+  for (;;) {
+    const found = repositoryAt(folder);
+    if (found) return found;
+    const parent = path.dirname(folder);
+    if (parent === folder) return undefined;
+    folder = parent;
+  }
+}
+
+function repositoryAt(folder: string): Repository | undefined {
+  const gitDir = gitDirOf(path.join(folder, '.git'));
+  if (gitDir !== undefined) {
+    const commonDir = commonDirOf(gitDir);
+    return describe(folder, commonDir, commonDir === gitDir ? folder : undefined);
+  }
+  // A bare repository, or somewhere inside `.git` itself.
+  if (!isGitDir(folder)) return undefined;
+  return describe(folder, commonDirOf(folder), undefined);
+}
+
+function describe(top: string, commonDir: string, mainCheckout: string | undefined): Repository {
+  const home = path.basename(commonDir) === '.git' ? path.dirname(commonDir) : commonDir;
+  return { top, commonDir, home, configFolder: mainCheckout ?? checkoutBeside(commonDir) ?? home };
+}
+
+/**
+ * The main checkout of a git directory that is not called `.git`: that of a submodule has its name, and a bare repository
+ * beside its worktrees (`.bare`) has a `.git` file next to it. A separate git directory does not know.
+ *
+ * `core.worktree` says it too, but agents can write that, and the `.git` file it leads to as well; and whoever says where
+ * `copse.yml` is says which commands are run.
+ */
+function checkoutBeside(commonDir: string): string | undefined {
+  if (path.basename(commonDir) === '.git') return undefined;
+  for (const folder of [checkoutOfSubmodule(commonDir), path.dirname(commonDir)]) {
+    const entry = folder && path.join(folder, '.git');
+    if (entry && statSync(entry, { throwIfNoEntry: false })?.isFile() && gitDirOf(entry) === commonDir)
+      return folder;
+  }
+  return undefined;
+}
+
+/** Git names a submodule after its path, unless it is told otherwise. */
+function checkoutOfSubmodule(commonDir: string): string | undefined {
+  const [, top, names] = /^(.+)\/\.git\/modules\/(.+)$/s.exec(commonDir) ?? [];
+  return top === undefined || names === undefined
+    ? undefined
+    : path.join(top, names.replaceAll('/modules/', '/'));
+}
+
+/** `.git` is a folder in a main checkout and a file that names a folder in worktrees and submodules. */
+function gitDirOf(entry: string): string | undefined {
+  const found = statSync(entry, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  if (found.isDirectory()) return isGitDir(entry) ? realpathSync(entry) : undefined;
+  const named = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8'))?.[1];
+  const gitDir = named === undefined ? undefined : path.resolve(path.dirname(entry), named);
+  if (gitDir !== undefined && (isGitDir(gitDir) || isWorktreeGitDir(gitDir))) return realpathSync(gitDir);
+  // Going further up, as for a folder that is no repository, would use the board of another one.
+  throw new RepositoryUnavailable(
+    `${entry} does not lead to a git directory${gitDir === undefined ? '' : `: ${gitDir} is none`}.`,
+    'If the repository was moved, in its main checkout: git worktree repair',
+    { isMissing: true },
+  );
+}
+
+function commonDirOf(gitDir: string): string {
+  const file = path.join(gitDir, 'commondir');
+  if (!existsSync(file)) return gitDir;
+  return realpathSync(path.resolve(gitDir, readFileSync(file, 'utf8').trimEnd()));
+}
+
+function isWorktreeGitDir(folder: string): boolean {
+  return ['HEAD', 'commondir'].every((entry) => existsSync(path.join(folder, entry)));
+}
+
+function isGitDir(folder: string): boolean {
+  return ['HEAD', 'objects', 'refs'].every((entry) => existsSync(path.join(folder, entry)));
+}

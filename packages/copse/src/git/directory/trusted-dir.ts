@@ -1,0 +1,307 @@
+/**
+ * The git directory that Copse works with instead of the repository's own.
+ *
+ * Agents share the repository's `.git` with everybody: they can write its configuration, hooks, attributes and more, and
+ * much of that makes git run programs. Flags stop some of it, not filters, merge drivers or the programs of a remote. So
+ * Copse's git never looks there. It gets a directory that shares the objects, refs and reflogs of the repository by links
+ * and has a configuration of its own, written anew whenever the person's changed:
+ *
+ *   plain  files as a person would get them: line endings, and the filters of the person's global configuration
+ *   raw    files byte for byte, for snapshots
+ *
+ * What is taken over from the repository's configuration is a list of names with values that can do no harm. The
+ * addresses of remotes are taken over once, when the directory is made: whoever changes them later may be an agent, so
+ * they have to be accepted (remote.ts). Where the history of a shallow clone ends is taken over only where the commits
+ * before are really missing, because anybody can write that history ends somewhere.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import { RepositoryUnavailable } from '../unavailable.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import type { Repository } from './locate.ts';
+import {
+  type DiskTraits,
+  type Settings,
+  absolutePath,
+  configText,
+  personalDefaultBranch,
+  personalFiles,
+  readSettings,
+  usualRemote,
+} from './trusted-config.ts';
+
+export interface TrustedDir {
+  readonly plain: string;
+  readonly raw: string;
+  /** The repository's own git directory: what is linked, and where worktrees are registered. */
+  readonly commonDir: string;
+  /** Where `.copse/` is. */
+  readonly home: string;
+  readonly objectFormat: 'sha1' | 'sha256';
+  /** Read from the configuration when the directory was made: asking git again would cost two processes. */
+  readonly remembered: Remembered;
+}
+
+interface Remembered {
+  /** The repository's configuration that the rest was read from; see `stampOfFile`. */
+  readonly config: string;
+  readonly remote: string | null;
+  readonly defaultBranch: string | null;
+}
+
+const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'lfs', 'modules'] as const;
+
+/** Files by which a git directory could be told to look elsewhere. A repository may contain a `.copse` of its own. */
+const FOREIGN = [
+  'commondir',
+  'gitdir',
+  'config.worktree',
+  'hooks',
+  'worktrees',
+  'remotes',
+  'branches',
+  'info/grafts',
+  'info/sparse-checkout',
+];
+
+export function openTrustedDir(repository: Pick<Repository, 'commonDir' | 'home'>): TrustedDir {
+  refuseLinks(repository.home);
+  const [format, madeFrom, noted = ''] = readIfThere(stampFile(repository))?.split('\n') ?? [];
+  const remembered = parseRemembered(noted);
+  const isKnown = madeFrom === stampOf(repository.commonDir) && remembered !== undefined;
+  if (isKnown && (format === 'sha1' || format === 'sha256')) {
+    const known = describe(repository, format, remembered);
+    if (isIntact(known)) return known;
+  }
+  return makeTrustedDir(repository, { isAccepting: false });
+}
+
+/** With `isAccepting`, the addresses that the repository's remotes have now are the ones to use. */
+export function makeTrustedDir(
+  repository: Pick<Repository, 'commonDir' | 'home'>,
+  { isAccepting }: { readonly isAccepting: boolean },
+): TrustedDir {
+  const { commonDir } = repository;
+  // Before anything is read: what changes meanwhile is seen by whoever opens it next.
+  const stamp = stampOf(commonDir);
+  const config = stampOfFile(path.join(commonDir, 'config'));
+  const settings = readSettings(path.join(commonDir, 'config'));
+  refuseWhatIsUnknown(settings, commonDir);
+  const objectFormat = settings.get('extensions.objectformat')?.at(-1) === 'sha256' ? 'sha256' : 'sha1';
+  mkdirSync(folderOf(repository), { recursive: true, mode: 0o700 });
+  const before = isAccepting ? new Map() : readSettings(path.join(folderOf(repository), 'plain', 'config'));
+  const remotes = before.size > 0 ? before : settings;
+  const remembered: Remembered = {
+    config,
+    remote: usualRemote(remotes, settings) ?? null,
+    defaultBranch: personalDefaultBranch() ?? null,
+  };
+  const made = describe(repository, objectFormat, remembered);
+  const disk = traitsOf(folderOf(repository));
+  for (const gitDir of [made.plain, made.raw]) {
+    const isRaw = gitDir === made.raw;
+    lay(gitDir, commonDir, configText({ repository: settings, remotes, disk, isRaw }));
+    replace(path.join(gitDir, 'info', 'attributes'), isRaw ? RAW_ATTRIBUTES : '');
+    keepShallow(gitDir, commonDir);
+  }
+  replace(stampFile(repository), `${objectFormat}\n${stamp}\n${JSON.stringify(remembered)}\n`);
+  return made;
+}
+
+/** Above every `.gitattributes`: nothing converts anything, whatever it is set to. */
+const RAW_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding -merge -diff\n';
+
+function describe(
+  repository: Pick<Repository, 'commonDir' | 'home'>,
+  objectFormat: TrustedDir['objectFormat'],
+  remembered: Remembered,
+): TrustedDir {
+  const { commonDir, home } = repository;
+  const folder = folderOf(repository);
+  const [plain, raw] = [path.join(folder, 'plain'), path.join(folder, 'raw')];
+  return { plain, raw, commonDir, home, objectFormat, remembered };
+}
+
+function parseRemembered(line: string): Remembered | undefined {
+  try {
+    return line === '' ? undefined : (JSON.parse(line) as Remembered);
+  } catch {
+    // Half written, or not by Copse: it is made again.
+    return undefined;
+  }
+}
+
+function folderOf({ home }: Pick<Repository, 'home'>): string {
+  return path.join(home, '.copse', 'git');
+}
+
+function stampFile(repository: Pick<Repository, 'home'>): string {
+  return path.join(folderOf(repository), 'stamp');
+}
+
+/** Through a link, the directory would be wherever somebody else wants it. */
+function refuseLinks(home: string): void {
+  for (const inside of ['.copse', '.copse/git', '.copse/git/plain', '.copse/git/raw']) {
+    const folder = path.join(home, inside);
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
+    throw new RepositoryUnavailable(
+      `${folder} is a link, and Copse keeps what git must trust only in a folder of its own.`,
+      `Put the folder itself there, or remove the link: rm ${folder}`,
+    );
+  }
+}
+
+function lay(gitDir: string, commonDir: string, config: string): void {
+  mkdirSync(path.join(gitDir, 'info'), { recursive: true, mode: 0o700 });
+  for (const name of FOREIGN) rmSync(path.join(gitDir, name), { recursive: true, force: true });
+  mkdirSync(path.join(commonDir, 'logs'), { recursive: true });
+  for (const name of SHARED) link(path.join(commonDir, name), path.join(gitDir, name));
+  link(path.join(commonDir, 'info', 'exclude'), path.join(gitDir, 'info', 'exclude'));
+  replace(path.join(gitDir, 'HEAD'), 'ref: refs/heads/copse-has-no-branch\n');
+  replace(path.join(gitDir, 'config'), config);
+}
+
+function isIntact({ plain, raw, commonDir }: TrustedDir): boolean {
+  return [plain, raw].every(
+    (gitDir) =>
+      existsSync(path.join(gitDir, 'config')) &&
+      readIfThere(path.join(gitDir, 'info', 'attributes')) === (gitDir === raw ? RAW_ATTRIBUTES : '') &&
+      !FOREIGN.some((name) => existsSync(path.join(gitDir, name))) &&
+      SHARED.every((name) => leadsTo(path.join(gitDir, name), path.join(commonDir, name))),
+  );
+}
+
+/**
+ * The lines of the repository's `shallow` file whose commits really lack a parent. It is the directory's own file: git
+ * has nothing to write to it when it fetches without a depth.
+ */
+function keepShallow(gitDir: string, commonDir: string): void {
+  const file = path.join(gitDir, 'shallow');
+  const named = readIfThere(path.join(commonDir, 'shallow'))?.split('\n') ?? [];
+  const commits = named.filter((id) => /^[0-9a-f]{40,64}$/.test(id));
+  const kept = commits.length === 0 ? [] : commits.filter(lacksParent(gitDir, commits));
+  if (kept.length === 0) rmSync(file, { force: true });
+  else replace(file, kept.map((id) => `${id}\n`).join(''));
+}
+
+function lacksParent(gitDir: string, commits: readonly string[]): (commit: string) => boolean {
+  const ask = (argv: readonly string[], ids: Iterable<string>) =>
+    execFileSync('git', ['cat-file', ...argv], {
+      input: [...ids, ''].join('\n'),
+      encoding: 'latin1',
+      maxBuffer: 1024 ** 3,
+      stdio: ['pipe', 'pipe', 'ignore'],
+      cwd: gitDir,
+      env: {
+        PATH: absolutePath(process.env['PATH']),
+        GIT_DIR: gitDir,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_NO_REPLACE_OBJECTS: '1',
+        GIT_NO_LAZY_FETCH: '1',
+      },
+    });
+  const parents = new Map<string, readonly string[]>();
+  const text = ask(['--batch'], commits);
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\n', at);
+    const [id = '', type, size] = text.slice(at, end).split(' ');
+    at = end + 1;
+    if (size === undefined) continue;
+    const [header = ''] = text.slice(at, at + Number(size)).split('\n\n', 1);
+    if (type === 'commit')
+      parents.set(
+        id,
+        Array.from(header.matchAll(/^parent (\w+)$/gm), ([, of]) => of ?? ''),
+      );
+    at += Number(size) + 1;
+  }
+  const missing = new Set(
+    ask(['--batch-check'], [...parents.values()].flat())
+      .split('\n')
+      .flatMap((answer) => (answer.endsWith(' missing') ? [answer.slice(0, -' missing'.length)] : [])),
+  );
+  return (commit) => parents.get(commit)?.some((parent) => missing.has(parent)) === true;
+}
+
+function traitsOf(folder: string): DiskTraits {
+  const probe = unused(path.join(folder, 'probe'));
+  try {
+    writeFileSync(probe, '', { mode: 0o600, flag: 'wx' });
+    chmodSync(probe, 0o700);
+    const keepsWhenSet = (statSync(probe).mode & 0o100) !== 0;
+    chmodSync(probe, 0o600);
+    const keepsWhenNot = (statSync(probe).mode & 0o100) === 0;
+    return {
+      keepsExecutableBit: keepsWhenSet && keepsWhenNot,
+      ignoresCase: existsSync(path.join(folder, path.basename(probe).toUpperCase())),
+    };
+  } finally {
+    rmSync(probe, { force: true });
+  }
+}
+
+function link(target: string, at: string): void {
+  if (leadsTo(at, target)) return;
+  const found = lstatSync(at, { throwIfNoEntry: false });
+  if (found?.isDirectory()) rmSync(at, { recursive: true });
+  const fresh = unused(at);
+  symlinkSync(target, fresh);
+  renameSync(fresh, at);
+}
+
+function leadsTo(at: string, target: string): boolean {
+  const found = lstatSync(at, { throwIfNoEntry: false });
+  return found?.isSymbolicLink() === true && readlinkSync(at) === target;
+}
+
+/** Whole or not at all, however many do it at once. */
+function replace(file: string, text: string): void {
+  const fresh = unused(file);
+  writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
+  renameSync(fresh, file);
+}
+
+/** Process ids are not enough: threads share one, and containers on one disk have the same ones. */
+function unused(file: string): string {
+  return `${file}.${randomBytes(9).toString('hex')}`;
+}
+
+function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
+  const storage = settings.get('extensions.refstorage')?.at(-1) ?? 'files';
+  if (storage === 'files') return;
+  throw new RepositoryUnavailable(
+    `The repository at ${commonDir} keeps its refs as ${storage}, which Copse cannot use yet.`,
+    'Convert it: git refs migrate --ref-format=files',
+  );
+}
+
+/** What the directory was made from; when one of these changes, it is made again. */
+function stampOf(commonDir: string): string {
+  const files = [path.join(commonDir, 'config'), path.join(commonDir, 'shallow'), ...personalFiles()];
+  return [VERSION, ...files.map(stampOfFile)].join(' ');
+}
+
+/** Another one whenever the file is. */
+export function stampOfFile(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? '-' : `${found.mtimeMs}/${found.size}/${found.ino}`;
+}
+
+/** Goes up when what is made above changes. */
+const VERSION = 3;

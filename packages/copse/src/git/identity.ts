@@ -1,0 +1,30 @@
+/** Who commits: as in any repository of theirs, the person or the agent that is asking; Copse where nobody said. */
+
+import { tryGit } from './process.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
+
+const COPSE = { name: 'Copse', email: 'copse@localhost' } as const;
+
+export async function identityEnv(dir: TrustedDir): Promise<Readonly<Record<string, string>>> {
+  const [name = COPSE.name, email = COPSE.email] = await Promise.all([
+    personal(dir, 'user.name'),
+    personal(dir, 'user.email'),
+  ]);
+  const said = (variable: string, otherwise: string): string => {
+    const value = process.env[variable]?.trim();
+    return value === undefined || value === '' ? otherwise : value;
+  };
+  return {
+    GIT_AUTHOR_NAME: said('GIT_AUTHOR_NAME', name),
+    GIT_AUTHOR_EMAIL: said('GIT_AUTHOR_EMAIL', email),
+    GIT_COMMITTER_NAME: said('GIT_COMMITTER_NAME', name),
+    GIT_COMMITTER_EMAIL: said('GIT_COMMITTER_EMAIL', email),
+  };
+}
+
+/** The repository's own configuration is not asked: agents can write it. */
+async function personal(dir: TrustedDir, name: string): Promise<string | undefined> {
+  const { code, stdout } = await tryGit(dir, ['config', '--global', name], { isNetwork: true });
+  const value = stdout.toString().trim();
+  return code === 0 && value !== '' ? value : undefined;
+}

@@ -1,0 +1,141 @@
+/**
+ * Reads objects through a `cat-file --batch-command` that stays. It never ends by itself; where it was ended, it is asked
+ * again, and after that the plain command is.
+ */
+
+import { type GitOptions, git, startGit } from '../process.ts';
+import { type Measure, StandingProcess } from '../standing-process.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
+
+export interface GitObject {
+  readonly id: string;
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+export type ObjectFacts = Omit<GitObject, 'content'> & { readonly size: number };
+
+/** Names are ids, or full names of refs, or `<either>:<path>`; undefined for what is not there. */
+export class ObjectReader {
+  readonly #dir: TrustedDir;
+  readonly #options: Pick<GitOptions, 'env'>;
+  readonly #standing: StandingProcess;
+
+  constructor(dir: TrustedDir, options: Pick<GitOptions, 'env'> = {}) {
+    this.#dir = dir;
+    this.#options = options;
+    this.#standing = new StandingProcess({
+      start: () => startGit(dir, ['cat-file', '--batch-command'], options),
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#standing.pid;
+  }
+
+  async check(names: readonly string[]): Promise<readonly (ObjectFacts | undefined)[]> {
+    if (names.length === 0) return [];
+    const request = names.map((name) => `info ${oneLine(name)}\n`).join('');
+    const lines = await this.#ask(request, () => wholeLines(names.length), '--batch-check', names);
+    return lines
+      .toString()
+      .split('\n')
+      .slice(0, names.length)
+      .map((line) => facts(line));
+  }
+
+  async read(name: string): Promise<GitObject | undefined> {
+    return (await this.readAll([name]))[0];
+  }
+
+  /** All with one question. */
+  async readAll(names: readonly string[]): Promise<readonly (GitObject | undefined)[]> {
+    if (names.length === 0) return [];
+    const request = names.map((name) => `contents ${oneLine(name)}\n`).join('');
+    const answer = await this.#ask(request, () => wholeObjects(names.length), '--batch', names);
+    let at = 0;
+    return names.map(() => {
+      const { found, content, end } = objectAt(answer, at);
+      at = end;
+      return found && { id: found.id, type: found.type, content: answer.subarray(content, end - 1) };
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#standing.close();
+  }
+
+  /** Reading twice is the same as reading once, so a process that died is asked again before the plain command is. */
+  async #ask(
+    request: string,
+    measure: () => Measure,
+    plain: string,
+    names: readonly string[],
+  ): Promise<Buffer> {
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const { answer } = await this.#standing.ask(request, measure());
+      if (answer !== undefined) return answer;
+    }
+    const input = names.map((name) => `${name}\n`).join('');
+    return git(this.#dir, ['cat-file', plain], { ...this.#options, input });
+  }
+}
+
+const readers = new WeakMap<TrustedDir, ObjectReader>();
+
+/** One for all who ask about a repository. Nobody closes it: it ends with the program. */
+export function objectsOf(dir: TrustedDir): ObjectReader {
+  const known = readers.get(dir) ?? new ObjectReader(dir);
+  readers.set(dir, known);
+  return known;
+}
+
+/** `<id> <type> <size>`, or `<name> missing` and the like. */
+function facts(line: string): ObjectFacts | undefined {
+  const [, id = '', type = '', size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
+  return size === undefined ? undefined : { id, type, size: Number(size) };
+}
+
+function wholeLines(count: number): Measure {
+  return (said) => {
+    let end = -1;
+    for (let line = 0; line < count; line += 1) {
+      end = said.indexOf(0x0a, end + 1);
+      if (end === -1) return { atLeast: said.length + 1 };
+    }
+    return { whole: end + 1 };
+  };
+}
+
+/** What was measured already is not looked at again, however many pieces it comes in. */
+function wholeObjects(count: number): Measure {
+  let [known, at] = [0, 0];
+  return (said) => {
+    for (; known < count; known += 1) {
+      const { end } = objectAt(said, at);
+      if (end === -1) return { atLeast: said.length + 1 };
+      if (end > said.length) return { atLeast: end };
+      at = end;
+    }
+    return { whole: at };
+  };
+}
+
+interface Located {
+  readonly found: ObjectFacts | undefined;
+  /** Where the content begins, and where the answer ends: -1 as long as nobody can tell. */
+  readonly content: number;
+  readonly end: number;
+}
+
+function objectAt(said: Buffer, from: number): Located {
+  const line = said.indexOf(0x0a, from);
+  if (line === -1) return { found: undefined, content: -1, end: -1 };
+  const found = facts(said.toString('latin1', from, line));
+  return { found, content: line + 1, end: found === undefined ? line + 1 : line + 1 + found.size + 1 };
+}
+
+function oneLine(name: string): string {
+  if (name.includes('\n')) throw new Error(`${JSON.stringify(name)} is not the name of a git object.`);
+  return name;
+}

@@ -1,0 +1,196 @@
+/**
+ * Commits and trees, each read once: what an id names never changes. What lies in no file of its own is asked of git, and
+ * what is asked for while git is busy with a question becomes one question.
+ *
+ * Where the history of a shallow clone ends is no part of a commit. It is read from the file that git itself goes by, and
+ * when that changes, commits are read anew.
+ */
+
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { type CommitId, brand } from '../../kernel/ids.ts';
+import { readLoose } from './loose.ts';
+import { type Commit, parseCommit } from './commit-object.ts';
+import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
+import { git } from '../process.ts';
+import { Recent } from './recent.ts';
+import { type TrustedDir, stampOfFile } from '../directory/trusted-dir.ts';
+
+const MOST_COMMITS = 10_000;
+const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
+const MOST_TREE_BYTES = 12 * 1024 ** 2;
+/** Most branches have no more commits of their own. */
+const LOOK_AHEAD = 4;
+/** What an entry costs besides what is in it. */
+const OVERHEAD_BYTES = MOST_COMMIT_BYTES / MOST_COMMITS;
+
+/** Where to look before git is asked. */
+interface Places {
+  /** Where objects may lie that the reader finds, the likeliest first. */
+  readonly folders: readonly string[];
+  /** What is in no file yet, and what has to be done so that a git finds that, too. */
+  readonly quarantine?: {
+    readonly find: (id: string) => GitObject | undefined;
+    readonly flush: () => void;
+    readonly readingEnv: Readonly<Record<string, string>>;
+  };
+}
+
+type Waiting = PromiseWithResolvers<GitObject | undefined>;
+
+export class Objects {
+  readonly dir: TrustedDir;
+  readonly reader: ObjectReader;
+  readonly #commits = new Recent<CommitId, Commit>(
+    MOST_COMMIT_BYTES,
+    ({ message }) => OVERHEAD_BYTES + message.length,
+  );
+  readonly #trees = new Recent<string, Buffer>(MOST_TREE_BYTES, (tree) => OVERHEAD_BYTES + tree.length);
+  readonly #emptyTree: string;
+  readonly #places: Places;
+  readonly #waiting = new Map<string, Waiting>();
+  #isAsking = false;
+  #shallow: { readonly stamp: string; readonly commits: ReadonlySet<string> } | undefined;
+  /** How many commits had to be read, ever: what a walk costs. */
+  commitsRead = 0;
+
+  constructor(dir: TrustedDir, reader: ObjectReader, places: Places) {
+    this.dir = dir;
+    this.reader = reader;
+    this.#places = places;
+    this.#emptyTree =
+      dir.objectFormat === 'sha256'
+        ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'
+        : '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+  }
+
+  async commit(id: CommitId): Promise<Commit> {
+    const known = this.#commits.get(id);
+    if (known !== undefined) return known;
+    this.commitsRead += 1;
+    const found = await this.#read(id);
+    if (found?.type !== 'commit') throw new Error(`The commit ${id} is not in the repository any more.`);
+    return this.#remember(parseCommit(id, found.content));
+  }
+
+  /**
+   * A branch is going to be walked back from here, and compared commit by commit: a few of both are asked for with one question,
+   * unless they are there to be read without any.
+   */
+  async lookAhead(id: CommitId): Promise<void> {
+    const { folders, quarantine } = this.#places;
+    if (this.#commits.get(id) ?? quarantine?.find(id) ?? readLoose(this.dir, folders, id)) return;
+    const commits = Array.from({ length: LOOK_AHEAD }, (_, back) => `${id}~${back}`);
+    const found = await this.reader.readAll([...commits, ...commits.map((commit) => `${commit}^{tree}`)]);
+    for (const object of found) {
+      if (object?.type === 'commit') {
+        this.commitsRead += 1;
+        this.#remember(parseCommit(brand(object.id), Buffer.from(object.content)));
+      }
+      if (object?.type === 'tree') this.#trees.set(object.id, Buffer.from(object.content));
+    }
+  }
+
+  /** One that was just written. */
+  remember(id: CommitId, content: Buffer): void {
+    this.#remember(parseCommit(id, content));
+  }
+
+  rememberTree(id: string, content: Buffer): void {
+    this.#trees.set(id, content);
+  }
+
+  #remember(parsed: Commit): Commit {
+    const commit = this.#endsAt(parsed.id) ? { ...parsed, parents: [] } : parsed;
+    this.#commits.set(commit.id, commit);
+    return commit;
+  }
+
+  /** As git stores it: mode, name and id of one entry after another. */
+  async tree(id: string): Promise<Buffer> {
+    const known = this.#trees.get(id);
+    if (known !== undefined) return known;
+    if (id === this.#emptyTree) return NOTHING;
+    const found = await this.#read(id);
+    if (found?.type !== 'tree') throw new Error(`The tree ${id} is not in the repository any more.`);
+    // A copy: it would keep everything alive that came with the same answer.
+    const content = Buffer.from(found.content);
+    this.#trees.set(id, content);
+    return content;
+  }
+
+  async blob(id: string): Promise<Buffer> {
+    const found = await this.#read(id);
+    if (found?.type !== 'blob') throw new Error(`The file ${id} is not in the repository any more.`);
+    return found.content;
+  }
+
+  async facts(id: string): Promise<ObjectFacts | undefined> {
+    const held = this.#places.quarantine?.find(id);
+    if (held !== undefined) return { id, type: held.type, size: held.content.length };
+    return (await this.reader.check([id]))[0];
+  }
+
+  /** What only git can say. */
+  askGit(argv: readonly string[]): Promise<Buffer> {
+    const { quarantine } = this.#places;
+    quarantine?.flush();
+    return git(this.dir, argv, quarantine === undefined ? {} : { env: quarantine.readingEnv });
+  }
+
+  /** To be called before a walk. */
+  lookAtShallow(): void {
+    const file = path.join(this.dir.plain, 'shallow');
+    const stamp = stampOfFile(file);
+    if (this.#shallow?.stamp === stamp) return;
+    const isFirst = this.#shallow === undefined;
+    const commits = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    this.#shallow = { stamp, commits: new Set(commits) };
+    if (!isFirst) this.#commits.clear();
+  }
+
+  #endsAt(id: CommitId): boolean {
+    if (this.#shallow === undefined) this.lookAtShallow();
+    return this.#shallow?.commits.has(id) === true;
+  }
+
+  #read(id: string): Promise<GitObject | undefined> {
+    const { folders, quarantine } = this.#places;
+    const loose = quarantine?.find(id) ?? readLoose(this.dir, folders, id);
+    if (loose !== undefined) return Promise.resolve(loose);
+    const waiting = this.#waiting.get(id) ?? Promise.withResolvers<GitObject | undefined>();
+    this.#waiting.set(id, waiting);
+    if (!this.#isAsking) void this.#ask();
+    return waiting.promise;
+  }
+
+  async #ask(): Promise<void> {
+    this.#isAsking = true;
+    // Whoever asks in the same moment is heard as well.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      const waiting = [...this.#waiting];
+      this.#waiting.clear();
+      try {
+        const found = await this.reader.readAll(waiting.map(([id]) => id));
+        for (const [at, [, { resolve }]] of waiting.entries()) resolve(found[at]);
+      } catch (error) {
+        for (const [, { reject }] of waiting) reject(error);
+      }
+    }
+    this.#isAsking = false;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+const known = new WeakMap<TrustedDir, Objects>();
+
+/** One for all who ask about a repository. */
+export function knownObjectsOf(dir: TrustedDir): Objects {
+  const store = path.join(dir.commonDir, 'objects');
+  const objects = known.get(dir) ?? new Objects(dir, objectsOf(dir), { folders: [store] });
+  known.set(dir, objects);
+  return objects;
+}

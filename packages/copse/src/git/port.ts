@@ -1,0 +1,179 @@
+/**
+ * What Copse asks of git and of the folders it works in. Expected failures are outcomes; everything else throws with the
+ * command and what git said.
+ */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
+import type { WorktreeFacts } from '../workspaces/rules/preparation.ts';
+
+export interface Uncommitted {
+  /** Tracked files that differ from HEAD, in the index or on disk. */
+  readonly changed: readonly string[];
+  readonly untracked: readonly string[];
+  /** The index could not be read, so nobody knows what was staged. */
+  readonly isIndexLost?: boolean;
+}
+
+/** What git ignores in a folder: files, and folders as one where everything in them is ignored. */
+export interface Ignored {
+  readonly count: number;
+  /** As many as are worth naming; folders end with a slash. */
+  readonly first: readonly string[];
+}
+
+export type Fetched =
+  | { readonly fetched: true }
+  | {
+      readonly fetched: false;
+      readonly because: 'no_remote' | 'unreachable' | 'remote_changed';
+      readonly reason: string;
+    };
+
+export interface NewWorktree {
+  readonly path: string;
+  /** The name git knows it by; Copse uses the task's id. */
+  readonly name: string;
+  readonly branch: BranchName;
+}
+
+/** A worktree that git knows, with a branch and perhaps no files yet. */
+export interface Place {
+  readonly path: string;
+  readonly gitDir: string;
+  readonly tip: CommitId;
+}
+
+export type Registered =
+  | { readonly registered: true; readonly place: Place }
+  | { readonly registered: false; readonly takenBy: string };
+
+export type RefMove =
+  | { readonly moved: true }
+  | { readonly moved: false; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
+
+export interface TrackedFile {
+  /** As git has it: bytes, relative, with slashes. */
+  readonly path: Buffer;
+  readonly mode: string;
+  readonly id: string;
+  readonly bytes: number;
+}
+
+export type RemoteDeletion =
+  | { readonly deletion: 'deleted' | 'absent' }
+  /** Somebody pushed to it; it was kept. */
+  | { readonly deletion: 'changed'; readonly reason: string }
+  | { readonly deletion: 'refused'; readonly reason: string };
+
+export interface Git {
+  /** Held by one process at a time; given back by the system when its holder dies. */
+  withLock<T>(this: void, work: () => Promise<T>): Promise<T>;
+  /** Undefined when another process has it. */
+  tryLock<T>(
+    this: void,
+    name: string,
+    work: () => Promise<T>,
+    options?: { readonly patienceMs: number },
+  ): Promise<{ readonly value: T } | undefined>;
+
+  look(path: string): Promise<WorktreeFacts>;
+  uncommitted(path: string): Promise<Uncommitted>;
+  /** The commit at a full ref name, or undefined. */
+  tip(ref: string): Promise<CommitId | undefined>;
+  isAncestor(ancestor: CommitId, of: CommitId): Promise<boolean>;
+  mergeBase(one: CommitId, other: CommitId): Promise<CommitId | undefined>;
+  /** Commits reachable from the second and not from the first. */
+  countCommits(notFrom: CommitId, from: CommitId): Promise<number>;
+  /**
+   * What git ignores among the files of a worktree that is in the trash; if what git holds was taken out of it, all that is
+   * left. Undefined when git could not tell. Reads every folder.
+   */
+  ignored(trashed: {
+    readonly files: string;
+    readonly gitDir: string;
+    readonly isThin: boolean;
+  }): Promise<Ignored | undefined>;
+  /** How many files the index of a worktree has. */
+  countFiles(path: string): number;
+  /** Every file of a commit. */
+  files(commit: CommitId): Promise<readonly TrackedFile[]>;
+  /** The folder of the checkout that has this branch, or is in the middle of rebasing it. */
+  holderOf(branch: BranchName): Promise<string | undefined>;
+  detectBase(): Promise<BranchName | undefined>;
+  remoteName(): Promise<string | undefined>;
+  fetch(branches: readonly BranchName[]): Promise<Fetched>;
+
+  /** Moves a ref from the tip that is expected (null: it must not exist) to another (null: it goes). */
+  moveRef(ref: string, from: CommitId | null, to: CommitId | null, reason: string): Promise<RefMove>;
+  /** Makes a locked worktree on a branch that exists. Only one process does so at a time. */
+  register(worktree: NewWorktree): Promise<Registered>;
+  /** The same at a commit, with HEAD on no branch. */
+  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<Place>;
+  /** Writes its files. Takes long; any number may do it at once. */
+  checkOut(place: Place, sparse: readonly string[]): Promise<void>;
+  /** Puts a worktree right whose repository was moved. */
+  repair(path: string): Promise<void>;
+  /** Lock files in what git keeps about the worktree, with the time since when. */
+  locks(path: string): Promise<readonly { readonly file: string; readonly since: Timestamp }[]>;
+  /** Deletes a branch on the remote if it is still where it is expected. */
+  deleteRemoteBranch(branch: BranchName, tip: CommitId): Promise<RemoteDeletion>;
+  /** Every linked worktree that git knows, whoever made it, by the name git has for it. */
+  worktrees(): readonly { readonly name: string; readonly path: string }[];
+  /** Where git keeps what belongs to this worktree, if it is one or was one. */
+  gitDirOf(path: string): string | undefined;
+}
+
+export const rescueReasons = ['removal', 'reset', 'retry', 'handover', 'escape', 'asked'] as const;
+export type RescueReason = (typeof rescueReasons)[number];
+
+/** A snapshot of a worktree: everything in it that no ref keeps. */
+export interface Rescue {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly why: RescueReason;
+  readonly at: Timestamp;
+  readonly branch: BranchName | null;
+  readonly head: CommitId | null;
+  /** Paths that differ from HEAD. */
+  readonly changed: number;
+}
+
+export interface SnapshotRequest {
+  readonly task: TaskId;
+  readonly worktree: string;
+  readonly why: RescueReason;
+  readonly at: Timestamp;
+  /** Also for a folder that is no worktree any more: its files are saved as changes to this branch. */
+  readonly asBranch?: BranchName;
+}
+
+export type SnapshotOutcome =
+  | { readonly saved: true; readonly rescue: Rescue }
+  /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
+  | { readonly saved: false };
+
+/** The tip of a branch that Copse deleted or moved back, and that nothing else leads to. */
+export interface KeptTip {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly at: Timestamp;
+  readonly subject: string;
+}
+
+export interface Rescues {
+  /** Changes no byte of index, HEAD, branch or files. Throws when anything could not be saved. */
+  snapshot(request: SnapshotRequest): Promise<SnapshotOutcome>;
+  list(task?: TaskId): Promise<readonly Rescue[]>;
+  kept(): Promise<readonly KeptTip[]>;
+  find(ref: string): Promise<Rescue | undefined>;
+  changes(rescue: Rescue): Promise<readonly { readonly path: string; readonly change: string }[]>;
+  /** Puts files, modes, links, the index and what was in progress back into a worktree; never over a newer file. */
+  restore(rescue: Rescue, worktree: string): Promise<Restored>;
+}
+
+export type Restored =
+  | { readonly restored: true; readonly files: number }
+  /** The worktree has changes of its own at these paths; nothing was written. */
+  | { readonly restored: false; readonly inTheWay: readonly string[] };

@@ -1,0 +1,229 @@
+/**
+ * Starts git. Nothing else in Copse does.
+ *
+ * Whatever git is started for, it sees neither the environment's `GIT_*` variables nor the configuration, hooks,
+ * attributes, replacement objects or grafts of the repository, because agents can write those; see trusted-dir.ts. It
+ * opens no editor, no pager and no prompt, and nothing is ever given to a shell.
+ */
+
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+
+import { shellQuoted } from '../kernel/shell.ts';
+import { refuseLinkedRefs } from './refs/linked-refs.ts';
+import { absolutePath } from './directory/trusted-config.ts';
+import type { TrustedDir } from './directory/trusted-dir.ts';
+
+export interface GitOptions {
+  /** The folder whose files are meant. Without it git has no files at all. */
+  readonly workTree?: string;
+  readonly index?: string;
+  readonly input?: string | Buffer;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files byte for byte as they are: no line endings, filters or encodings. */
+  readonly isRaw?: boolean;
+  /** May reach a remote, with the person's own credentials; see remote.ts. */
+  readonly isNetwork?: boolean;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface GitResult {
+  readonly code: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** Git failed in a way that nobody planned for. */
+export class GitFailed extends Error {
+  override readonly name = 'GitFailed';
+  readonly argv: readonly string[];
+  readonly code: number | null;
+  readonly stderr: string;
+
+  constructor(argv: readonly string[], code: number | null, stderr: string) {
+    const said = stderr.trim() === '' ? 'and said nothing' : `and said: ${stderr.trim()}`;
+    super(`git ${argv.join(' ')} ended with ${code ?? 'a signal'} ${said}`);
+    this.argv = argv;
+    this.code = code;
+    this.stderr = stderr;
+  }
+}
+
+/** For questions whose answer may be no: the exit code is part of the result. */
+export function tryGit(
+  dir: TrustedDir,
+  argv: readonly string[],
+  options: GitOptions = {},
+): Promise<GitResult> {
+  // A group of its own when it may have to be ended: what git itself started has to end with it. It also has no terminal
+  // then on which ssh could ask a question.
+  const isGroup = options.isNetwork === true || options.timeoutMs !== undefined;
+  return new Promise((resolve, reject) => {
+    refuseLinkedRefs(dir.commonDir, argv);
+    const child = spawn('git', hardened(argv), {
+      cwd: options.workTree ?? dir.home,
+      env: environment(dir, options),
+      stdio: 'pipe',
+      detached: isGroup,
+    });
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    let ended: string | undefined;
+    const end = (why: string) => {
+      ended ??= why;
+      endChild(child.pid, isGroup);
+    };
+    const abort = () => end('it was called off');
+    const limit =
+      options.timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => end(`it took longer than ${options.timeoutMs} ms`), options.timeoutMs);
+    const forget = () => {
+      clearTimeout(limit);
+      options.signal?.removeEventListener('abort', abort);
+    };
+    if (options.signal?.aborted) abort();
+    options.signal?.addEventListener('abort', abort);
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', (error) => {
+      forget();
+      reject(new GitFailed(argv, null, error.message));
+    });
+    child.on('close', (code, signal) => {
+      forget();
+      const said = Buffer.concat(stderr).toString();
+      if (code !== null) return resolve({ code, stdout: Buffer.concat(stdout), stderr: said });
+      const why = ended ?? `it was ended by ${String(signal)}`;
+      reject(new GitFailed(argv, null, said.trim() === '' ? why : `${said.trim()} (${why})`));
+    });
+    // Git may end before it has read everything.
+    child.stdin.on('error', () => {}).end(options.input ?? '');
+  });
+}
+
+function endChild(pid: number | undefined, isGroup: boolean): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(isGroup ? -pid : pid, 'SIGKILL');
+  } catch {
+    // Over already.
+  }
+}
+
+/**
+ * What no command may be without, whoever asks for it. A branch can be an alias of another: a ref is moved itself, not
+ * what it points to. And a folder can be a repository of its own, whose state git would ask in that repository, with
+ * the configuration there.
+ */
+function hardened(argv: readonly string[]): readonly string[] {
+  let at = 0;
+  while (argv[at] === '-c') at += 2;
+  const added = HARDENED[argv[at] ?? ''];
+  return added === undefined ? argv : argv.toSpliced(at + 1, 0, added);
+}
+
+const HARDENED: Readonly<Record<string, string>> = {
+  'update-ref': '--no-deref',
+  'diff-index': '--ignore-submodules=dirty',
+  'diff-files': '--ignore-submodules=dirty',
+  diff: '--ignore-submodules=dirty',
+  status: '--ignore-submodules=dirty',
+};
+
+/** For what has to work: anything else is an exception with the command and what git said. */
+export async function git(
+  dir: TrustedDir,
+  argv: readonly string[],
+  options: GitOptions = {},
+): Promise<Buffer> {
+  const { code, stdout, stderr } = await tryGit(dir, argv, options);
+  if (code !== 0) throw new GitFailed(argv, code, stderr);
+  return stdout;
+}
+
+/** The same, for output that is one line. */
+export async function gitLine(
+  dir: TrustedDir,
+  argv: readonly string[],
+  options: GitOptions = {},
+): Promise<string> {
+  return (await git(dir, argv, options)).toString().trimEnd();
+}
+
+/** A git that stays, for questions that come by the hundred. Unbuffered, it needs `stdbuf`. */
+export function startGit(
+  dir: TrustedDir,
+  argv: readonly string[],
+  options: Pick<GitOptions, 'env' | 'isRaw' | 'workTree'> & { readonly isUnbuffered?: boolean } = {},
+): ChildProcessWithoutNullStreams {
+  const [program = '', ...prefix] = options.isUnbuffered ? ['stdbuf', '-o0', 'git'] : ['git'];
+  return spawn(program, [...prefix, ...hardened(argv)], {
+    cwd: options.workTree ?? dir.home,
+    env: environment(dir, options),
+    stdio: 'pipe',
+  });
+}
+
+function environment(dir: TrustedDir, options: GitOptions): Record<string, string> {
+  return {
+    ...inherited(options),
+    PATH: absolutePath(process.env['PATH']),
+    GIT_DIR: options.isRaw ? dir.raw : dir.plain,
+    ...(options.workTree === undefined ? {} : { GIT_WORK_TREE: options.workTree }),
+    ...(options.index === undefined ? {} : { GIT_INDEX_FILE: options.index }),
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_GRAFT_FILE: '/dev/null',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_LITERAL_PATHSPECS: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_EDITOR: 'false',
+    GIT_SEQUENCE_EDITOR: 'false',
+    GIT_PAGER: 'cat',
+    GIT_ASKPASS: '',
+    SSH_ASKPASS: '',
+    ...NO_FILES_INSIDE_REPOSITORIES,
+    // A language of its own would change what git says, and with it what is recognised.
+    LC_ALL: 'C',
+    ...options.env,
+  };
+}
+
+/**
+ * Git hands configuration from the environment on to the git it starts in a repository inside the work tree. There it
+ * says that there are no files, so that this git fails before it runs anything. Here, the work tree is named, which counts more.
+ */
+const NO_FILES_INSIDE_REPOSITORIES = {
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'core.bare',
+  GIT_CONFIG_VALUE_0: 'true',
+};
+
+/** Everything but git's own variables. A person's own configuration is for reaching remotes only. */
+function inherited({ isNetwork }: GitOptions): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    ([name, value]) => value !== undefined && (!name.startsWith('GIT_') || (isNetwork && NETWORK.has(name))),
+  );
+  const env = Object.fromEntries(kept) as Record<string, string>;
+  if (!isNetwork) return { ...env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  // The configuration would come before this variable, though not before the other.
+  const ssh = env['GIT_SSH'];
+  return {
+    ...(ssh === undefined ? {} : { GIT_SSH_COMMAND: shellQuoted(ssh) }),
+    ...env,
+    GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
+  };
+}
+
+const NETWORK = new Set([
+  'GIT_SSH',
+  'GIT_SSH_COMMAND',
+  'GIT_SSH_VARIANT',
+  'GIT_CONFIG_GLOBAL',
+  'GIT_CONFIG_SYSTEM',
+  'GIT_CONFIG_NOSYSTEM',
+  'GIT_SSL_CAINFO',
+  'GIT_PROXY_SSL_CAINFO',
+]);

@@ -1,0 +1,57 @@
+/** Where a branch is, by git's files alone: for commands in which starting git would cost more than all the rest. */
+
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+import { type CommitId, brand } from '../../kernel/ids.ts';
+import type { TipOf } from '../../radar/rules/radar.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+
+export function openBranchTips(commonDir: string): TipOf {
+  const tipOf = openTips(commonDir);
+  return (branch) => tipOf(`refs/heads/${branch}`);
+}
+
+/** What is no plain file with a commit in it (a symbolic ref, another format of refs) cannot be told: null. */
+export function openTips(commonDir: string): (ref: string) => CommitId | null | undefined {
+  const packed = packedRefs(path.join(commonDir, 'packed-refs'));
+  return (ref) => {
+    if (existsSync(path.join(commonDir, 'reftable'))) return null;
+    const loose = read(path.join(commonDir, ref));
+    if (loose === undefined) return packed().get(ref);
+    const text = loose?.trimEnd() ?? '';
+    return COMMIT.test(text) ? brand<CommitId>(text) : null;
+  };
+}
+
+const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/** Undefined when it is not there, null when it cannot be read. */
+function read(file: string): string | undefined | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    // The last two: a folder of the same name, and a file in place of a folder.
+    return hasCode(error, 'ENOENT', 'EISDIR', 'ENOTDIR') ? undefined : null;
+  }
+}
+
+/** Read again when git has written it again. */
+function packedRefs(file: string): () => ReadonlyMap<string, CommitId> {
+  let known: { readonly stamp: string; readonly refs: ReadonlyMap<string, CommitId> } | undefined;
+  return () => {
+    const found = statSync(file, { throwIfNoEntry: false });
+    const stamp = `${found?.mtimeMs} ${found?.size} ${found?.ino}`;
+    if (known?.stamp !== stamp) known = { stamp, refs: parseRefs(read(file) ?? '') };
+    return known.refs;
+  };
+}
+
+function parseRefs(text: string): ReadonlyMap<string, CommitId> {
+  const refs = new Map<string, CommitId>();
+  for (const line of text.split('\n')) {
+    const [id = '', ref] = line.split(' ', 2);
+    if (ref !== undefined && COMMIT.test(id)) refs.set(ref, brand(id));
+  }
+  return refs;
+}

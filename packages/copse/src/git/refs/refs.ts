@@ -1,0 +1,123 @@
+/** Refs: reading them, and moving them only from where they are expected to be. */
+
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import type { RefMove, TrackedFile } from '../port.ts';
+import { outliveLock } from '../dead-locks.ts';
+import { commitsOf, isReachable } from '../objects/history.ts';
+import { objectsOf } from '../objects/object-reader.ts';
+import { knownObjectsOf } from '../objects/objects.ts';
+import { GitFailed, type GitResult, git, gitLine, tryGit } from '../process.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
+
+export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
+  const [found] = await objectsOf(dir).check([`${ref}^{commit}`]);
+  return found && brand(found.id);
+}
+
+export async function isAncestor(dir: TrustedDir, ancestor: CommitId, of: CommitId): Promise<boolean> {
+  if (ancestor === of) return true;
+  const known = await isReachable(knownObjectsOf(dir), ancestor, of);
+  if (known !== undefined) return known;
+  const argv = ['merge-base', '--is-ancestor', ancestor, of];
+  const { code, stderr } = await tryGit(dir, argv);
+  if (code > 1) throw new GitFailed(argv, code, stderr);
+  return code === 0;
+}
+
+export async function mergeBase(
+  dir: TrustedDir,
+  one: CommitId,
+  other: CommitId,
+): Promise<CommitId | undefined> {
+  if (one === other) return one;
+  const { code, stdout } = await tryGit(dir, ['merge-base', one, other]);
+  return code === 0 ? brand(stdout.toString().trimEnd()) : undefined;
+}
+
+export async function countCommits(dir: TrustedDir, notFrom: CommitId, from: CommitId): Promise<number> {
+  if (notFrom === from) return 0;
+  const known = await commitsOf(knownObjectsOf(dir), from, notFrom);
+  if (known !== undefined) return known.length;
+  return Number(await gitLine(dir, ['rev-list', '--count', from, `^${notFrom}`]));
+}
+
+/** Never through a symbolic ref: an agent could make one branch an alias of another. */
+export async function moveRef(
+  dir: TrustedDir,
+  move: {
+    readonly ref: string;
+    readonly from: CommitId | null;
+    readonly to: CommitId | null;
+    readonly reason: string;
+    /** Waits for a lock, and takes it away once it is dead. */
+    readonly isPatient?: boolean;
+  },
+): Promise<RefMove> {
+  const { ref, from, to, reason } = move;
+  const nothing = '0'.repeat(dir.objectFormat === 'sha256' ? 64 : 40);
+  const argv =
+    to === null
+      ? ['update-ref', '--no-deref', '-m', reason, '-d', ref, from ?? nothing]
+      : ['update-ref', '--no-deref', '-m', reason, ref, to, from ?? nothing];
+  const { code, stderr } = await (move.isPatient ? updateRef : tryGit)(dir, argv);
+  if (code === 0) return { moved: true };
+  const tip = (await findTip(dir, ref)) ?? null;
+  if (/\.lock': File exists/.test(stderr)) return { moved: false, because: 'locked', tip };
+  if (tip !== from || /reference already exists|but expected|is at/.test(stderr)) {
+    return { moved: false, because: 'changed', tip };
+  }
+  throw new GitFailed(argv, code, stderr);
+}
+
+/** Waits for a lock that is in the way, and takes it away once it is dead. */
+export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promise<GitResult> {
+  for (;;) {
+    const result = await tryGit(dir, argv);
+    const [, lock] = /Unable to create '([^']+\.lock)': File exists/s.exec(result.stderr) ?? [];
+    if (result.code === 0 || lock === undefined || !(await outliveLock(dir, lock))) return result;
+  }
+}
+
+/** `origin/HEAD`, then what the person calls new branches, then the usual names, then what is checked out. */
+export async function detectBase(
+  dir: TrustedDir,
+  remote: string | undefined,
+  checkedOut: BranchName | null,
+  tipOf: (ref: string) => Promise<CommitId | undefined>,
+): Promise<BranchName | undefined> {
+  const exists = async (branch: string): Promise<boolean> =>
+    !branch.includes('\n') &&
+    ((await tipOf(`refs/heads/${branch}`)) !== undefined ||
+      (remote !== undefined && (await tipOf(`refs/remotes/${remote}/${branch}`)) !== undefined));
+  for (const candidate of [
+    remote && (await remoteHead(dir, remote)),
+    dir.remembered.defaultBranch,
+    'main',
+    'master',
+    checkedOut,
+  ]) {
+    if (candidate && (await exists(candidate))) return brand(candidate);
+  }
+  return undefined;
+}
+
+async function remoteHead(dir: TrustedDir, remote: string): Promise<string | undefined> {
+  const prefix = `refs/remotes/${remote}/`;
+  const { code, stdout } = await tryGit(dir, ['symbolic-ref', '--quiet', `${prefix}HEAD`]);
+  const target = stdout.toString().trimEnd();
+  return code === 0 && target.startsWith(prefix) ? target.slice(prefix.length) : undefined;
+}
+
+export async function filesOf(dir: TrustedDir, commit: CommitId): Promise<readonly TrackedFile[]> {
+  const output = await git(dir, ['ls-tree', '-r', '-z', '-l', '--full-tree', commit]);
+  const files: TrackedFile[] = [];
+  for (let from = 0; from < output.length;) {
+    const tab = output.indexOf('\t', from);
+    const end = output.indexOf(0, tab);
+    const [mode = '', type, id = '', bytes] = output.toString('latin1', from, tab).split(/ +/);
+    // Of a submodule git holds no files.
+    if (type === 'blob') files.push({ path: output.subarray(tab + 1, end), mode, id, bytes: Number(bytes) });
+    from = end + 1;
+  }
+  return files;
+}

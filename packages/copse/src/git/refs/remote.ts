@@ -1,0 +1,245 @@
+/**
+ * Remotes: only at the address that was there when Copse's git directory was made, or that a person accepted since.
+ *
+ * The address in the repository's configuration is compared each time. If it is another now, nobody can tell whether a
+ * person or an agent wrote it, so nothing is sent and nothing fetched until it is accepted.
+ *
+ * Fetched tips first go under a name that nobody could have prepared, and from there to `refs/remotes`: git would follow
+ * a branch of that name that is an alias, and move what it points to. Git is given the remote's name, not its address: an
+ * address may hold a password, and anybody can read the arguments of a process.
+ */
+
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import type { Fetched, RemoteDeletion } from '../port.ts';
+import { GitFailed, type GitResult, git, tryGit } from '../process.ts';
+import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
+import { type TrustedDir, makeTrustedDir } from '../directory/trusted-dir.ts';
+
+const FETCH_OPTIONS = [
+  '--quiet',
+  '--no-tags',
+  '--no-recurse-submodules',
+  '--no-auto-maintenance',
+  '--no-write-fetch-head',
+  '--no-prune',
+  '--refmap=',
+];
+const PUSH_OPTIONS = [
+  '--porcelain',
+  '--no-verify',
+  '--no-signed',
+  '--no-follow-tags',
+  '--recurse-submodules=no',
+];
+
+type NotReached = 'no_remote' | 'unreachable' | 'remote_changed';
+interface Address {
+  readonly name: string;
+  readonly shown: string;
+}
+type Unreached = { readonly because: NotReached; readonly reason: string };
+
+/** Brings branches and their tips to `refs/remotes/<remote>`. One that the remote does not have is left out. */
+export async function fetchBranches(
+  dir: TrustedDir,
+  remote: string,
+  branches: readonly BranchName[],
+  timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
+): Promise<Fetched> {
+  const address = addressOf(dir, remote);
+  if ('because' in address) return { fetched: false, ...address };
+  if (branches.length === 0) return { fetched: true };
+  const found = await tipsAt(dir, address, branches, timeoutMs);
+  if ('because' in found) return { fetched: false, ...found };
+  const known = await trackedTips(dir, remote);
+  const wanted = [...found.tips].filter(([branch, tip]) => known.get(branch) !== tip);
+  if (wanted.length === 0) return { fetched: true };
+  const namespace = `refs/copse/fetch/${randomBytes(9).toString('hex')}`;
+  try {
+    const refspecs = wanted.map(([branch]) => `+refs/heads/${branch}:${namespace}/${branch}`);
+    const argv = ['fetch', ...FETCH_OPTIONS, '--', remote, ...refspecs];
+    const failed = await reach(dir, address, argv, timeoutMs);
+    if ('because' in failed) return { fetched: false, ...failed };
+    if (failed.code !== 0) throw new GitFailed(argv, failed.code, failed.stderr);
+    for (const [branch] of wanted) {
+      const argv = ['update-ref', '-m', 'copse: fetched', `refs/remotes/${remote}/${branch}`];
+      await git(dir, [...argv, `${namespace}/${branch}`]);
+    }
+    return { fetched: true };
+  } finally {
+    await forget(dir, namespace);
+  }
+}
+
+/** Deletes a branch at the remote, if its tip is the expected one. */
+export async function pushDelete(
+  dir: TrustedDir,
+  remote: string,
+  branch: BranchName,
+  expectedTip: CommitId,
+  timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
+): Promise<RemoteDeletion> {
+  const address = addressOf(dir, remote);
+  if ('because' in address) return { deletion: 'refused', reason: address.reason };
+  const ref = `refs/heads/${branch}`;
+  const lease = `--force-with-lease=${ref}:${expectedTip}`;
+  const argv = ['push', ...PUSH_OPTIONS, lease, '--', remote, `:${ref}`];
+  const pushed = await reach(dir, address, argv, timeoutMs);
+  if ('because' in pushed) return { deletion: 'refused', reason: pushed.reason };
+  const known = `refs/remotes/${remote}/${branch}`;
+  const forgetBranch = () => tryGit(dir, ['update-ref', '-d', known, expectedTip]);
+  if (pushed.code === 0) {
+    await forgetBranch();
+    return { deletion: 'deleted' };
+  }
+  // What was refused, and why, is said differently by every host: asking what is there now is sure.
+  const found = await tipsAt(dir, address, [branch], timeoutMs);
+  if ('because' in found) return { deletion: 'refused', reason: found.reason };
+  const tip = found.tips.get(branch);
+  if (tip === undefined) {
+    await forgetBranch();
+    return { deletion: 'absent' };
+  }
+  if (tip === expectedTip) {
+    const reason = `${address.shown} did not delete ${branch}: ${lastLine(pushed.stderr)}`;
+    return { deletion: 'refused', reason };
+  }
+  const reason = `${branch} at ${address.shown} is at ${tip}, not at ${expectedTip}, so it was kept.`;
+  return { deletion: 'changed', reason };
+}
+
+/** The remote that is meant when none is named: `origin`, or the only one. */
+export function remoteName(dir: TrustedDir): string | undefined {
+  const files = [path.join(dir.plain, 'config'), path.join(dir.commonDir, 'config')];
+  return usualRemote(...files.map(readSettings));
+}
+
+/** Where the usual remote is, without name and password, if that is an address to use. */
+export function usualAddress(dir: TrustedDir): { readonly address: string } | { readonly reason: string } {
+  const name = remoteName(dir);
+  if (name === undefined)
+    return { reason: 'There is no remote called origin, and not exactly one of another name.' };
+  const found = addressOf(dir, name);
+  return 'because' in found ? { reason: found.reason } : { address: found.shown };
+}
+
+/** The usual remote's refs that fit a pattern; none when it cannot be asked. */
+export async function remoteRefs(
+  dir: TrustedDir,
+  pattern: string,
+  timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
+): Promise<ReadonlyMap<string, CommitId>> {
+  const name = remoteName(dir);
+  const address = name === undefined ? undefined : addressOf(dir, name);
+  if (address === undefined || 'because' in address) return new Map();
+  const listed = await reach(dir, address, ['ls-remote', '--quiet', '--', address.name, pattern], timeoutMs);
+  if ('because' in listed || listed.code !== 0) return new Map();
+  const lines = listed.stdout.toString().split('\n').filter(Boolean);
+  return new Map(
+    lines.map((line) => {
+      const [tip = '', ref = ''] = line.split('\t');
+      return [ref, brand<CommitId>(tip)] as const;
+    }),
+  );
+}
+
+/** The addresses that the repository's remotes have now are the ones to use from now on. */
+export function acceptRemotes(dir: TrustedDir): ReadonlyMap<string, string> {
+  return accepted(makeTrustedDir(dir, { isAccepting: true }));
+}
+
+function accepted(dir: TrustedDir): ReadonlyMap<string, string> {
+  return remoteAddresses(readSettings(path.join(dir.plain, 'config')));
+}
+
+function configured(dir: TrustedDir): ReadonlyMap<string, string> {
+  return remoteAddresses(readSettings(path.join(dir.commonDir, 'config')));
+}
+
+function addressOf(dir: TrustedDir, remote: string): Address | Unreached {
+  const [then, now] = [accepted(dir).get(remote), configured(dir).get(remote)];
+  if (then === undefined && now === undefined) {
+    return { because: 'no_remote', reason: `There is no remote ${remote}.` };
+  }
+  if (then === now && then !== undefined) return { name: remote, shown: withoutPassword(then) };
+  const reason = `The address of ${remote} is ${withoutPassword(now)} now and was ${withoutPassword(then)} when Copse first saw it, so Copse does not use it. If that is right: copse config accept-remotes`;
+  return { because: 'remote_changed', reason };
+}
+
+/** Without the password that an address may hold. */
+export function withoutPassword(url = 'none'): string {
+  return url.replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1');
+}
+
+async function tipsAt(
+  dir: TrustedDir,
+  address: Address,
+  branches: readonly BranchName[],
+  timeoutMs: number,
+): Promise<{ readonly tips: ReadonlyMap<BranchName, CommitId> } | Unreached> {
+  const refs = branches.map((branch) => `refs/heads/${branch}`);
+  const argv = ['ls-remote', '--quiet', '--', address.name, ...refs];
+  const listed = await reach(dir, address, argv, timeoutMs);
+  if ('because' in listed) return listed;
+  if (listed.code !== 0) throw new GitFailed(argv, listed.code, listed.stderr);
+  const tips = new Map<BranchName, CommitId>();
+  for (const line of listed.stdout.toString().split('\n')) {
+    const [tip = '', ref = ''] = line.split('\t');
+    // A pattern also matches the end of a longer name.
+    if (refs.includes(ref)) tips.set(brand(ref.slice('refs/heads/'.length)), brand(tip));
+  }
+  return { tips };
+}
+
+/** By branch; one that is an alias of another is as good as absent. */
+async function trackedTips(dir: TrustedDir, remote: string): Promise<ReadonlyMap<string, string>> {
+  const prefix = `refs/remotes/${remote}/`;
+  const output = await git(dir, ['for-each-ref', '--format=%(refname) %(objectname) %(symref)', prefix]);
+  const tips = new Map<string, string>();
+  for (const line of output.toString().split('\n')) {
+    const [ref = '', tip = '', alias = ''] = line.split(' ');
+    if (ref !== '' && alias === '') tips.set(ref.slice(prefix.length), tip);
+  }
+  return tips;
+}
+
+/** Git answers 128 for whatever goes wrong on the way to a remote, in words of ssh, of curl or of its own. */
+async function reach(
+  dir: TrustedDir,
+  address: Address,
+  argv: readonly string[],
+  timeoutMs: number,
+): Promise<GitResult | Unreached> {
+  try {
+    const result = await tryGit(dir, argv, { isNetwork: true, timeoutMs });
+    if (result.code !== 128) return result;
+    return {
+      because: 'unreachable',
+      reason: `${address.shown} could not be reached: ${lastLine(result.stderr)}`,
+    };
+  } catch (error) {
+    if (!(error instanceof GitFailed)) throw error;
+    return {
+      because: 'unreachable',
+      reason: `${address.shown} could not be reached: ${lastLine(error.stderr)}`,
+    };
+  }
+}
+
+function lastLine(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  const telling = lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? 'git said nothing';
+  return `${telling
+    .replace(/^fatal: /, '')
+    .replace(/\.$/, '')
+    .replace(/:\/\/[^/@\s]*@/g, '://')}.`;
+}
+
+async function forget(dir: TrustedDir, namespace: string): Promise<void> {
+  const output = await git(dir, ['for-each-ref', '--format=delete %(refname)', `${namespace}/`]);
+  if (output.length > 0) await git(dir, ['update-ref', '--stdin'], { input: output });
+}

@@ -1,0 +1,132 @@
+/** A repository as the rest of Copse sees it. */
+
+import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { brand, timestamp } from '../kernel/ids.ts';
+import type { Policy } from '../kernel/policy.ts';
+import type { Git } from './port.ts';
+import { ignoredIn } from './worktrees/ignored.ts';
+import { refsOf } from './long-lived.ts';
+import { tryFileLock, withFileLock } from './lock.ts';
+import { objectsOf } from './objects/object-reader.ts';
+import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
+import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
+import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
+import { type TrustedDir, stampOfFile } from './directory/trusted-dir.ts';
+import {
+  checkOut,
+  headOf,
+  holderOf,
+  lookAtWorktree,
+  registerDetached,
+  registerWorktree,
+  uncommittedIn,
+} from './worktrees/worktrees.ts';
+
+export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
+  const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);
+  const withLock: Git['withLock'] = (work) =>
+    withFileLock(lockFile('worktrees'), policy.board.writePatienceMs, work);
+  const remote = remoteUntilChanged(dir);
+  // Most of what is asked are tips, and starting git for each costs more than everything else.
+  const objects = objectsOf(dir);
+  const tip: Git['tip'] = async (ref) => {
+    const [found] = await objects.check([`${ref}^{commit}`]);
+    return found && brand(found.id);
+  };
+  return {
+    withLock,
+    tryLock: (name, work, options) => tryPatiently(lockFile(name), work, options?.patienceMs ?? 0),
+    look: (worktree) => lookAtWorktree(dir, worktree, tip),
+    uncommitted: (worktree) => uncommittedIn(dir, worktree),
+    tip,
+    isAncestor: (ancestor, of) => isAncestor(dir, ancestor, of),
+    mergeBase: (one, other) => mergeBase(dir, one, other),
+    countCommits: (notFrom, from) => countCommits(dir, notFrom, from),
+    ignored: (trashed) => ignoredIn(dir, trashed),
+    countFiles: (worktree) => countEntries(gitDirOf(dir, worktree)),
+    files: (commit) => filesOf(dir, commit),
+    holderOf: (branch) => Promise.resolve(holderOf(dir, branch)),
+    detectBase: async () => detectBase(dir, remote(), headOf(dir.commonDir).branch, tip),
+    remoteName: () => Promise.resolve(remote()),
+    async fetch(branches) {
+      const name = remote();
+      if (name === undefined) return { fetched: false, because: 'no_remote', reason: 'There is no remote.' };
+      return fetchBranches(dir, name, branches);
+    },
+    async moveRef(ref, from, to, reason) {
+      const own = ref.startsWith('refs/copse/') ? await refsOf(dir).move(ref, from, to) : undefined;
+      if (own?.moved || own?.because === 'changed') return own;
+      return moveRef(dir, { ref, from, to, reason, isPatient: true });
+    },
+    register: (worktree) => withLock(() => registerWorktree(dir, worktree)),
+    registerDetached: (worktree, commit) => withLock(() => registerDetached(dir, worktree, commit)),
+    checkOut: (place, sparse) => checkOut(dir, place, sparse),
+    async repair(worktree) {
+      await withLock(() => repairMoved(dir.commonDir, worktree));
+    },
+    worktrees: () => registrations(dir.commonDir).map(({ name, path: at }) => ({ name, path: at })),
+    gitDirOf: (worktree) => gitDirOf(dir, worktree),
+    locks: async (worktree) => locksIn(gitDirOf(dir, worktree)),
+    async deleteRemoteBranch(branch, tip) {
+      const name = remote();
+      if (name === undefined) return { deletion: 'absent' };
+      return pushDelete(dir, name, branch, tip);
+    },
+  };
+}
+
+function gitDirOf(dir: TrustedDir, worktree: string): string | undefined {
+  const registration = registrationOf(dir.commonDir, worktree);
+  if ('found' in registration) return registration.found.gitDir;
+  return registrationAt(dir.commonDir, worktree)?.gitDir;
+}
+
+/** Reading a configuration means starting git. */
+function remoteUntilChanged(dir: TrustedDir): () => string | undefined {
+  let known = { config: dir.remembered.config, remote: dir.remembered.remote ?? undefined };
+  return () => {
+    const config = stampOfFile(path.join(dir.commonDir, 'config'));
+    if (known.config !== config) known = { config, remote: remoteName(dir) };
+    return known.remote;
+  };
+}
+
+/** An index begins with a signature, a version and the number of its entries. */
+function countEntries(gitDir: string | undefined): number {
+  if (gitDir === undefined) return 0;
+  const index = openSync(path.join(gitDir, 'index'), 'r');
+  try {
+    const head = Buffer.alloc(12);
+    return readSync(index, head, 0, head.length, 0) === head.length ? head.readUInt32BE(8) : 0;
+  } finally {
+    closeSync(index);
+  }
+}
+
+function locksIn(gitDir: string | undefined): Awaited<ReturnType<Git['locks']>> {
+  if (gitDir === undefined || !existsSync(gitDir)) return [];
+  return readdirSync(gitDir)
+    .filter((name) => name.endsWith('.lock'))
+    .flatMap((name) => {
+      const found = statSync(path.join(gitDir, name), { throwIfNoEntry: false });
+      return found ? [{ file: path.join(gitDir, name), since: timestamp(Math.round(found.mtimeMs)) }] : [];
+    });
+}
+
+const LOOK_EVERY_MS = 50;
+
+async function tryPatiently<T>(
+  file: string,
+  work: () => Promise<T>,
+  patienceMs: number,
+): Promise<{ readonly value: T } | undefined> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const done = await tryFileLock(file, work);
+    if (done !== undefined || performance.now() >= until) return done;
+    await sleep(LOOK_EVERY_MS);
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The worktree a snapshot is made of: its folder, its own git directory, and what is noted there about commits and
+ * about operations in progress.
+ *
+ * A worktree's `.git` is a file that an agent can write, so it is believed only if git's registration of the worktree
+ * leads back to it. Nothing in the git directory is followed or executed: regular files are read, everything else is
+ * passed over.
+ */
+
+import {
+  lstatSync,
+  mkdtempSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import { withPlainFile } from '../../kernel/system/plain-file.ts';
+import type { TrustedDir } from '../directory/trusted-dir.ts';
+
+export interface Place {
+  readonly worktree: string;
+  readonly gitDir: string;
+  /** The main checkout, whose git directory is never removed. */
+  readonly isMain: boolean;
+}
+
+export function requirePlace({ commonDir }: TrustedDir, folder: string): Place {
+  const worktree = realpathSync(folder);
+  const common = realpathSync(commonDir);
+  const entry = path.join(worktree, '.git');
+  const found = statSync(entry, { throwIfNoEntry: false });
+  if (found === undefined) throw notOurs(worktree, 'it has no .git');
+  const gitDir = found.isDirectory() ? realpathSync(entry) : namedGitDir(worktree, entry);
+  if (gitDir === common) return { worktree, gitDir, isMain: true };
+  if (path.dirname(gitDir) !== path.join(common, 'worktrees'))
+    throw notOurs(worktree, `its git directory ${gitDir} is not one of ${common}`);
+  const registered = path.resolve(gitDir, oneLine(path.join(gitDir, 'gitdir')) ?? '');
+  if (!isSame(path.dirname(registered), worktree))
+    throw notOurs(worktree, `${gitDir} belongs to ${path.dirname(registered)}`);
+  return { worktree, gitDir, isMain: false };
+}
+
+function namedGitDir(worktree: string, entry: string): string {
+  const named = /^gitdir: (.+)$/s.exec(oneLine(entry) ?? '')?.[1];
+  if (named === undefined) throw notOurs(worktree, 'its .git names no git directory');
+  const gitDir = path.resolve(worktree, named);
+  if (!statSync(gitDir, { throwIfNoEntry: false })?.isDirectory())
+    throw notOurs(worktree, `its git directory ${gitDir} is not there`);
+  return realpathSync(gitDir);
+}
+
+function isSame(folder: string, worktree: string): boolean {
+  return statSync(folder, { throwIfNoEntry: false }) !== undefined && realpathSync(folder) === worktree;
+}
+
+function notOurs(worktree: string, why: string): Error {
+  return new Error(
+    `${worktree} is not a worktree of this repository that could be rescued: ${why}. If it was moved: git worktree repair`,
+  );
+}
+
+/** On a branch, which may have no commit yet, or detached. */
+export type Head = { readonly ref: string } | { readonly commit: string };
+
+export function readHead({ gitDir, worktree }: Place): Head {
+  const text = oneLine(path.join(gitDir, 'HEAD')) ?? '';
+  const ref = /^ref: *(refs\/[^\n]+)$/.exec(text)?.[1];
+  if (ref !== undefined) return { ref };
+  if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return { commit: text };
+  throw new Error(
+    `HEAD of the worktree ${worktree} is damaged: ${path.join(gitDir, 'HEAD')} names no commit.`,
+  );
+}
+
+/** What git puts down while a merge, a rebase or the like waits to be continued. */
+const OPERATION_FILES = [
+  'MERGE_HEAD',
+  'MERGE_MSG',
+  'MERGE_MODE',
+  'MERGE_RR',
+  'SQUASH_MSG',
+  'CHERRY_PICK_HEAD',
+  'REVERT_HEAD',
+  'REBASE_HEAD',
+  'BISECT_LOG',
+  'BISECT_START',
+  'BISECT_NAMES',
+  'BISECT_TERMS',
+  'BISECT_EXPECTED_REV',
+  'BISECT_ANCESTORS_OK',
+  'ORIG_HEAD',
+] as const;
+const OPERATION_FOLDERS = [
+  'rebase-merge',
+  'rebase-apply',
+  'sequencer',
+  'refs/bisect',
+  'refs/worktree',
+  'refs/rewritten',
+] as const;
+export const SIGNS_OF_OPERATION = [
+  'MERGE_HEAD',
+  'CHERRY_PICK_HEAD',
+  'REVERT_HEAD',
+  'BISECT_LOG',
+  'rebase-merge',
+  'rebase-apply',
+  'sequencer',
+] as const;
+/** Kept to be read by people; never put back. */
+const NOTES = ['HEAD', 'FETCH_HEAD', 'COMMIT_EDITMSG', 'logs/HEAD'] as const;
+
+export function isOperationFile(name: string): boolean {
+  const parts = name.split('/');
+  if (parts.some((part) => ['', '.', '..'].includes(part))) return false;
+  return (
+    OPERATION_FILES.some((file) => file === name) ||
+    OPERATION_FOLDERS.some((folder) => name.startsWith(`${folder}/`))
+  );
+}
+
+export function hasOperation(gitDir: string): boolean {
+  return SIGNS_OF_OPERATION.some(
+    (name) => lstatSync(path.join(gitDir, name), { throwIfNoEntry: false }) !== undefined,
+  );
+}
+
+/** The small files of a worktree's git directory, by name. What is the main checkout's stays where it is. */
+export function readNotes({ gitDir, isMain }: Place): ReadonlyMap<string, Buffer> {
+  const notes = new Map<string, Buffer>();
+  if (isMain) return notes;
+  const names = [...NOTES, ...OPERATION_FILES, ...OPERATION_FOLDERS.flatMap((name) => filesIn(gitDir, name))];
+  for (const name of names) {
+    const content = readRegular(path.join(gitDir, name));
+    if (content !== undefined) notes.set(name, content);
+  }
+  return notes;
+}
+
+function filesIn(gitDir: string, folder: string): readonly string[] {
+  const at = path.join(gitDir, folder);
+  if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(at, { withFileTypes: true }).flatMap((entry) => {
+    const name = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return filesIn(gitDir, name);
+    return entry.isFile() ? [name] : [];
+  });
+}
+
+/** Undefined when it is not there, or is a link, a pipe or the like. */
+export function readRegular(file: string): Buffer | undefined {
+  const found = withPlainFile(file, (opened) => readFileSync(opened));
+  return found.is === 'plain' ? found.value : undefined;
+}
+
+function oneLine(file: string): string | undefined {
+  return readRegular(file)
+    ?.toString()
+    .replace(/[\r\n]+$/, '');
+}
+
+/** A folder for private indexes and the like, gone when the work is over. */
+export async function withScratch<T>(
+  { home }: TrustedDir,
+  work: (scratch: string) => Promise<T>,
+): Promise<T> {
+  const parent = path.join(home, '.copse', 'tmp');
+  mkdirSync(parent, { recursive: true, mode: 0o700 });
+  const scratch = mkdtempSync(path.join(parent, 'rescue-'));
+  try {
+    return await work(scratch);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

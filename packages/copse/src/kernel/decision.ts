@@ -1,0 +1,50 @@
+/**
+ * What every `decide…` function returns: the events that are now true, or a refusal that a person can act on.
+ *
+ * A decision never holds a new state of its own. State is always `evolve(state, event)`, so what is stored, what
+ * is told and what a replay computes cannot drift apart.
+ */
+
+export type RefusalCode =
+  | 'not_found'
+  | 'wrong_status'
+  | 'fenced'
+  | 'too_early'
+  | 'already_landing'
+  | 'has_dependants'
+  | 'already_a_task'
+  | 'not_this_session'
+  | 'backward'
+  | 'invalid'
+  | 'cycle';
+
+/** What a command ends with that was refused, and with it a program whose last command that was. */
+export const refusedExitCode = 4;
+
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** One sentence: what was refused, to what, in which state. */
+  readonly reason: string;
+  /** What would work instead, most likely first: commands, or an instruction where no command exists. */
+  readonly next: readonly [string, ...string[]];
+}
+
+export interface Decided<E> {
+  readonly decided: true;
+  readonly events: readonly [E, ...E[]];
+}
+
+export interface Refused {
+  readonly decided: false;
+  readonly refusal: Refusal;
+}
+
+export type Decision<E> = Decided<E> | Refused;
+
+export function decided<E>(...events: readonly [E, ...E[]]): Decided<E> {
+  return { decided: true, events };
+}
+
+export function refused(code: RefusalCode, reason: string, ...next: readonly [string, ...string[]]): Refused {
+  return { decided: false, refusal: { code, reason, next } };
+}

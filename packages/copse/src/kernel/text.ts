@@ -1,0 +1,135 @@
+/**
+ * What people and agents write. Titles and names are shown everywhere in one line, so what would break that line is
+ * refused when it is written. Bodies are kept as they came, whatever is in them; `shown` makes them harmless when printed.
+ */
+import { defaultPolicy } from './policy.ts';
+
+type Refused = { readonly ok: false; readonly reason: string };
+export type TitleCheck = { readonly ok: true; readonly title: string } | Refused;
+export type NameCheck = { readonly ok: true; readonly name: string } | Refused;
+export type BodyCheck = { readonly ok: true; readonly body: string } | Refused;
+
+/** The title without surrounding space; otherwise exactly as written, in whatever normal form it came. */
+export function checkTitle(text: string): TitleCheck {
+  const title = text.trim();
+  const problem = findLineProblem(title, 'A title', defaultPolicy.text.titleLength);
+  return problem === undefined ? { ok: true, title } : { ok: false, reason: problem };
+}
+
+/** The name of an agent, a plan, a schedule: a short line that a command line cannot mistake for an option. */
+export function checkName(text: string): NameCheck {
+  const name = text.trim();
+  if (name.startsWith('-')) {
+    return { ok: false, reason: 'A name cannot begin with a dash: it would be read as an option' };
+  }
+  const problem = findLineProblem(name, 'A name', defaultPolicy.text.nameLength);
+  return problem === undefined ? { ok: true, name } : { ok: false, reason: problem };
+}
+
+/** Accepts everything that fits, control characters and lone surrogates included: the board keeps it unchanged. */
+export function checkBody(text: string): BodyCheck {
+  const longest = defaultPolicy.text.bodyLength;
+  if (text.length > longest) {
+    return {
+      ok: false,
+      reason: `A body has at most ${longest} characters; this one has ${text.length}. Put the rest in a file and name it`,
+    };
+  }
+  return { ok: true, body: text };
+}
+
+/**
+ * Stored text made safe for a terminal: control characters except line feed and tab appear as `\x1b`, lone surrogates
+ * as U+FFFD, and bidirectional controls that would make a line read differently from what it says as `\u202e`.
+ */
+export function shown(text: string): string {
+  const wellFormed = text.toWellFormed();
+  if (!NEEDS_CARE.test(wellFormed)) return wellFormed;
+  return wellFormed.split('\n').map(shownLine).join('\n');
+}
+
+/** `1 file`, `3 files`. */
+export function counted(count: number, noun: string, plural = 's'): string {
+  return `${count} ${noun}${count === 1 ? '' : plural}`;
+}
+
+/** Names of files for people, one to a line: the first of them when there are many. */
+export function listed(files: readonly string[]): string {
+  const most = defaultPolicy.text.listedFiles;
+  const more = files.length > most ? [`  … and ${files.length - most} more`] : [];
+  return [...files.slice(0, most).map((file) => `  ${shown(file)}`), ...more].join('\n');
+}
+
+const NEEDS_CARE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+const CONTROLS_EXCEPT_TAB = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+const BIDI_OVERRIDES = /[\u202d\u202e]/;
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
+const LINE_BREAKS = /[\n\r\u0085\u2028\u2029]/;
+const CONTROLS = /\p{Cc}/u;
+const NOTHING_VISIBLE = /^[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u;
+
+function shownLine(line: string): string {
+  const harmless = line.replace(
+    CONTROLS_EXCEPT_TAB,
+    (character) => `\\x${hexadecimal(character).padStart(2, '0')}`,
+  );
+  if (!hasMisleadingBidi(harmless)) return harmless;
+  return harmless.replace(BIDI_CONTROLS, (character) => `\\u${hexadecimal(character)}`);
+}
+
+function findLineProblem(line: string, what: string, longest: number): string | undefined {
+  if (line === '') return `${what} is empty: write a few words`;
+  if (LINE_BREAKS.test(line)) return `${what} is one line: put what follows the line break in the body`;
+  if (!line.isWellFormed()) return `${what} contains half a character (a lone surrogate): write it again`;
+  const control = CONTROLS.exec(line)?.[0];
+  if (control !== undefined) {
+    return `${what} contains the control character U+${hexadecimal(control).padStart(4, '0').toUpperCase()}: remove it`;
+  }
+  if (NOTHING_VISIBLE.test(line)) return `${what} has no visible character: write a few words`;
+  if (hasMisleadingBidi(line)) {
+    return `${what} contains a text-direction control that overrides or is not closed: remove it`;
+  }
+  const length = countCodePoints(line);
+  if (length > longest) return `${what} has at most ${longest} characters; this one has ${length}`;
+  return undefined;
+}
+
+/**
+ * Overrides make a line read as something it is not, and nobody needs them to write a right-to-left language.
+ * Embeddings and isolates are fine when each is closed by its own kind, so that nothing after it is reordered.
+ */
+function hasMisleadingBidi(line: string): boolean {
+  if (BIDI_OVERRIDES.test(line)) return true;
+  const open: ('embedding' | 'isolate')[] = [];
+  for (const [character] of line.matchAll(BIDI_CONTROLS)) {
+    if (character === '\u202c') {
+      if (open.pop() !== 'embedding') return true;
+    } else if (character === '\u2069') {
+      if (open.pop() !== 'isolate') return true;
+    } else {
+      open.push(character < '\u2066' ? 'embedding' : 'isolate');
+    }
+  }
+  return open.length > 0;
+}
+
+// Code points, because every board engine can count them; what a reader sees as one character depends on Unicode tables.
+function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function hexadecimal(character: string): string {
+  return character.charCodeAt(0).toString(16);
+}
+
+/** As many as are worth reading. */
+const NAMED = 3;
+
+export function named(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  if (more > 0) return `${names.slice(0, NAMED).join(', ')} and ${more} more`;
+  const [last, ...others] = names.toReversed();
+  return others.length === 0 ? (last ?? 'none') : `${others.toReversed().join(', ')} and ${last}`;
+}

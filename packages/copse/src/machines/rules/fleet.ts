@@ -1,0 +1,148 @@
+/**
+ * What several machines share besides tasks: the nodes themselves, resources that one holder has at a time
+ * (a port, the lead of a queue), and schedules.
+ */
+
+import { type Decision, decided, refused } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import { existing } from '../../kernel/evolution.ts';
+import type {
+  AgentName,
+  FencingToken,
+  NodeId,
+  ResourceName,
+  ScheduleId,
+  Timestamp,
+} from '../../kernel/ids.ts';
+
+export interface Node {
+  readonly id: NodeId;
+  readonly name: string;
+  readonly joinedAt: Timestamp;
+  readonly leftAt: Timestamp | null;
+}
+
+interface OfNode<T extends string> {
+  readonly type: T;
+  readonly id: NodeId;
+  readonly at: Timestamp;
+}
+
+export type NodeEvent = (OfNode<'node.joined'> & { readonly name: string }) | OfNode<'node.left'>;
+
+export function evolveNode(node: Node | undefined, event: NodeEvent): Node {
+  if (event.type === 'node.joined')
+    return { id: event.id, name: event.name, joinedAt: event.at, leftAt: null };
+  return { ...existing(node, event), leftAt: event.at };
+}
+
+export interface Resource {
+  /** For example `port:4100` or `queue:main`. */
+  readonly id: ResourceName;
+  /** Who has it (a session, a node), or null. */
+  readonly holder: string | null;
+  /** Grows with every taking, like a task's. */
+  readonly token: FencingToken;
+  readonly since: Timestamp;
+  readonly heldUntil: Timestamp | null;
+}
+
+interface OfResource<T extends string> {
+  readonly type: T;
+  readonly id: ResourceName;
+  readonly at: Timestamp;
+}
+
+export type ResourceEvent =
+  | (OfResource<'resource.taken'> & {
+      readonly holder: string;
+      readonly token: FencingToken;
+      readonly until: Timestamp | null;
+    })
+  | (OfResource<'resource.released'> & { readonly token: FencingToken });
+
+/** Who has it already may take it again: with a new token and more time, which shuts out its own earlier self. */
+export function decideTake(
+  id: ResourceName,
+  resource: Resource | undefined,
+  holder: string,
+  until: Timestamp | null,
+  at: Timestamp,
+): Decision<ResourceEvent> {
+  const isAnothers = resource !== undefined && resource.holder !== null && resource.holder !== holder;
+  if (isAnothers && !isLapsed(resource, at)) {
+    return refused(
+      'wrong_status',
+      `${id} is held by ${resource.holder}.`,
+      `wait until ${resource.holder} releases it`,
+    );
+  }
+  const token = ((resource?.token ?? 0) + 1) as FencingToken;
+  return decided({ type: 'resource.taken', id, at, holder, token, until });
+}
+
+export function decideGiveBack(
+  resource: Resource,
+  token: FencingToken,
+  at: Timestamp,
+): Decision<ResourceEvent> {
+  if (resource.token !== token || resource.holder === null) {
+    return refused(
+      'fenced',
+      `${resource.id} is at token ${resource.token}; ${token} no longer holds it.`,
+      'do nothing: it has already passed on',
+    );
+  }
+  return decided({ type: 'resource.released', id: resource.id, at, token });
+}
+
+export function evolveResource(resource: Resource | undefined, event: ResourceEvent): Resource {
+  if (event.type === 'resource.taken') {
+    const { id, holder, token, until, at } = event;
+    return { id, holder, token, since: at, heldUntil: until };
+  }
+  return { ...existing(resource, event), holder: null, since: event.at, heldUntil: null };
+}
+
+function isLapsed(resource: Resource, at: Timestamp): boolean {
+  return resource.heldUntil !== null && resource.heldUntil <= at;
+}
+
+export interface Schedule {
+  readonly id: ScheduleId;
+  readonly agent: AgentName;
+  readonly name: string;
+  readonly timing:
+    | { readonly type: 'interval'; readonly everyMs: number }
+    | { readonly type: 'cron'; readonly expression: string };
+  readonly enabled: boolean;
+  readonly lastFiredAt: Timestamp | null;
+  readonly nextAt: Timestamp | null;
+}
+
+interface OfSchedule<T extends string> {
+  readonly type: T;
+  readonly id: ScheduleId;
+  readonly at: Timestamp;
+}
+
+export type ScheduleEvent =
+  | (OfSchedule<'schedule.set'> & Pick<Schedule, 'agent' | 'name' | 'timing' | 'enabled' | 'nextAt'>)
+  | (OfSchedule<'schedule.fired'> & { readonly nextAt: Timestamp | null })
+  | OfSchedule<'schedule.removed'>;
+
+export function evolveSchedule(schedule: Schedule | undefined, event: ScheduleEvent): Schedule | undefined {
+  switch (event.type) {
+    case 'schedule.set': {
+      const { id, agent, name, timing, enabled, nextAt } = event;
+      return { id, agent, name, timing, enabled, nextAt, lastFiredAt: schedule?.lastFiredAt ?? null };
+    }
+    case 'schedule.fired':
+      return { ...existing(schedule, event), lastFiredAt: event.at, nextAt: event.nextAt };
+    case 'schedule.removed':
+      existing(schedule, event);
+      return undefined;
+    default:
+      return unreachable(event);
+  }
+}

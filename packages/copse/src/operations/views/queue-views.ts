@@ -1,0 +1,48 @@
+/** What `--json` prints about queues. Times are ISO 8601, durations milliseconds. */
+
+import type { Timestamp } from '../../kernel/ids.ts';
+import type { Pause } from '../../queue/rules/merge-queue.ts';
+import type { RecentLanding } from '../../queue/rules/view/history.ts';
+import type { EntryView, QueueView, RunView } from '../../queue/rules/view/view.ts';
+import { time } from '../../kernel/time.ts';
+
+export function queueView(queue: QueueView) {
+  const { target, isLed, hasChecks, slots, train, isTargetRed, usual, figures } = queue;
+  return {
+    target,
+    isLed,
+    isVerified: hasChecks,
+    slots,
+    train,
+    isTargetRed,
+    usualMs: usual?.medianMs ?? null,
+    paused: { accept: pausedView(queue.paused.accept), land: pausedView(queue.paused.land) },
+    stalled: queue.stalled && { since: time(queue.stalled.since), reason: queue.stalled.reason },
+    trouble: queue.trouble && {
+      reason: queue.trouble.reason,
+      times: queue.trouble.times,
+      until: time(queue.trouble.until as Timestamp),
+    },
+    checks: queue.runs.map(runView),
+    lost: queue.lost.map(runView),
+    entries: queue.entries.map(entryView),
+    figures,
+    landed: queue.landed.map(landedView),
+  };
+}
+
+export function pausedView(pause: Pause | null) {
+  return pause && { since: time(pause.since), reason: pause.reason };
+}
+
+function runView({ slot, purpose, says, tasks, commit, since }: RunView) {
+  return { slot, purpose, says, tasks, commit, since: time(since) };
+}
+
+function entryView({ queuedAt, range, ...entry }: EntryView) {
+  return { ...entry, range, queuedAt: time(queuedAt) };
+}
+
+function landedView({ at, ...landed }: RecentLanding) {
+  return { ...landed, at: time(at) };
+}

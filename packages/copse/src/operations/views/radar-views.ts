@@ -1,0 +1,22 @@
+/** What `--json` prints about live branches that get in each other's way. */
+
+import type { Finding, Pair, Sighting, Verdict } from '../../radar/rules/radar.ts';
+import { time } from '../../kernel/time.ts';
+
+export function radarView({ at, branches, pairs, omitted }: Sighting) {
+  return { at: time(at), branches, pairs: pairs.map(pairView), omitted };
+}
+
+/** One pair as the task sees it that it is listed with. */
+export function findingView({ other, verdict, since }: Finding) {
+  return { task: other, ...verdictView(verdict), since: time(since) };
+}
+
+function pairView({ tasks, tips, verdict, since }: Pair) {
+  return { tasks, tips, ...verdictView(verdict), since: time(since) };
+}
+
+function verdictView(verdict: Verdict) {
+  const { files, omitted } = 'files' in verdict ? verdict : { files: [], omitted: 0 };
+  return { verdict: verdict.is, files, omittedFiles: omitted };
+}

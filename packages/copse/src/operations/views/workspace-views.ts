@@ -1,0 +1,129 @@
+/** What `--json` prints about worktrees, rescues and diffs. */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { TaskStatus } from '../../tasks/rules/task.ts';
+import { time } from '../../kernel/time.ts';
+
+interface Prepared {
+  readonly workspace: { readonly strategy: string };
+  readonly path: string;
+  readonly branch: BranchName | null;
+  readonly base: BranchName | null;
+  readonly reused: boolean;
+  readonly ports: readonly number[];
+  readonly notes: readonly string[];
+}
+
+export function workView(task: TaskId, prepared: Prepared) {
+  const { workspace, path, branch, base, reused, ports, notes } = prepared;
+  return { task, worktree: workspace.strategy === 'none' ? null : path, branch, base, reused, ports, notes };
+}
+
+interface Listed {
+  readonly workspace: { readonly task: TaskId; readonly preparedAt: Timestamp };
+  readonly path: string;
+  readonly status: string;
+  readonly why: string | null;
+  readonly taskStatus: TaskStatus | null;
+  readonly branch: BranchName | null;
+  readonly ahead: number | null;
+  readonly uncommitted: number | null;
+  readonly operation: string | null;
+}
+
+export function worktreeView({ workspace, path, ...facts }: Listed) {
+  return { task: workspace.task, worktree: path, ...facts, since: time(workspace.preparedAt) };
+}
+
+interface Removed {
+  readonly task: TaskId;
+  readonly path: string | null;
+  readonly branch: BranchName | null;
+  readonly becameOfBranch: 'kept' | 'deleted' | 'gone';
+  readonly rescue: string | null;
+  readonly notes: readonly string[];
+  readonly ignored: Ignored | undefined;
+  readonly why?: string;
+}
+
+export function removedView({ task, path, branch, becameOfBranch, rescue, notes, ignored, why }: Removed) {
+  return {
+    task,
+    worktree: path,
+    branch,
+    branchDeleted: becameOfBranch !== 'kept',
+    rescue,
+    ignored: ignoredView(ignored),
+    reason: why ?? 'asked',
+    notes,
+  };
+}
+
+interface Ignored {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
+/** Null when git could not tell. */
+export function ignoredView(ignored: Ignored | undefined) {
+  return ignored === undefined ? null : { count: ignored.count, first: ignored.first };
+}
+
+export function keptView({
+  task,
+  path,
+  reason,
+}: {
+  readonly task: TaskId;
+  readonly path: string;
+  readonly reason: string;
+}) {
+  return { task, worktree: path, reason };
+}
+
+interface Rescue {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly why: string;
+  readonly at: Timestamp;
+  readonly branch: BranchName | null;
+  readonly head: CommitId | null;
+  readonly changed: number;
+}
+
+export function rescueView({ ref, commit, task, why, at, branch, head, changed }: Rescue) {
+  return { ref, commit, task, why, at: time(at), branch, head, changed };
+}
+
+interface KeptTip {
+  readonly ref: string;
+  readonly commit: CommitId;
+  readonly task: TaskId;
+  readonly at: Timestamp;
+  readonly subject: string;
+}
+
+export function keptTipView({ ref, commit, task, at, subject }: KeptTip) {
+  return { ref, commit, task, at: time(at), subject };
+}
+
+interface Diff {
+  readonly files: readonly unknown[];
+  readonly inserted: number;
+  readonly deleted: number;
+}
+
+interface TaskDiff {
+  readonly diff: Diff;
+  readonly base: BranchName;
+  readonly from: CommitId;
+  readonly head: CommitId;
+  readonly branch: BranchName | null;
+}
+
+/** The patch only where it is text: JSON has no bytes. */
+export function diffView(task: TaskId, { diff, base, from, head, branch }: TaskDiff, patch: string | null) {
+  const { files, inserted, deleted } = diff;
+  return { task, branch, base, from, head, files, inserted, deleted, patch };
+}

@@ -1,0 +1,78 @@
+/**
+ * The loop around the passes: it wakes when the board changes, and looks by itself when nothing woke it for a while. It can
+ * be stopped or killed at any moment; whoever runs next goes on from the board.
+ */
+
+import { type Orchestrator, type Pass } from './orchestrate.ts';
+import type { RunContext } from '../queue/context.ts';
+
+export interface LoopOptions {
+  readonly signal: AbortSignal;
+  readonly isOnce: boolean;
+  readonly untilIdle: boolean;
+  readonly pollIntervalMs: number;
+  readonly onPass: (pass: Pass) => void;
+  readonly onProblem: (error: unknown) => void;
+}
+
+export async function runLoop(
+  context: RunContext,
+  orchestrator: Orchestrator,
+  options: LoopOptions,
+): Promise<'stopped' | 'idle' | 'once'> {
+  const { clock, board, policy } = context;
+  const { signal, pollIntervalMs } = options;
+  let woken = new AbortController();
+  const subscription = await board.onChange(() => woken.abort());
+  try {
+    while (!signal.aborted) {
+      // Before the look: whatever happens during it wakes the next one.
+      woken = new AbortController();
+      const pass = await tryPass(orchestrator, options);
+      if (pass !== undefined) options.onPass(pass);
+      if (options.isOnce) {
+        await orchestrator.settle();
+        return 'once';
+      }
+      if (options.untilIdle && pass !== undefined && (await isIdle(context, orchestrator, pass)))
+        return 'idle';
+      await clock.sleep(pollIntervalMs, AbortSignal.any([signal, woken.signal]));
+      if (!signal.aborted) await clock.sleep(policy.orchestration.gatherMs, signal);
+    }
+    return 'stopped';
+  } finally {
+    await subscription.stop();
+    await orchestrator.stop();
+  }
+}
+
+/** A board that cannot be reached for a moment, a full disk: told, and looked at again. */
+async function tryPass(orchestrator: Orchestrator, { onProblem }: LoopOptions): Promise<Pass | undefined> {
+  try {
+    return await orchestrator.pass();
+  } catch (error) {
+    onProblem(error);
+    return undefined;
+  }
+}
+
+/** Nothing runs, nothing lands, and nothing will start by itself. What waits for a person does not count. */
+async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pass): Promise<boolean> {
+  if (pass.hasStarted || !orchestrator.isQuiet) return false;
+  if (pass.running.some(({ held }) => held.attempt !== null)) return false;
+  if (pass.landings.some(({ waiting }) => waiting === null)) return false;
+  const { board, clock } = context;
+  if ((await board.held()).some(({ task }) => !pass.running.some((one) => one.task.id === task.id)))
+    return false;
+  if ((await board.openLandings()).some(({ waiting }) => waiting === null)) return false;
+  const now = clock.now();
+  const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });
+  // A delay may have ended since it was looked at.
+  const waiting = new Set(
+    pass.waiting.flatMap(({ task, waiting }) => (waiting.for === 'delay' ? [] : [task])),
+  );
+  return ready.every(({ id, state }) => {
+    const isDelayed = state.status === 'ready' && state.delay !== null && state.delay.until > now;
+    return !isDelayed && waiting.has(id);
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * Which process a pid means. A pid comes back for another process once the first is gone, so it is always taken together
+ * with the time the process began: ticks since the system started on Linux, milliseconds since the epoch elsewhere.
+ *
+ * On Linux this reads /proc and starts nothing; other systems are asked with `ps`.
+ */
+
+import { execFile } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+
+import type { ProcessIdentity } from '../kernel/process.ts';
+import { hasCode } from '../kernel/system/error-code.ts';
+
+export interface RunningProcess extends ProcessIdentity {
+  readonly parent: number;
+  /** The pid of the session's leader: all that were started from one terminal, or by one daemon. */
+  readonly session: number;
+  readonly hasTerminal: boolean;
+  readonly name: string;
+}
+
+export const hasProc = process.platform === 'linux';
+
+export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
+  const found = hasProc
+    ? readProcess(pid)
+    : (await askPs(['-p', String(pid)])).find((one) => one.pid === pid);
+  return found && { pid: found.pid, startTime: found.startTime };
+}
+
+export async function isAlive({ pid, startTime }: ProcessIdentity): Promise<boolean> {
+  return (await identify(pid))?.startTime === startTime;
+}
+
+/** The same without waiting, where there is /proc. */
+export function identifyNow(pid: number): RunningProcess | undefined {
+  return hasProc ? readProcess(pid) : undefined;
+}
+
+/** Everything that runs; zombies do not. */
+export async function listProcesses(): Promise<readonly RunningProcess[]> {
+  if (!hasProc) return askPs(['-ax']);
+  return listPids().flatMap((pid) => readProcess(pid) ?? []);
+}
+
+export function listPids(): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** Undefined when there is no such process or it is only waiting to be buried. */
+function readProcess(pid: number): RunningProcess | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+  return parseStat(stat);
+}
+
+/** The name stands in parentheses and may hold spaces and parentheses itself, so only the last one ends it. */
+export function parseStat(stat: string): RunningProcess | undefined {
+  const open = stat.indexOf('(');
+  const close = stat.lastIndexOf(')');
+  const fields = stat.slice(close + 2).split(' ');
+  const [state = '', parent, , session, terminal] = fields;
+  if (open < 0 || close < open || DEAD.has(state)) return undefined;
+  return {
+    pid: Number.parseInt(stat, 10),
+    name: Buffer.from(stat.slice(open + 1, close), 'latin1').toString(),
+    parent: Number(parent),
+    session: Number(session),
+    hasTerminal: terminal !== '0',
+    // Field 22 of the line; the third is the first after the name.
+    startTime: Number(fields[22 - 3]),
+  };
+}
+
+const DEAD: ReadonlySet<string> = new Set(['Z', 'X', 'x']);
+
+/** It ended while it was looked at. */
+export function isGone(error: unknown): boolean {
+  return hasCode(error, 'ENOENT', 'ESRCH');
+}
+
+export function askPs(which: readonly string[]): Promise<readonly RunningProcess[]> {
+  const columns = ['pid=', 'ppid=', 'sess=', 'stat=', 'tty=', 'lstart=', 'comm='];
+  return new Promise((resolve, reject) => {
+    execFile(
+      'ps',
+      [...which, ...columns.flatMap((column) => ['-o', column])],
+      { env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' }, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout) => {
+        // It ends with 1 when no process matches.
+        if (error !== null && error.code !== 1) return reject(new Error(`ps failed: ${error.message}`));
+        resolve(stdout.split('\n').flatMap((line) => parsePs(line) ?? []));
+      },
+    );
+  });
+}
+
+const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(\w+ +\w+ +\d+ [\d:]+ \d+)\s+(.*)$/;
+
+function parsePs(line: string): RunningProcess | undefined {
+  const [, pid, parent, session, state = '', terminal = '', began = '', name = ''] = PS_LINE.exec(line) ?? [];
+  if (pid === undefined || DEAD.has(state.charAt(0))) return undefined;
+  return {
+    pid: Number(pid),
+    parent: Number(parent),
+    // Some systems print an address here, which is no pid: then sessions say nothing.
+    session: Number(session) || 0,
+    hasTerminal: !/^\?+$|^-$/.test(terminal),
+    startTime: Date.parse(`${began} UTC`),
+    name: name.slice(name.lastIndexOf('/') + 1),
+  };
+}

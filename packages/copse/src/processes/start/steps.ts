@@ -1,0 +1,95 @@
+/** Runs commands that can be called off, and ends what they leave; see processes/ports/steps.ts. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Step, StepEnd, StepEnding, Steps } from '../ports/steps.ts';
+import { identify, identifyNow } from '../identity.ts';
+import { endLeftovers, visitorsOf } from './leftovers.ts';
+import { bootId, recordProcesses } from './recorder.ts';
+
+export const steps: Steps = {
+  run: runStep,
+  end: endLeftovers,
+  visitors: visitorsOf,
+  async moment() {
+    const own = await identify(process.pid);
+    return { since: own?.startTime ?? 0, boot: bootId() };
+  },
+};
+
+async function runStep(step: Step): Promise<StepEnd> {
+  if (step.signal.aborted) return { ending: { ended: 'cancelled' }, since: 0, drain: async () => {} };
+  const child = start(step);
+  const closed = once(child, 'close').catch(() => {});
+  const recorder = recordProcesses({ file: step.record, around: NOBODY });
+  const isOver = new AbortController();
+  try {
+    const ended = endingOf(child);
+    const since = await beginOf(child);
+    if (child.pid !== undefined) recorder.add({ pid: child.pid, startTime: since });
+    const limitMs = Math.min(step.timeoutMs, LONGEST_MS);
+    const ending = await Promise.race([
+      ended,
+      sleep(limitMs, { ended: 'timeout' as const }, { signal: isOver.signal }),
+      calledOff(step.signal, isOver.signal),
+    ]);
+    // One that lost its parents just now is still known by its session.
+    await recorder.look().catch(() => {});
+    return { ending, since, drain: () => drain(child, closed) };
+  } finally {
+    isOver.abort();
+    recorder.stop();
+  }
+}
+
+const NOBODY = { pid: -1, startTime: 0 };
+/** Longer than any timer can be set for is as good as for ever. */
+const LONGEST_MS = 2 ** 31 - 1;
+const DRAIN_MS = 1_000;
+
+function start({ command, folder, environment, output }: Step): ChildProcess {
+  // One stream for both, where there is a shell to say so: else lines would come out of their order.
+  const [file = '', ...args] = typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command;
+  const child = spawn(file, args, {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => output.write(chunk)).on('error', () => {});
+  return child;
+}
+
+function endingOf(child: ChildProcess): Promise<StepEnding> {
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      resolve({ ended: 'not_started', code: error.code, message: error.message }),
+    );
+    child.once('exit', (code, signal) =>
+      resolve(code === null ? { ended: 'signal', signal: signal ?? 'SIGKILL' } : { ended: 'exit', code }),
+    );
+  });
+}
+
+/** One that is over already began after this process did. */
+async function beginOf({ pid }: ChildProcess): Promise<number> {
+  const found = pid === undefined ? undefined : (identifyNow(pid) ?? (await identify(pid)));
+  return (found ?? (await identify(process.pid)))?.startTime ?? 0;
+}
+
+function calledOff(signal: AbortSignal, isOver: AbortSignal): Promise<{ readonly ended: 'cancelled' }> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve({ ended: 'cancelled' }), { once: true, signal: isOver });
+  });
+}
+
+async function drain({ stdout, stderr }: ChildProcess, closed: Promise<unknown>): Promise<void> {
+  const patience = new AbortController();
+  await Promise.race([closed, sleep(DRAIN_MS, null, { signal: patience.signal })]);
+  patience.abort();
+  stdout?.destroy();
+  stderr?.destroy();
+}

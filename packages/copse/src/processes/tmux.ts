@@ -1,0 +1,87 @@
+/**
+ * The terminal of a task: the tmux session with exactly this name, on the server of this user. No tmux and no server mean
+ * that there is none; anything else that goes wrong means that nobody knows.
+ */
+
+import { execFile, spawn } from 'node:child_process';
+
+import type { TmuxSession } from '../kernel/process.ts';
+import type { TmuxSessions } from './ports/occupancy.ts';
+
+export interface TmuxServer {
+  /** The name of a socket other than the usual one. */
+  readonly socket?: string;
+}
+
+export async function tmuxSessions(name: string, server: TmuxServer = {}): Promise<TmuxSessions> {
+  const answer = await askTmux(['list-panes', '-a', '-F', FORMAT], server);
+  if (answer.is === 'none') return { known: true, sessions: [] };
+  if (answer.is === 'failed') return { known: false, why: answer.said };
+  const panes = answer.said.split('\n').flatMap((line) => parsePane(line) ?? []);
+  const own = panes.filter((pane) => pane.name === name);
+  const [first] = own;
+  if (first === undefined) return { known: true, sessions: [] };
+  const session: TmuxSession = { name, attached: first.attached, panes: own.map(({ pid }) => pid) };
+  return { known: true, sessions: [session] };
+}
+
+/** False when there is no such session. Without `=`, tmux would take the beginning of a name for the whole. */
+export async function killTmuxSession(name: string, server: TmuxServer = {}): Promise<boolean> {
+  const answer = await askTmux(['kill-session', '-t', `=${name}`], server);
+  if (answer.is === 'failed') {
+    throw new Error(`tmux could not end the session ${name}: ${answer.said}. Look at it: tmux list-sessions`);
+  }
+  return answer.is === 'answered';
+}
+
+const FORMAT = '#{pane_pid} #{session_attached} #{session_name}';
+
+function parsePane(line: string) {
+  const [, pid, attached, name] = /^(\d+) (\d+) (.*)$/.exec(line) ?? [];
+  return name === undefined ? undefined : { pid: Number(pid), attached: Number(attached), name };
+}
+
+type Answer = { readonly is: 'answered' | 'failed'; readonly said: string } | Absent;
+type Absent = { readonly is: 'none'; readonly isInstalled: boolean };
+
+const NONE =
+  /^no server running|^no current (session|target)|^can't find session|\(No such file or directory\)|\(Connection refused\)/;
+
+/** `none` when there is no tmux, no server or no such session. */
+export function askTmux(argv: readonly string[], { socket }: TmuxServer): Promise<Answer> {
+  return new Promise((resolve) => {
+    execFile(
+      'tmux',
+      [...(socket === undefined ? [] : ['-L', socket]), ...argv],
+      { env: serverEnvironment(), cwd: '/', timeout: ANSWER_MS },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve({ is: 'answered', said: stdout });
+        const said = stderr.trim() || error.message;
+        const isInstalled = error.code !== 'ENOENT';
+        const isNone = !isInstalled || NONE.test(stderr.trim());
+        resolve(isNone ? { is: 'none', isInstalled } : { is: 'failed', said });
+      },
+    );
+  });
+}
+
+const ANSWER_MS = 10_000;
+
+/**
+ * What a server keeps if this starts one. Inside a terminal of tmux, `TMUX` would choose the server of that terminal; and
+ * a server with the mark of an attempt would be ended with it, and so would everybody's sessions.
+ */
+function serverEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^TMUX$|^TMUX_PANE$|^COPSE_/.test(name));
+  return Object.fromEntries(kept);
+}
+
+/** Shows the session in this terminal until the person leaves it; from inside tmux, the client goes there instead. */
+export function attachTmux(name: string, options: { readonly isInside: boolean }): Promise<void> {
+  const verb = options.isInside ? 'switch-client' : 'attach-session';
+  return new Promise((resolve, reject) => {
+    const child = spawn('tmux', [verb, '-t', `=${name}`], { stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', () => resolve());
+  });
+}

@@ -1,0 +1,153 @@
+/** What people do to a queue and to what is in it. Whoever leads the queue sees it at the next look, which it wakes. */
+
+import { refused } from '../../kernel/decision.ts';
+import type { BranchName, TaskId } from '../../kernel/ids.ts';
+import type { Landing } from '../rules/landing.ts';
+import {
+  type MergeQueue,
+  type QueueSwitch,
+  decidePauseQueue,
+  decideResumeQueue,
+  decideRetryQueue,
+} from '../rules/merge-queue.ts';
+import { decideHurry, decideSkipChecks, decideTryAgain } from '../rules/control.ts';
+import { type Intervention, restartsBy } from '../rules/effect.ts';
+import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
+import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
+import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
+import { queueTask } from './merge.ts';
+import { type QueueSettings, queueOf, queuedTasks } from './view.ts';
+import type { RunContext } from '../context.ts';
+
+export async function pauseQueue(
+  context: Context,
+  target: BranchName,
+  { what, reason }: { readonly what: readonly QueueSwitch[]; readonly reason: string | null },
+): Promise<Outcome<MergeQueue>> {
+  return change(context, async (change) => {
+    for (const one of what)
+      await change.apply(decidePauseQueue(await queueOf(change.board, target), one, reason, change.at));
+    return queueOf(change.board, target);
+  });
+}
+
+/** Of these, all that are paused. */
+export async function resumeQueue(
+  context: Context,
+  target: BranchName,
+  what: readonly QueueSwitch[],
+): Promise<Outcome<MergeQueue>> {
+  return change(context, async (change) => {
+    const { paused } = await queueOf(change.board, target);
+    const closed = what.filter((one) => paused[one] !== null);
+    for (const one of closed.length === 0 ? what.slice(0, 1) : closed)
+      await change.apply(decideResumeQueue(await queueOf(change.board, target), one, change.at));
+    return queueOf(change.board, target);
+  });
+}
+
+/** All of them or none. */
+export async function hurryTasks(
+  context: Context,
+  ids: readonly TaskId[],
+): Promise<Outcome<readonly Landing[]>> {
+  return change(context, (change) =>
+    each(ids, async (id) => {
+      const { landing } = await requireQueued(change, id);
+      await change.apply(decideHurry(landing, change.at));
+      return change.require('landing', landing.id);
+    }),
+  );
+}
+
+/** Back to review, each with its branch as it is. */
+export async function unqueueTasks(
+  context: Context,
+  ids: readonly TaskId[],
+  reason: string | null,
+): Promise<Outcome<readonly Task[]>> {
+  return change(context, (change) =>
+    each(ids, async (id) => {
+      const { task, landing } = await requireQueued(change, id);
+      const why = { head: landing.head, reason: reason ?? 'taken out of the queue' };
+      await change.apply(decideUnqueue(task, landing, why, change.at));
+      return change.require('task', id);
+    }),
+  );
+}
+
+/** A person answers for it: it lands without its checks. */
+export async function skipChecks(context: Context, ids: readonly TaskId[]): Promise<Outcome<null>> {
+  return change(context, async (change) => {
+    await each(ids, async (id) => {
+      const { landing } = await requireQueued(change, id);
+      if (!landing.isUnchecked) await change.apply(decideSkipChecks(landing, context.by, change.at));
+    });
+    return null;
+  });
+}
+
+/**
+ * Into the queue again, or, where it is in the queue and waits for something, looked at again at once. Whoever says so means
+ * now: the queue waits no longer before it tries checks that could not run, nor believes that its target is red.
+ */
+export async function tryAgain(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
+  const task = await context.board.get('task', id);
+  if (task?.state.status !== 'landing') {
+    const queued = await queueTask(context, id);
+    if (queued.ok) await change(context, (change) => retryQueue(change, queued.value.target));
+    return queued;
+  }
+  return change(context, async (change) => {
+    const { landing } = await requireQueued(change, id);
+    await change.apply(decideTryAgain(landing, change.at));
+    await retryQueue(change, landing.target);
+    return change.require('landing', landing.id);
+  });
+}
+
+async function retryQueue(change: Change, target: BranchName): Promise<void> {
+  const retry = decideRetryQueue(await queueOf(change.board, target), change.at);
+  if (retry !== null) await change.apply(retry);
+}
+
+/** How many checks that are running now would be thrown away. Changes nothing. */
+export async function effectOf(
+  { board, clock, policy }: Context,
+  { checks, slots }: QueueSettings,
+  what: Intervention['do'],
+  ids: readonly TaskId[],
+): Promise<number> {
+  const open = await board.openLandings();
+  let restarts = 0;
+  for (const target of new Set(open.filter(({ task }) => ids.includes(task)).map((one) => one.target))) {
+    const queue = await queueOf(board, target);
+    const queued = await queuedTasks(
+      board,
+      open.filter((one) => one.target === target),
+    );
+    const entries = queued.map(({ landing }) => ({ landing, isHeld: landing.waiting !== null }));
+    const landings = open.filter(({ task }) => ids.includes(task)).map(({ id }) => id);
+    const hasChecks = Object.keys(checks).length > 0;
+    const facts = { queue, entries, slots, hasChecks, now: clock.now() };
+    restarts += restartsBy({ do: what, landings }, facts, policy.landing);
+  }
+  return restarts;
+}
+
+async function requireQueued(
+  change: Change,
+  id: TaskId,
+): Promise<{ readonly task: Task; readonly landing: Landing }> {
+  const task = await change.require('task', id);
+  if (task.state.status === 'landing')
+    return { task, landing: await change.require('landing', task.state.landing) };
+  const reason = `${id} is ${task.state.status} and not in the queue.`;
+  return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+}
+
+async function each<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<readonly R[]> {
+  const done: R[] = [];
+  for (const one of all) done.push(await work(one));
+  return done;
+}

@@ -1,0 +1,38 @@
+/** What became of a task in the queue, where that matters to whoever looks at it now. */
+
+import type { RecordedEvent } from '../../board/rules/event.ts';
+import type { EventNumber, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { BoardReader } from '../../board/port.ts';
+import { describeResolver } from './conflict-task.ts';
+
+export async function whyItLeftTheQueue(board: BoardReader, task: TaskId): Promise<string | null> {
+  const last = (await board.list('landing', { task })).at(-1)?.state;
+  return last?.status === 'withdrawn' || last?.status === 'rejected' ? last.reason : null;
+}
+
+/** The same, if that happened at this very moment. */
+export async function whyItLeftNow(
+  board: BoardReader,
+  { id, at }: { readonly id: TaskId; readonly at: Timestamp },
+): Promise<string | null> {
+  const last = (await board.list('landing', { task: id })).at(-1)?.state;
+  return last?.status === 'withdrawn' && last.since === at ? last.reason : null;
+}
+
+/** What stood in the way of what landed, and what resolved it. */
+export async function howItLanded(board: BoardReader, task: TaskId): Promise<readonly string[]> {
+  const landed = (await board.list('landing', { task })).findLast(({ state }) => state.status === 'landed');
+  // With the work of another task, which resolved its conflict.
+  if (landed === undefined) return describeResolver({ board }, { id: task });
+  const types = ['task.handed_back', 'task.needs_attention'] as const;
+  const back = await board.events({ after: NOTHING_YET, limit: MOST_EVENTS, task, types });
+  const isConflict = ({ event }: RecordedEvent) => 'because' in event && event.because === 'conflict';
+  return [
+    ...(back.some(isConflict) ? ['It was in conflict before, which was resolved on its branch.'] : []),
+    ...(landed.note === undefined ? [] : [landed.note]),
+  ];
+}
+
+const NOTHING_YET = 0 as EventNumber;
+/** More than a task is ever handed back. */
+const MOST_EVENTS = 100;

@@ -1,0 +1,179 @@
+/** A person lets a finished task land: it enters the queue, and whoever leads the queue lands it; here, if nobody does. */
+
+import { type Refused, refused } from '../../kernel/decision.ts';
+import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
+import type { Landing } from '../rules/landing.ts';
+import { refuseUnlessAllowed } from '../../tasks/rules/task.ts';
+import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
+import { shown } from '../../kernel/text.ts';
+import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspace.ts';
+import { type Outcome, change } from '../../board/context.ts';
+import { type LandedTask, giveUpLanding } from '../lead/land.ts';
+import { lead } from '../lead/leadership.ts';
+import { leadQueue } from '../lead/lead-queue.ts';
+import { newQueueMemory } from '../lead/memory.ts';
+import { removeWorkspace } from '../../workspaces/discard/remove.ts';
+import { type RunContext, agentNamed } from '../context.ts';
+import { targetOf } from './landing-target.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
+
+/** Puts it into the queue unless it is there already. */
+export async function queueTask(
+  context: RunContext,
+  id: TaskId,
+  { reviewed }: { readonly reviewed?: CommitId } = {},
+): Promise<Outcome<Landing>> {
+  const { board, git } = context;
+  // Before anything of it is looked at: what was seen must be what was finished.
+  const known = await board.get('task', id);
+  const workspace = await workspaceOf(context, id);
+  const worktree = workspace?.worktree ?? null;
+  const facts = worktree && (await git.look(worktree.path));
+  const tip =
+    facts?.state === 'healthy' ? facts.head : worktree && (await git.tip(`refs/heads/${worktree.branch}`));
+  const submitted = known?.state.status === 'in_review' ? known.state.head : undefined;
+  const unfinished =
+    (worktree && (await refuseUnfinished(context, id, worktree, facts))) ??
+    (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
+  const session = known?.session ? await board.get('session', known.session) : undefined;
+  // Nobody worked on it: it was made for this target, as an undo is.
+  const target =
+    known?.session === null && worktree
+      ? worktree.baseBranch
+      : await targetOf(context, worktree?.baseBranch, session && agentNamed(context, session.agent));
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    if (task.state.status === 'landing') return change.require('landing', task.state.landing);
+    const refusedNow = refuseUnlessAllowed(task, 'merge') ?? unfinished;
+    if (refusedNow) return change.refuse(refusedNow);
+    if (task.token !== known?.token || task.state.status !== known.state.status)
+      return change.refuse(movedOn(id));
+    if (target === undefined) return change.refuse(noTarget(id));
+    const head = tip ?? (task.state.status === 'in_review' ? task.state.head : undefined);
+    if (!head) return change.refuse(nothingHere(id));
+    if (reviewed !== undefined && head !== reviewed) return change.refuse(movedSince(id, reviewed));
+    const landing = brand<LandingId>(drawId('la-', context.random));
+    const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };
+    await change.apply(decideMerge(task, { landing, target, attempt: null, head, ...isReviewed }, change.at));
+    // A person has looked: nothing has to be kept for them any more.
+    if (workspace?.disposition.is === 'kept')
+      await change.apply(decideWorkspace(workspace, { action: 'use' }, change.at));
+    return change.require('landing', landing);
+  });
+}
+
+/** What lands is what is committed, and the worktree goes afterwards: nothing may be left behind in it unseen. */
+async function refuseUnfinished(
+  { git }: RunContext,
+  id: TaskId,
+  { path, baseCommit }: NonNullable<Workspace['worktree']>,
+  facts: Awaited<ReturnType<RunContext['git']['look']>> | null,
+): Promise<Refused | undefined> {
+  if (facts?.state !== 'healthy') return undefined;
+  const next = [`copse resume ${id}`, `copse work ${id} --resume`] as const;
+  if (facts.operation !== null)
+    return refused('wrong_status', `A ${facts.operation} is not finished in the worktree of ${id}.`, ...next);
+  const { changed, untracked } = await git.uncommitted(path);
+  const [file, ...others] = [...changed, ...untracked];
+  if (file !== undefined) {
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    const what = `${id} has uncommitted changes, which would not land: ${shown(file)}${more}.`;
+    return refused('wrong_status', what, ...next);
+  }
+  if (facts.head !== baseCommit) return undefined;
+  return refused('wrong_status', `${id} has nothing to land: nothing was committed.`, ...next);
+}
+
+/** The branch here is an older one, from before another node worked on it, or was moved back. */
+function lacksSubmitted(id: TaskId, submitted: CommitId): Refused {
+  return refused(
+    'wrong_status',
+    `The branch of ${id} here does not have ${submitted.slice(0, 10)}, which was sent to review.`,
+    `copse merge ${id} on the machine where it was worked on`,
+    `copse resume ${id}`,
+  );
+}
+
+function movedOn(id: TaskId): Refused {
+  return refused('wrong_status', `${id} was worked on while its branch was looked at.`, `copse merge ${id}`);
+}
+
+function movedSince(id: TaskId, reviewed: CommitId): Refused {
+  const what = `The branch of ${id} is not at ${reviewed.slice(0, 10)} any more, which was reviewed.`;
+  return refused('wrong_status', what, `copse review ${id}`);
+}
+
+function noTarget(id: TaskId): Refused {
+  return refused('invalid', `There is no branch that ${id} could land on.`, 'copse config show');
+}
+
+function nothingHere(id: TaskId): Refused {
+  const what = `${id} has no worktree and no branch here that could land.`;
+  return refused('wrong_status', what, `copse show ${id}`);
+}
+
+export type Landed =
+  | LandedTask
+  | { readonly landing: 'waits'; readonly task: TaskId; readonly reason: string }
+  /** It needs attention now. */
+  | { readonly landing: 'refused'; readonly task: TaskId; readonly cause: HandbackCause }
+  | { readonly landing: 'gone'; readonly task: TaskId; readonly reason: string };
+
+/**
+ * Lands them now, with their checks and together where they merge. Those on a target that somebody else leads are left out of
+ * the answer. With a person waiting, what is wrong with one goes to that person: the task needs attention, and `resume` gives
+ * it back to its agent.
+ */
+export async function landNow(
+  context: RunContext,
+  ids: readonly TaskId[],
+  { signal = new AbortController().signal, onNote = () => {} }: LandNowOptions = {},
+): Promise<ReadonlyMap<TaskId, Landed>> {
+  const results = new Map<TaskId, Landed>();
+  const open = (await context.board.openLandings()).filter(({ task }) => ids.includes(task));
+  for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
+  for (const target of new Set(open.map((one) => one.target))) {
+    const only = new Set(open.filter((one) => one.target === target).map(({ task }) => task));
+    const done = await lead(context, target, async (lead) => {
+      await leadQueue(context, lead, {
+        memory: newQueueMemory(context),
+        signal,
+        only,
+        onLanded: (one) => void results.set(one.task, one),
+        onBlame: async (landing, cause) => {
+          results.set(landing.task, { landing: 'refused', task: landing.task, cause });
+          await giveUpLanding(context, landing, cause);
+        },
+        onNote,
+      });
+      return true;
+    });
+    if (done !== undefined) await settle(context, only, results);
+  }
+  return results;
+}
+
+/** Of those that were led here: the worktrees of what landed go, and what did not land says why. */
+async function settle(
+  context: RunContext,
+  led: ReadonlySet<TaskId>,
+  results: Map<TaskId, Landed>,
+): Promise<void> {
+  const open = await context.board.openLandings();
+  for (const id of led) {
+    if (results.get(id)?.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
+    if (results.has(id)) continue;
+    const now = open.find(({ task }) => task === id);
+    const reason = now?.waiting ?? 'it could not be looked at to the end';
+    results.set(id, now === undefined ? gone(id) : { landing: 'waits', task: id, reason });
+  }
+}
+
+function gone(id: TaskId): Landed {
+  return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
+}
+
+interface LandNowOptions {
+  readonly signal?: AbortSignal;
+  readonly onNote?: (note: string) => void;
+}

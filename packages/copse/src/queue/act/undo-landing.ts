@@ -1,0 +1,280 @@
+/**
+ * Takes back what a task landed: a task "Undo: …" whose branch is the target with a commit that reverts exactly that, and
+ * which lands through the queue like any other.
+ *
+ *   find out what landed → revert in the object store → branch → one transaction: the task, its place, who undoes what
+ *
+ * Where later work builds on it, nothing is written: that is work for somebody who understands both.
+ */
+
+import { type Refused, decided, refused } from '../../kernel/decision.ts';
+import {
+  type BranchName,
+  type CommitId,
+  type LandingId,
+  type LedgerEntryId,
+  type TaskId,
+  type WorkspaceId,
+  brand,
+  drawId,
+  parseTaskId,
+  taskIdDraws,
+} from '../../kernel/ids.ts';
+import type { Landing } from '../rules/landing.ts';
+import { branchName, chooseBranchPattern, isoDate, slug } from '../../workspaces/rules/naming.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { Submission } from '../../tasks/rules/outcomes.ts';
+import { decideUndo, findUndoable, undoDefinition } from '../rules/undo-landing.ts';
+import type { BoardReader } from '../../board/port.ts';
+import type { Diff } from '../../workspaces/ports/diff.ts';
+import type { CommitSummary } from '../ports/merging.ts';
+import type { Reverted, Reverting } from '../ports/reverting.ts';
+import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
+import { tipOfTarget } from './landing-target.ts';
+import { branchRef } from '../../workspaces/discard/rescue-first.ts';
+import type { RunContext } from '../context.ts';
+import { landingsOf, loadUndoing } from './undoing.ts';
+import { unusedId } from '../../tasks/act/unused-id.ts';
+
+export interface UndoContext extends RunContext {
+  readonly reverting: Reverting;
+}
+
+export interface LandingUndone {
+  readonly task: Task;
+  readonly target: BranchName;
+  /** What it had landed as. */
+  readonly landed: CommitId;
+  /** What that brought, the newest first. */
+  readonly commits: readonly CommitSummary[];
+  /** What the undo changes, without the patch. */
+  readonly diff: Diff;
+  /** The task that takes it back; null when it was only tried. */
+  readonly undo: Task | null;
+}
+
+export async function undoLanding(
+  context: UndoContext,
+  id: TaskId,
+  options: { readonly isTrial?: boolean } = {},
+): Promise<Outcome<LandingUndone>> {
+  if (context.by.kind === 'session') return refusal(forPeople(id));
+  const drawn = await change(context, async (change) => {
+    const found = await requireUndoable(change, id);
+    return { ...found, undo: await unusedId(change.board, taskIdDraws(context.random)) };
+  });
+  if (!drawn.ok) return drawn;
+  const { task, landing, commit: landed } = drawn.value;
+  const { target } = landing;
+  const onto = await tipOfTarget(context, target);
+  const reverted = await context.reverting.revert({
+    task: drawn.value.undo,
+    reverts: id,
+    title: task.title,
+    landed,
+    others: await otherEnds(context.board, landing),
+    onto,
+    at: context.clock.now(),
+    isTrial: options.isTrial ?? false,
+  });
+  if (!reverted.reverted) return refusal(await explain(context, task, landing, reverted));
+  const { commits } = reverted;
+  if (options.isTrial) {
+    const diff = await context.diffs.compare({ from: landed, to: reverted.before, withoutPatch: true });
+    return { ok: true, value: { task, target, landed, commits, diff, undo: null } };
+  }
+  const diff = await context.diffs.compare({ from: onto, to: reverted.commit, withoutPatch: true });
+  const made = await submit(context, { ...drawn.value, onto, head: reverted.commit });
+  return made.ok ? { ok: true, value: { task, target, landed, commits, diff, undo: made.value } } : made;
+}
+
+interface Undoable {
+  readonly task: Task;
+  readonly landing: Landing;
+  readonly commit: CommitId;
+}
+
+async function requireUndoable(change: Change, id: TaskId): Promise<Undoable> {
+  const task = await change.require('task', id);
+  const landings = await landingsOf(change.board, id);
+  const undoings = await loadUndoing(change.board, id, landings);
+  const found = findUndoable(task, landings, (landing) => undoings.get(landing) ?? { is: 'none' });
+  if (!found.found) return change.refuse(found);
+  const { landing } = found;
+  if (landing.state.status !== 'landed') throw new Error(`${landing.id} did not land`);
+  return { task, landing, commit: landing.state.commit };
+}
+
+/** Where every other landing on the same target ended. */
+async function otherEnds(board: BoardReader, { id, target }: Landing): Promise<ReadonlySet<CommitId>> {
+  const ends = new Set<CommitId>();
+  for (const landing of await board.list('landing'))
+    if (landing.id !== id && landing.target === target && landing.state.status === 'landed')
+      ends.add(landing.state.commit);
+  return ends;
+}
+
+interface Made extends Undoable {
+  readonly undo: TaskId;
+  readonly onto: CommitId;
+  readonly head: CommitId;
+}
+
+async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> {
+  const { undo, head, landing, onto, task } = made;
+  const branch = await freeBranch(context, undo, task);
+  if (branch === undefined) {
+    const reason = `The branch of ${undo} is taken already.`;
+    return refusal(refused('wrong_status', reason, `copse undo ${task.id}`));
+  }
+  // Before anything relies on it: what no ref keeps, anybody may prune.
+  const moved = await context.git.moveRef(branchRef(branch), null, head, `copse: undoes ${task.id}`);
+  if (!moved.moved)
+    return refusal(refused('wrong_status', `The branch ${branch} is taken.`, `copse undo ${task.id}`));
+  const outcome = await change(context, async (change) => {
+    const now = await requireUndoable(change, task.id);
+    if (now.landing.id !== landing.id || (await change.board.wasUsed(undo)))
+      change.refuse(refused('wrong_status', `${task.id} changed meanwhile.`, `copse undo ${task.id}`));
+    const definition = undoDefinition(task, context.policy.text.titleLength);
+    const to = submission(context, { branch, head, target: landing.target });
+    await change.apply(decideUndo({ id: undo, definition, to }, change.at));
+    await recordBranch(context, change, { task: undo, branch, target: landing.target, onto });
+    await note(context, change, made);
+    return change.require('task', undo);
+  });
+  if (!outcome.ok) await context.git.moveRef(branchRef(branch), head, null, 'copse: not needed');
+  return outcome;
+}
+
+/** Undefined when the name is somebody else's. */
+async function freeBranch(
+  { git, settings, policy, clock }: UndoContext,
+  id: TaskId,
+  { title }: Task,
+): Promise<BranchName | undefined> {
+  const pattern = chooseBranchPattern(
+    { pattern: settings.branch_pattern, workItem: undefined, schedule: undefined },
+    policy.naming,
+  );
+  const short = id.slice(-policy.naming.shortIdLength);
+  const date = isoDate(clock.now());
+  const named = branchName(pattern, {
+    task: id,
+    slug: slug(`undo ${title}`, policy.naming),
+    agent: 'undo',
+    workItem: undefined,
+    jobId: short,
+    date,
+    schedule: undefined,
+  });
+  const names = [...(named.ok ? [named.branch] : []), brand<BranchName>(`${id}-undo`)];
+  for (const branch of names) if ((await git.tip(branchRef(branch))) === undefined) return branch;
+  return undefined;
+}
+
+/** As for finished work: into the queue, or to whoever reviews. */
+function submission(
+  { landing: { policy }, random }: UndoContext,
+  of: { readonly branch: BranchName; readonly head: CommitId; readonly target: BranchName },
+): Submission {
+  const { branch, head, target } = of;
+  if (policy === 'auto') {
+    const landing = brand<LandingId>(drawId('la-', random));
+    return { to: 'landing', landing, target, attempt: null, head };
+  }
+  const wanted = { is: 'wanted', branch, target, note: null, summary: null } as const;
+  return { to: 'review', head, pullRequest: policy === 'pr' ? wanted : null };
+}
+
+/** Without a folder: whoever works on it gets one, made from the branch. */
+async function recordBranch(
+  { node, random, worktreeFolder }: UndoContext,
+  change: Change,
+  of: {
+    readonly task: TaskId;
+    readonly branch: BranchName;
+    readonly target: BranchName;
+    readonly onto: CommitId;
+  },
+): Promise<void> {
+  const id: WorkspaceId = brand(drawId('ws-', random));
+  const { task, branch, target, onto } = of;
+  const worktree = { path: `${worktreeFolder}/${task}`, branch, baseBranch: target, baseCommit: onto };
+  const what = { task, node, strategy: 'git_worktree', worktree } as const;
+  await change.apply(decided({ type: 'workspace.prepared', id, at: change.at, ...what }));
+}
+
+async function note(context: UndoContext, change: Change, made: Made): Promise<void> {
+  const { by, random } = context;
+  const { task, undo, landing, commit } = made;
+  const who = by.kind === 'person' && by.name !== null ? ` by ${by.name}` : '';
+  const add = (of: TaskId, text: string, undone?: { landing: LandingId; by: TaskId }) => {
+    const id = brand<LedgerEntryId>(drawId('le-', random));
+    const entry = { id, task: of, session: null, kind: 'decision', text, at: change.at } as const;
+    return change.apply(decided({ type: 'ledger.added', ...entry, ...(undone && { undone }) }));
+  };
+  await add(task.id, `Asked to be undone${who}; ${undo} does it.`, { landing: landing.id, by: undo });
+  await add(undo, `Asked for${who}: takes back ${task.id}, which landed as ${commit}.`);
+}
+
+function forPeople(id: TaskId): Refused {
+  const reason = `A session cannot undo ${id}: what lands and what is taken back is for people to say.`;
+  return refused('not_this_session', reason, 'copse stuck --reason "what a person should do"');
+}
+
+const LISTED = 5;
+
+async function explain(
+  context: UndoContext,
+  { id, title }: Task,
+  { target }: Landing,
+  reverted: Extract<Reverted, { reverted: false }>,
+): Promise<Refused> {
+  const again = `copse add "Undo: ${title.replaceAll('"', "'")}" --body "Take back what ${id} landed."`;
+  switch (reverted.because) {
+    case 'conflict': {
+      const files = some(reverted.files);
+      const others = await tasksOf(context.board, id, reverted.later);
+      const who = others.length === 0 ? '' : `: ${some(others)}`;
+      const reason = `${id} cannot simply be taken back. Later work changed the same places in ${files}${who}.`;
+      return refused('wrong_status', reason, again);
+    }
+    case 'not_there':
+      return refused(
+        'wrong_status',
+        `${target} does not have what ${id} landed any more.`,
+        `git log ${target}`,
+      );
+    case 'brought_nothing':
+      return refused('wrong_status', `${target} had everything of ${id} when it landed.`, `copse show ${id}`);
+    case 'nothing_left':
+      return refused('wrong_status', `Nothing of ${id} is left on ${target}.`, `copse show ${id}`);
+    default:
+      throw new Error(`A revert cannot end ${String(reverted satisfies never)}`);
+  }
+}
+
+function some(names: readonly string[]): string {
+  const more = names.length > LISTED ? ` and ${names.length - LISTED} more` : '';
+  return `${names.slice(0, LISTED).join(', ')}${more}`;
+}
+
+/** The latest first, by their trailers. */
+async function tasksOf(
+  board: BoardReader,
+  not: TaskId,
+  commits: readonly CommitSummary[],
+): Promise<readonly string[]> {
+  const ids = new Set<TaskId>();
+  for (const { body } of commits)
+    for (const [, text = ''] of body.matchAll(/^Task: *(\S+) *$/gm)) {
+      const known = parseTaskId(text);
+      if (known !== undefined && known !== not) ids.add(known);
+    }
+  const named: string[] = [];
+  for (const id of ids) {
+    const task = await board.get('task', id);
+    named.push(task === undefined ? id : `${id} (${task.title})`);
+  }
+  return named;
+}

@@ -1,0 +1,122 @@
+/** Reads from the board what the queues of its targets look like right now. */
+
+import type { BranchName, TaskId } from '../../kernel/ids.ts';
+import type { Landing } from '../rules/landing.ts';
+import { type MergeQueue, newQueue } from '../rules/merge-queue.ts';
+import { historyTypes, recentOf } from '../rules/view/history.ts';
+import { type EntryView, type QueueRecord, type QueueView, viewQueue } from '../rules/view/view.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { BoardReader } from '../../board/port.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Context } from '../../board/context.ts';
+import { eventsSoFar } from '../../board/events-so-far.ts';
+import { queueResource } from '../lead/leadership.ts';
+import { byPlace } from '../lead/entries.ts';
+import type { LookContext } from '../context.ts';
+import { checkText } from '../lead/checks.ts';
+
+/** What of copse.yml says how a queue works. */
+export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
+
+/** Without a node and its processes, checks are believed for as long as somebody said to lead the queue. */
+type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
+  Partial<Pick<LookContext, 'node' | 'occupancy'>>;
+
+/** Every target that something is to land on, and those that are asked for. */
+export async function loadQueues(
+  context: ViewContext,
+  settings: QueueSettings,
+  also: readonly BranchName[] = [],
+): Promise<readonly QueueView[]> {
+  const open = await context.board.openLandings();
+  const targets = new Set([...open.map(({ target }) => target), ...also]);
+  const views: QueueView[] = [];
+  for (const target of targets) views.push(await loadQueue(context, settings, target, open));
+  return views;
+}
+
+export async function loadQueue(
+  context: ViewContext,
+  settings: QueueSettings,
+  target: BranchName,
+  open?: readonly Landing[],
+): Promise<QueueView> {
+  const { board, clock, policy } = context;
+  const landings = (open ?? (await board.openLandings())).filter((one) => one.target === target);
+  const queued = await queuedTasks(board, landings);
+  const entries: QueueRecord[] = [];
+  for (const { landing, task } of queued)
+    entries.push({ landing, title: task.title, dependsOn: await unmetDependency(board, task) });
+  const queue = await queueOf(board, target);
+  const lost = await lostRuns(context, queue);
+  const records = {
+    queue,
+    lost,
+    entries,
+    recent: recentOf(await recentEvents(context), target),
+    isLed: lost.size === 0 && (await isLed(context, target)),
+    commands: Object.entries(settings.checks).map(([name, { command }]) => checkText(name, command)),
+    slots: settings.slots,
+    now: clock.now(),
+  };
+  return viewQueue(records, policy.landing);
+}
+
+/** Where one task stands; undefined when it is in no queue. */
+export async function loadPlace(
+  context: ViewContext,
+  settings: QueueSettings,
+  { target, task }: Pick<Landing, 'target' | 'task'>,
+): Promise<{ readonly queue: QueueView; readonly entry: EntryView } | undefined> {
+  const queue = await loadQueue(context, settings, target);
+  const entry = queue.entries.find((one) => one.task === task);
+  return entry && { queue, entry };
+}
+
+export async function queueOf(board: BoardReader, target: BranchName): Promise<MergeQueue> {
+  return (await board.get('queue', target)) ?? newQueue(target);
+}
+
+/** In the order of landing. */
+export async function queuedTasks(
+  board: BoardReader,
+  landings: readonly Landing[],
+): Promise<readonly { readonly landing: Landing; readonly task: Task }[]> {
+  const queued: { landing: Landing; task: Task }[] = [];
+  for (const landing of landings) {
+    const task = await board.get('task', landing.task);
+    if (task?.state.status === 'landing' && task.state.landing === landing.id) queued.push({ landing, task });
+  }
+  return queued.toSorted(byPlace);
+}
+
+async function unmetDependency(board: BoardReader, { dependsOn }: Task): Promise<TaskId | null> {
+  if (dependsOn.length === 0) return null;
+  const statuses = await board.statuses(dependsOn);
+  return dependsOn.find((id) => (statuses.get(id) ?? 'done') !== 'done') ?? null;
+}
+
+async function recentEvents({ board, policy }: ViewContext) {
+  const after = Math.max(0, (await board.lastEvent()) - policy.landing.recentEvents);
+  const events = [];
+  for await (const { event } of eventsSoFar(board, { after: after as never, types: historyTypes }))
+    events.push(event);
+  return events;
+}
+
+/** Known at once of processes of this node; of another one, when it does not say any more that it leads. */
+async function lostRuns(
+  { node, occupancy }: ViewContext,
+  { runs }: MergeQueue,
+): Promise<ReadonlySet<number>> {
+  const lost = new Set<number>();
+  for (const { run, process, node: at } of runs)
+    if (process && at === node && !(await occupancy?.isAlive(process))) lost.add(run);
+  return lost;
+}
+
+/** Who leads says so again and again. */
+async function isLed({ board, clock }: ViewContext, target: BranchName): Promise<boolean> {
+  const resource = await board.get('resource', queueResource(target));
+  return resource?.holder !== null && (resource?.heldUntil ?? 0) > clock.now();
+}

@@ -1,0 +1,231 @@
+/** The commands of one run, in its worktree: those of the set-up, then the checks. */
+
+import { statSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+
+import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../ports/checks.ts';
+import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/steps.ts';
+import { isWithin } from '../../kernel/system/within.ts';
+import { markOf, stepMarkOf, variablesOf } from './environment.ts';
+import { type Output, keepOutput } from './output.ts';
+import type { CheckRunner } from './runner.ts';
+import { type SlotNote, type SlotNotes, notesOf } from './slot-note.ts';
+import { type Judgement, judge } from './verdict.ts';
+
+export interface RunOptions {
+  readonly runner: CheckRunner;
+  readonly request: CheckRequest;
+  readonly worktree: string;
+  /** What is missing in the worktree, and what else a person should know about it. */
+  readonly remarks: readonly string[];
+  readonly note: SlotNote;
+}
+
+/** With less than this a failure is taken to be that of the disk. */
+const FULL_BYTES = 16 * 1024 * 1024;
+
+interface Command extends Omit<CheckCommand, 'name' | 'workingDirectory'> {
+  /** What its processes are marked with. */
+  readonly step: string;
+  /** Where they are written down. */
+  readonly record: string;
+  readonly output: Output;
+}
+
+const SETUP = 'setup';
+
+export class RunCommands {
+  readonly #runner: CheckRunner;
+  readonly #request: CheckRequest;
+  readonly #worktree: string;
+  readonly #note: SlotNote;
+  readonly #notes: SlotNotes;
+  readonly #setupLog: string;
+  /** What set-up leaves running prints on, so its output is kept until the run is over. */
+  readonly #setupOutput: Output;
+  readonly #drains: StepEnd['drain'][] = [];
+
+  constructor({ runner, request, worktree, remarks, note }: RunOptions) {
+    this.#runner = runner;
+    this.#request = request;
+    this.#worktree = worktree;
+    this.#note = note;
+    this.#notes = notesOf(runner.home, request.slot);
+    this.#setupLog = this.#logOf('_setup');
+    this.#setupOutput = keepOutput({ file: this.#setupLog, tailLines: runner.tailLines });
+    for (const remark of remarks) this.#say(remark);
+  }
+
+  /** Undefined when everything is set up; else how the run ends. */
+  async setUp(): Promise<CheckRunEnd | undefined> {
+    for (const [index, line] of this.#runner.setup.commands.entries()) {
+      const began = performance.now();
+      this.#say(`$ ${line}`);
+      const end = await this.#runSetup(line, index + 1);
+      if (end.ending.ended === 'cancelled') return { ended: 'cancelled' };
+      const timeoutMs = this.#runner.settings.commandTimeoutMs;
+      const judgement = await this.#judge(end, { command: line, timeoutMs, env: {} }, this.#worktree);
+      if (judgement.verdict === 'green') continue;
+      const { tail } = await this.close();
+      const reason = `The set-up ${judgement.reason}: ${line}`;
+      const log = this.#setupLog;
+      if (judgement.verdict !== 'red') return { ended: 'infrastructure', reason, log };
+      const of = { name: SETUP, verdict: judgement.verdict, exitCode: codeOf(end), reason, log, tail };
+      return { ended: 'done', results: [{ ...of, tookMs: tookSince(began) }] };
+    }
+    return undefined;
+  }
+
+  async checks(): Promise<CheckRunEnd> {
+    const results: CheckResult[] = [];
+    for (const [index, check] of this.#request.checks.entries()) {
+      const result = await this.#check(check, String(index + 1));
+      if (result === undefined) return { ended: 'cancelled' };
+      results.push(result);
+      if (result.verdict !== 'green') break;
+    }
+    return { ended: 'done', results };
+  }
+
+  /** Ends everything that the run started. Once nothing runs any more, it may be repeated. */
+  async close(): Promise<{ readonly tail: string }> {
+    await this.#end({
+      mark: markOf(this.#request.id),
+      records: this.#notes.records(),
+      since: this.#note.since,
+    });
+    for (const drain of this.#drains.splice(0)) await drain();
+    return this.#setupOutput.close();
+  }
+
+  /** Undefined when it was called off. */
+  async #check(check: CheckCommand, step: string): Promise<CheckResult | undefined> {
+    const { name } = check;
+    const began = performance.now();
+    const folder = await this.#folderOf(check);
+    if ('verdict' in folder)
+      return { name, exitCode: null, log: null, tail: '', tookMs: 0, ...asSentence(name, folder) };
+    const log = this.#logOf(name);
+    const output = keepOutput({ file: log, tailLines: this.#runner.tailLines });
+    const record = this.#notes.recordOf(step);
+    const end = await this.#run(folder.path, { ...check, step, record, output });
+    const left = await this.#endStep(step, end.since);
+    await end.drain();
+    const { tail, problem } = output.close();
+    if (end.ending.ended === 'cancelled') return undefined;
+    const judgement =
+      problem !== null
+        ? infrastructure(`printed something that could not be kept (${problem})`)
+        : left.remaining > 0
+          ? infrastructure(`left ${left.remaining} processes behind that cannot be ended`)
+          : await this.#judge(end, check, folder.path);
+    return {
+      name,
+      exitCode: codeOf(end),
+      log,
+      tail,
+      tookMs: tookSince(began),
+      ...asSentence(name, judgement),
+    };
+  }
+
+  async #runSetup(line: string, number: number): Promise<StepEnd> {
+    const { setup, settings } = this.#runner;
+    const end = await this.#run(this.#worktree, {
+      command: line,
+      env: setup.environment(this.#worktree),
+      timeoutMs: settings.commandTimeoutMs,
+      step: SETUP,
+      record: this.#notes.recordOf(`${SETUP}-${number}`),
+      output: this.#setupOutput,
+    });
+    this.#drains.push(end.drain);
+    return end;
+  }
+
+  #run(folder: string, { command, env, timeoutMs, step, record, output }: Command): Promise<StepEnd> {
+    return this.#runner.steps.run({
+      command,
+      folder,
+      environment: this.#environment(step, env),
+      timeoutMs,
+      signal: this.#request.signal,
+      output,
+      record,
+    });
+  }
+
+  #environment(step: string, env: CheckCommand['env']): Record<string, string> {
+    const { id, slot } = this.#request;
+    const { environment, root } = this.#runner;
+    return variablesOf(environment, { id, slot, step, root, worktree: this.#worktree }, env);
+  }
+
+  /** What set-up left running stays. */
+  #endStep(step: string, since: number): Promise<EndedLeftovers> {
+    const spare = { mark: stepMarkOf(this.#request.id, SETUP), records: this.#setupRecords() };
+    const mark = stepMarkOf(this.#request.id, step);
+    return this.#end({ mark, records: [this.#notes.recordOf(step)], since, spare });
+  }
+
+  #setupRecords(): readonly string[] {
+    return this.#runner.setup.commands.map((_, index) => this.#notes.recordOf(`${SETUP}-${index + 1}`));
+  }
+
+  #end(of: Pick<Leftovers, 'mark' | 'records' | 'since' | 'spare'>): Promise<EndedLeftovers> {
+    return this.#runner.steps.end({
+      ...of,
+      folder: this.#worktree,
+      visitors: this.#note.visitors,
+      graceMs: this.#runner.graceMs,
+    });
+  }
+
+  async #judge(
+    { ending }: StepEnd,
+    check: Pick<CheckCommand, 'command' | 'timeoutMs' | 'env'>,
+    folder: string,
+  ): Promise<Judgement> {
+    if (ending.ended === 'cancelled') throw new Error('What was called off has no verdict');
+    const where = { worktree: this.#worktree, folder, environment: this.#environment('judge', check.env) };
+    const judgement = judge(ending, check, where);
+    if (judgement.verdict !== 'red' || (await this.#runner.freeBytes(folder)) >= FULL_BYTES) return judgement;
+    return infrastructure(`${judgement.reason}, and the disk is full`);
+  }
+
+  async #folderOf({ workingDirectory }: CheckCommand): Promise<{ readonly path: string } | Judgement> {
+    const folder = path.resolve(this.#worktree, workingDirectory ?? '.');
+    const outside = 'would run outside the worktree: its working_directory leads there';
+    if (!isWithin(this.#worktree, folder)) return infrastructure(outside);
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+      return { verdict: 'red', reason: `runs in ${workingDirectory}, which is no folder in this commit` };
+    return isWithin(this.#worktree, await realpath(folder))
+      ? { path: folder }
+      : { verdict: 'red', reason: outside };
+  }
+
+  #say(line: string): void {
+    this.#setupOutput.write(Buffer.from(`${line}\n`));
+  }
+
+  #logOf(name: string): string {
+    return path.join(this.#runner.home, '.copse', 'logs', 'queue', this.#request.id, `${name}.log`);
+  }
+}
+
+function codeOf({ ending }: StepEnd): number | null {
+  return ending.ended === 'exit' ? ending.code : null;
+}
+
+function infrastructure(reason: string): Judgement {
+  return { verdict: 'infrastructure', reason };
+}
+
+function asSentence(name: string, { verdict, reason }: Judgement): Judgement {
+  return { verdict, reason: `${name} ${reason}.` };
+}
+
+function tookSince(began: number): number {
+  return Math.round(performance.now() - began);
+}

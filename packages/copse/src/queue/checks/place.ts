@@ -1,0 +1,214 @@
+/**
+ * The worktrees in which the queue checks candidates: one for each slot, used again for the next candidate.
+ *
+ *   <worktrees>/copse-queue-<slot>           its files
+ *   <git dir>/worktrees/copse-queue-<slot>   its registration: locked, HEAD at the candidate
+ *   .copse/queue/<slot>/index                what Copse itself wrote there
+ *
+ * Whatever agents wrote has run here, so nothing is taken on trust:
+ *
+ * - Only a folder with a registration of this name for this place is the queue's. Anything else that is there is left
+ *   alone, and nothing is checked in the slot until a person has moved it.
+ * - Tracked files become those of the candidate, untracked ones go, and what git ignores stays: dependencies and caches
+ *   are why the worktree is used again. Copse goes by an index of its own, because that of the worktree can be made to
+ *   say that a changed file is none. Its stamps show every change, and git looks at all of them once more at the end.
+ * - What git keeps about the worktree is written anew: no lock, merge, setting or moved HEAD of an earlier check stays.
+ * - Submodules are made anew, because git is never started in a repository in which somebody else's code has run.
+ * - A worktree that is damaged, half made, or refuses any of this goes to the trash, and a new one is made.
+ *
+ * Whoever calls holds the lock of the slot, and nothing runs in the worktree.
+ */
+
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
+import type { Candidate, CheckPlaces, Readied } from '../ports/check-places.ts';
+import type { Git, Place } from '../../git/port.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { checkOutCandidate } from './place-files.ts';
+import { copyWithTime } from '../../git/private-index.ts';
+import { tryGit } from '../../git/process.ts';
+import {
+  UNFINISHED,
+  canonical,
+  register,
+  registrationNamed,
+  registrationOf,
+  repairMoved,
+} from '../../git/worktrees/registrations.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+
+export interface CheckPlaceOptions {
+  /** The folder of all worktrees. */
+  readonly folder: string;
+  readonly withLock: Git['withLock'];
+  /** Moves what can be used no more to the trash. Null: that half of it does not exist. */
+  readonly discard: (place: {
+    readonly path: string | null;
+    readonly gitDir: string | null;
+  }) => Promise<void>;
+}
+
+interface Slot extends CheckPlaceOptions {
+  readonly dir: TrustedDir;
+  readonly path: string;
+  readonly name: string;
+  readonly gitDir: string;
+  readonly index: string;
+}
+
+export function openCheckPlaces(dir: TrustedDir, options: CheckPlaceOptions): CheckPlaces {
+  return {
+    known: () => knownSlots(dir, options.folder),
+    path: (slot) => slotOf(dir, options, slot).path,
+    ready: (slot, candidate) => ready(slotOf(dir, options, slot), candidate),
+  };
+}
+
+function slotOf(dir: TrustedDir, options: CheckPlaceOptions, number: number): Slot {
+  const name = queueWorktree(number);
+  return {
+    ...options,
+    dir,
+    name,
+    path: path.join(canonical(options.folder), name),
+    gitDir: path.join(dir.commonDir, 'worktrees', name),
+    index: path.join(dir.home, '.copse', 'queue', String(number), 'index'),
+  };
+}
+
+function knownSlots(dir: TrustedDir, folder: string): readonly number[] {
+  const names = [folder, path.join(dir.commonDir, 'worktrees')].flatMap((place) =>
+    existsSync(place) ? readdirSync(place) : [],
+  );
+  const slots = new Set(names.flatMap((name) => parseQueueWorktree(name) ?? []));
+  return [...slots].toSorted((one, other) => one - other);
+}
+
+async function ready(slot: Slot, candidate: Candidate): Promise<Readied> {
+  // A HEAD that leads nowhere would make every fetch in this repository fail.
+  const { code } = await tryGit(slot.dir, ['cat-file', '-e', `${candidate.commit}^{tree}`]);
+  if (code !== 0) return { ready: false, reason: `There is no commit ${candidate.commit} to check.` };
+  await slot.withLock(() => repairMoved(slot.dir.commonDir, slot.path));
+  const found = lookAt(slot);
+  if (found.is === 'foreign') return { ready: false, reason: found.reason };
+  let anew: string | null = null;
+  if (found.is === 'ours') {
+    const wrong = found.wrong ?? (await bring(slot, candidate));
+    if (wrong === null) return { ready: true, place: placeOf(slot, candidate), anew };
+    anew = wrong;
+    await slot.discard({
+      path: existsSync(slot.path) ? slot.path : null,
+      gitDir: existsSync(slot.gitDir) ? slot.gitDir : null,
+    });
+  }
+  await make(slot, candidate);
+  const wrong = await bring(slot, candidate);
+  if (wrong !== null)
+    return { ready: false, reason: `A worktree for the checks cannot be made at ${slot.path}: ${wrong}` };
+  return { ready: true, place: placeOf(slot, candidate), anew };
+}
+
+function placeOf({ path: at, gitDir }: Slot, { commit }: Candidate): Place {
+  return { path: at, gitDir, tip: commit };
+}
+
+type Found =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'ours'; readonly wrong: string | null }
+  | { readonly is: 'foreign'; readonly reason: string };
+
+function lookAt(slot: Slot): Found {
+  const { dir, name, gitDir, path: at } = slot;
+  const kind = lstatSync(at, { throwIfNoEntry: false });
+  const known = lstatSync(gitDir, { throwIfNoEntry: false });
+  const registered = registrationNamed(dir.commonDir, name);
+  const isElsewhere = registered !== undefined && !isSame(registered.path, at);
+  if (isElsewhere && existsSync(registered.path))
+    return foreign(`git knows ${name}, which is the queue’s name, as the worktree at ${registered.path}`);
+  if (kind === undefined)
+    return known === undefined ? { is: 'nothing' } : { is: 'ours', wrong: 'its folder is gone' };
+  if (!kind.isDirectory()) return foreign(`${at} is not a folder`);
+  // Of an earlier one that was killed before it had registered it.
+  if (known === undefined && readdirSync(at).length === 0) return { is: 'nothing' };
+  const isOurs = registered !== undefined ? !isElsewhere : known !== undefined && leadsTo(at, gitDir);
+  if (!isOurs) return foreign(`${at} is in the way and is not the queue’s`);
+  return { is: 'ours', wrong: whatIsWrong(slot) };
+}
+
+function foreign(what: string): Found {
+  return { is: 'foreign', reason: `Nothing can be checked in this slot: ${what}. Move it away.` };
+}
+
+function isSame(one: string, other: string): boolean {
+  const place = (folder: string) => path.join(canonical(path.dirname(folder)), path.basename(folder));
+  return place(one) === place(other);
+}
+
+function leadsTo(worktree: string, gitDir: string): boolean {
+  const entry = path.join(worktree, '.git');
+  return (
+    lstatSync(entry, { throwIfNoEntry: false })?.isFile() === true &&
+    readIfThere(entry)?.trimEnd() === `gitdir: ${gitDir}`
+  );
+}
+
+function whatIsWrong({ dir, path: at, gitDir, index }: Slot): string | null {
+  if (!lstatSync(gitDir).isDirectory()) return 'its git directory is not a folder';
+  if (existsSync(path.join(gitDir, UNFINISHED))) return 'its making was cut short';
+  const registration = registrationOf(dir.commonDir, at);
+  if ('why' in registration) return registration.why;
+  if (registration.found.gitDir !== gitDir) return 'its .git file names another registration';
+  return existsSync(index) ? null : 'what Copse had written there is not known any more';
+}
+
+async function make(slot: Slot, { commit }: Candidate): Promise<void> {
+  const { dir, name, path: at } = slot;
+  rmSync(slot.index, { force: true });
+  mkdirSync(at, { recursive: true });
+  const made = await slot.withLock(async () =>
+    register(dir.commonDir, { name, path: at, head: commit, reason: REASON }),
+  );
+  if (made === undefined) throw new Error(`${slot.gitDir} has just been moved away and is there again`);
+}
+
+const REASON = 'Copse: the merge queue runs its checks here. Nobody works in it.';
+
+/** Null when the worktree is ready, else why it cannot be. */
+async function bring(slot: Slot, candidate: Candidate): Promise<string | null> {
+  const { dir, path: workTree, gitDir, index } = slot;
+  try {
+    writeFileSync(path.join(gitDir, UNFINISHED), '\n');
+    mkdirSync(path.dirname(index), { recursive: true, mode: 0o700 });
+    // Of a git that was killed; whoever has the slot is alone with it.
+    rmSync(`${index}.lock`, { force: true });
+    const fresh = `${index}.worktree`;
+    await checkOutCandidate(dir, { workTree, index, fresh }, candidate);
+    resetGitDir(slot, candidate, fresh);
+    rmSync(path.join(gitDir, UNFINISHED));
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** By renames: a check may have put a link where a file belongs, and a write would follow it. */
+function resetGitDir({ gitDir, path: workTree }: Slot, { commit }: Candidate, index: string): void {
+  for (const name of readdirSync(gitDir)) {
+    if (name !== UNFINISHED && name !== 'gitdir')
+      rmSync(path.join(gitDir, name), { recursive: true, force: true });
+  }
+  const files = {
+    commondir: '../..',
+    locked: REASON,
+    HEAD: commit,
+    gitdir: path.join(workTree, '.git'),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(path.join(gitDir, `${name}.new`), `${text}\n`, { flag: 'wx' });
+    renameSync(path.join(gitDir, `${name}.new`), path.join(gitDir, name));
+  }
+  copyWithTime(index, path.join(gitDir, 'index'));
+  rmSync(index);
+}

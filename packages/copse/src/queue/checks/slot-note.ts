@@ -1,0 +1,83 @@
+/**
+ * What is written down about the run in a slot, for whoever finds the slot after its process was killed:
+ *
+ *   .copse/queue/<slot>/run.json            which run, and since when
+ *   .copse/queue/<slot>/step-<step>.json    processes that were seen (recorder.ts)
+ */
+
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { Moment } from '../../processes/ports/steps.ts';
+
+export interface SlotNote extends Moment {
+  readonly id: string;
+  /** Who was in the worktree then. */
+  readonly visitors: readonly ProcessIdentity[];
+}
+
+export interface SlotNotes {
+  readonly folder: string;
+  /** Of a run that did not come to its end. Of an earlier start of the system nothing can be left. */
+  read(now: Moment): SlotNote | undefined;
+  begin(note: SlotNote): void;
+  forget(): void;
+  recordOf(step: string): string;
+  records(): readonly string[];
+}
+
+export function notesOf(home: string, slot: number): SlotNotes {
+  const folder = path.join(queueFolder(home), String(slot));
+  const file = path.join(folder, 'run.json');
+  const records = (): readonly string[] =>
+    namesIn(folder)
+      .filter((name) => /^step-.*\.json$/.test(name))
+      .map((name) => path.join(folder, name));
+  return {
+    folder,
+    read: ({ boot }) => {
+      const note = readNote(file);
+      return note?.boot === boot ? note : undefined;
+    },
+    begin(note) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeFileSync(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    },
+    forget() {
+      for (const record of records()) rmSync(record, { force: true });
+      rmSync(file, { force: true });
+    },
+    recordOf: (step) => path.join(folder, `step-${step}.json`),
+    records,
+  };
+}
+
+/** Slots of which something is written down. */
+export function notedSlots(home: string): readonly number[] {
+  return namesIn(queueFolder(home))
+    .filter((name) => /^[1-9]\d*$/.test(name))
+    .map(Number);
+}
+
+function queueFolder(home: string): string {
+  return path.join(home, '.copse', 'queue');
+}
+
+function readNote(file: string): SlotNote | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as SlotNote;
+  } catch {
+    // There is none, or nobody finished writing it.
+    return undefined;
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

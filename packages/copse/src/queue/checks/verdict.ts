@@ -1,0 +1,116 @@
+/**
+ * What the end of a command says about the change that it checked.
+ *
+ *   ended with 0                                            green
+ *   ended with another code                                 red
+ *   a signal of a program's own doing: it crashed           red
+ *   a signal that somebody sent, who was not Copse          infrastructure: out of memory, a shutdown, a person
+ *   a code of the shell for such a signal                   infrastructure
+ *   a program that copse.yml names is not on this machine   infrastructure
+ *   a program or folder that the tree should have is not    red
+ *   the disk is full, or output could not be kept           infrastructure
+ *   it took too long                                        timeout
+ *
+ * What only a person can put right must not be blamed on a change; and what the change itself can cause must not count as
+ * infrastructure, or it would be tried again for ever.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import path from 'node:path';
+
+import type { CheckCommand, CheckVerdict } from '../ports/checks.ts';
+import type { StepEnding } from '../../processes/ports/steps.ts';
+import { isWithin } from '../../kernel/system/within.ts';
+
+interface Where {
+  readonly worktree: string;
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface Judgement {
+  readonly verdict: CheckVerdict;
+  /** What is said after the name of the command. */
+  readonly reason: string;
+}
+
+export function judge(
+  ending: StepEnding,
+  { command, timeoutMs }: Pick<CheckCommand, 'command' | 'timeoutMs'>,
+  where: Where,
+): Judgement {
+  if (ending.ended === 'timeout')
+    return { verdict: 'timeout', reason: `took longer than ${seconds(timeoutMs)} and was ended` };
+  if (ending.ended === 'signal') return bySignal(ending.signal);
+  if (ending.ended === 'not_started') return notStarted(ending, command, where);
+  return byCode(ending.code, command, where);
+}
+
+function seconds(ms: number): string {
+  return ms < 120_000 ? `${ms / 1_000} s` : `${Math.round(ms / 60_000)} minutes`;
+}
+
+const SENT: ReadonlySet<string> = new Set(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT']);
+
+function bySignal(signal: NodeJS.Signals): Judgement {
+  if (!SENT.has(signal)) return { verdict: 'red', reason: `crashed with ${signal}` };
+  const perhaps = signal === 'SIGKILL' ? '; perhaps the memory was used up' : '';
+  return { verdict: 'infrastructure', reason: `was ended by ${signal}, which Copse did not send${perhaps}` };
+}
+
+function byCode(code: number, command: CheckCommand['command'], where: Where): Judgement {
+  if (code === 0) return { verdict: 'green', reason: 'passed' };
+  if (typeof command === 'string') {
+    const [signal] =
+      Object.entries(constants.signals).find(([name, number]) => SENT.has(name) && code === 128 + number) ??
+      [];
+    if (signal !== undefined) return bySignal(signal as NodeJS.Signals);
+    const missing = code === 126 || code === 127 ? missingProgram(command, where) : undefined;
+    if (missing !== undefined) return notHere(missing);
+  }
+  return { verdict: 'red', reason: `ended with ${code}` };
+}
+
+function notHere(program: string): Judgement {
+  return { verdict: 'infrastructure', reason: `needs ${program}, which is not on this machine` };
+}
+
+function notStarted(
+  { code, message }: Extract<StepEnding, { ended: 'not_started' }>,
+  command: CheckCommand['command'],
+  { worktree, folder }: Where,
+): Judgement {
+  const program = typeof command === 'string' ? 'sh' : (command[0] ?? '');
+  const isOfTree = program.includes('/') && isWithin(worktree, path.resolve(folder, program));
+  if (isOfTree && code === 'ENOENT')
+    return { verdict: 'red', reason: `needs ${program}, which this commit does not have` };
+  if (isOfTree && code === 'EACCES')
+    return { verdict: 'red', reason: `needs ${program}, which is no program in this commit` };
+  if (code === 'ENOENT' || code === 'EACCES') return notHere(program);
+  return { verdict: 'infrastructure', reason: `could not be started: ${message}` };
+}
+
+/**
+ * The first program that the line itself names and this machine does not have. What a script of the tree calls is that
+ * script's affair. Words that are not plainly names of programs are passed over.
+ */
+function missingProgram(line: string, where: Where): string | undefined {
+  const commands = line.replaceAll(/'[^']*'|"[^"]*"/g, '""').split(/&&|\|\||[;|\n]/);
+  const names = commands.map((text) => /^\s*(?:\w+=\S*\s+)*([A-Za-z_./][\w./+-]*)(?=\s|$)/.exec(text)?.[1]);
+  return names.find((name) => name !== undefined && isMissing(name, where));
+}
+
+function isMissing(name: string, { worktree, folder, environment }: Where): boolean {
+  if (name.includes('/')) {
+    const file = path.resolve(folder, name);
+    return !isWithin(worktree, file) && !existsSync(file);
+  }
+  const asked = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], {
+    cwd: folder,
+    env: environment,
+    stdio: 'ignore',
+  });
+  return asked.status !== null && asked.status !== 0;
+}

@@ -1,0 +1,105 @@
+/**
+ * What merging changes into a target would give, remembered: the decision asks again and again about the same stacks. Commits
+ * never change, so what was found out stays true, whoever moves the target.
+ */
+
+import type { CommitId } from '../../kernel/ids.ts';
+import type { Stack, Stacked } from '../rules/decide/stack.ts';
+import type { Change } from '../rules/decide/state.ts';
+import type { Candidate } from '../ports/merging.ts';
+
+type Built = Extract<Candidate, { built: true }>;
+
+interface Facts {
+  build(onto: CommitId, change: Change): Promise<Candidate>;
+  treeOf(commit: CommitId): Promise<string>;
+  /** Whether a tree passed all checks. */
+  isGreen(tree: string): Promise<boolean>;
+}
+
+/** Beyond that, what is known is forgotten and found out again. */
+const MOST = 20_000;
+
+export class Candidates {
+  readonly #facts: Facts;
+  readonly #built = new Map<string, Candidate>();
+  readonly #trees = new Map<CommitId, string>();
+  readonly #green = new Map<string, boolean>();
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+  }
+
+  /** Undefined when it was not looked at yet. */
+  look({ onto, changes }: Stack): Stacked | undefined {
+    let commit = onto;
+    for (const [at, change] of changes.entries()) {
+      const candidate = this.#built.get(keyOf(commit, change));
+      if (candidate === undefined) return undefined;
+      if (!candidate.built) return { fits: false, at };
+      commit = candidate.commit;
+    }
+    const tree = this.#trees.get(commit);
+    const isGreen = tree === undefined ? undefined : this.#green.get(tree);
+    return isGreen === undefined ? undefined : { fits: true, commit, isGreen };
+  }
+
+  async find({ onto, changes }: Stack): Promise<void> {
+    if (this.#built.size > MOST) this.#built.clear();
+    let commit = onto;
+    for (const change of changes) {
+      const candidate = await this.#build(commit, change);
+      if (!candidate.built) return;
+      commit = candidate.commit;
+    }
+    await this.#findVerdict(commit);
+  }
+
+  /** Each change of a stack that fits, with what it becomes. */
+  async steps({ onto, changes }: Stack): Promise<readonly (Change & Built)[]> {
+    const steps: (Change & Built)[] = [];
+    let commit = onto;
+    for (const change of changes) {
+      const candidate = await this.#build(commit, change);
+      if (!candidate.built) throw new Error(`${change.task} does not merge any more`);
+      steps.push({ ...change, ...candidate });
+      commit = candidate.commit;
+    }
+    return steps;
+  }
+
+  /** Why a change cannot be merged; undefined when it can, or nobody looked. */
+  misfit(onto: CommitId, change: Change): Extract<Candidate, { built: false }> | undefined {
+    const candidate = this.#built.get(keyOf(onto, change));
+    return candidate?.built === false ? candidate : undefined;
+  }
+
+  async treeOf(commit: CommitId): Promise<string> {
+    const known = this.#trees.get(commit) ?? (await this.#facts.treeOf(commit));
+    this.#trees.set(commit, known);
+    return known;
+  }
+
+  /** A check of it ended. */
+  forgetVerdict(tree: string): void {
+    this.#green.delete(tree);
+  }
+
+  async #build(onto: CommitId, change: Change): Promise<Candidate> {
+    const key = keyOf(onto, change);
+    const known = this.#built.get(key);
+    if (known !== undefined) return known;
+    const candidate = await this.#facts.build(onto, change);
+    this.#built.set(key, candidate);
+    return candidate;
+  }
+
+  async #findVerdict(commit: CommitId): Promise<void> {
+    const tree = await this.treeOf(commit);
+    if (!this.#green.has(tree)) this.#green.set(tree, await this.#facts.isGreen(tree));
+  }
+}
+
+function keyOf(onto: CommitId, { landing, head }: Change): string {
+  return `${onto} ${landing} ${head}`;
+}

@@ -1,0 +1,189 @@
+/** The checks that this process runs for a queue: each in a slot of its own, its verdicts recorded when it ends. */
+
+import type { Verdict } from '../rules/check.ts';
+import { decided } from '../../kernel/decision.ts';
+import type { BranchName, CheckId, CommitId } from '../../kernel/ids.ts';
+import { brand, drawId } from '../../kernel/ids.ts';
+import type { EndedRun } from '../rules/decide/decide.ts';
+import type { CheckCommand, CheckResult, CheckRunEnd } from '../ports/checks.ts';
+import { change } from '../../board/context.ts';
+import { checkKey } from '../rules/check.ts';
+import type { RunContext } from '../context.ts';
+
+/** A check of copse.yml, and what its verdicts are found by. */
+export interface RequiredCheck {
+  readonly check: CheckCommand;
+  readonly command: string;
+  readonly environment: string;
+  readonly key: string;
+}
+
+export function requiredChecks({ landing, checks }: RunContext): readonly RequiredCheck[] {
+  return Object.entries(landing.checks).map(([name, configured]) => {
+    const { command, timeout: timeoutMs, env } = configured;
+    const workingDirectory =
+      'working_directory' in configured ? (configured.working_directory ?? null) : null;
+    const check: CheckCommand = { name, command, timeoutMs, env, workingDirectory };
+    const text = checkText(name, command);
+    const environment = checks.environmentOf(check);
+    return { check, command: text, environment, key: checkKey({ command: text, environment }) };
+  });
+}
+
+/** What a check is called on the board. */
+export function checkText(name: string, command: CheckCommand['command']): string {
+  return JSON.stringify([name, command]);
+}
+
+/** Whether a tree passed all of them, by what the board knows. */
+export async function isGreen(
+  { board }: RunContext,
+  required: readonly RequiredCheck[],
+  tree: string,
+): Promise<boolean> {
+  const green = new Set(
+    (await board.checksOf(tree)).filter(({ end }) => end?.verdict === 'green').map(checkKey),
+  );
+  return required.every(({ key }) => green.has(key));
+}
+
+export interface RunToStart {
+  readonly run: number;
+  readonly slot: number;
+  readonly commit: CommitId;
+  readonly tree: string;
+}
+
+export interface Failure {
+  readonly name: string;
+  readonly reason: string;
+  readonly log: string | null;
+  readonly tail: string;
+}
+
+type Ended = Omit<EndedRun, 'isOntoLanded'> & { readonly tree: string };
+
+interface Running extends RunToStart {
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+export class CheckRuns {
+  readonly #context: RunContext;
+  readonly #target: BranchName;
+  readonly #required: readonly RequiredCheck[];
+  readonly #onEnd: () => void;
+  readonly #running = new Map<number, Running>();
+  readonly #failures: Map<number, Failure>;
+  #ended: Ended[] = [];
+
+  constructor(
+    context: RunContext,
+    target: BranchName,
+    {
+      required,
+      failures,
+      onEnd,
+    }: {
+      readonly required: readonly RequiredCheck[];
+      /** What was red, by run; kept for whoever is told about it later. */
+      readonly failures: Map<number, Failure>;
+      readonly onEnd: () => void;
+    },
+  ) {
+    this.#context = context;
+    this.#target = target;
+    this.#required = required;
+    this.#failures = failures;
+    this.#onEnd = onEnd;
+  }
+
+  /** Those that are wanted; one that was abandoned holds its slot until it is gone. */
+  get wanted(): readonly number[] {
+    return [...this.#running.values()]
+      .filter(({ controller }) => !controller.signal.aborted)
+      .map(({ run }) => run);
+  }
+
+  get slots(): readonly number[] {
+    return [...this.#running.values()].map(({ slot }) => slot);
+  }
+
+  get isEmpty(): boolean {
+    return this.#running.size === 0;
+  }
+
+  start(run: RunToStart): void {
+    const controller = new AbortController();
+    const done = this.#run(run, controller.signal).finally(() => {
+      this.#running.delete(run.run);
+      this.#onEnd();
+    });
+    this.#running.set(run.run, { ...run, controller, done });
+  }
+
+  /** Until they are gone. */
+  async abandon(runs: readonly number[]): Promise<void> {
+    const abandoned = runs.flatMap((run) => this.#running.get(run) ?? []);
+    for (const { controller } of abandoned) controller.abort();
+    await Promise.all(abandoned.map(({ done }) => done));
+  }
+
+  /** What ended since the last time this was asked. */
+  takeEnded(): readonly Ended[] {
+    const ended = this.#ended;
+    this.#ended = [];
+    return ended;
+  }
+
+  async stop(): Promise<void> {
+    await this.abandon([...this.#running.keys()]);
+  }
+
+  async #run({ run, slot, commit, tree }: RunToStart, signal: AbortSignal): Promise<void> {
+    const green = new Set(
+      (await this.#context.board.checksOf(tree)).filter(({ end }) => end?.verdict === 'green').map(checkKey),
+    );
+    const lacking = this.#required.filter(({ key }) => !green.has(key));
+    const id = drawId('ck-', this.#context.random);
+    const { merging, checks } = this.#context;
+    const end = await merging
+      .bring(commit)
+      .then(() => checks.run({ id, slot, commit, checks: lacking.map(({ check }) => check), signal }))
+      .catch((error: unknown): CheckRunEnd => ({
+        ended: 'infrastructure',
+        reason: error instanceof Error ? error.message : String(error),
+        log: null,
+      }));
+    if (end.ended === 'cancelled') return;
+    const results = end.ended === 'done' ? end.results : [];
+    await this.#record(tree, results);
+    const last = results.findLast(({ verdict }) => verdict !== 'green');
+    if (last !== undefined) this.#failures.set(run, last);
+    if (signal.aborted) return;
+    const isWhole = results.filter(({ verdict }) => verdict === 'green').length === lacking.length;
+    const verdict = last?.verdict ?? (end.ended === 'done' && isWhole ? 'green' : 'infrastructure');
+    const reason =
+      end.ended === 'infrastructure' ? end.reason : (last?.reason ?? 'not all of the checks were run');
+    this.#ended.push({ run, verdict, reason, tree });
+  }
+
+  async #record(tree: string, results: readonly CheckResult[]): Promise<void> {
+    const { node } = this.#context;
+    await change(this.#context, async (change) => {
+      for (const { name, verdict, exitCode, log, tookMs } of results) {
+        const required = this.#required.find(({ check }) => check.name === name);
+        const id = brand<CheckId>(drawId('ck-', this.#context.random));
+        const began = Math.max(0, change.at - Math.round(tookMs)) as typeof change.at;
+        const { command = JSON.stringify([name]), environment = '' } = required ?? {};
+        const of = { target: this.#target, tree, command, environment, node };
+        await change.apply(
+          decided(
+            { type: 'check.started', id, at: began, ...of },
+            { type: 'check.ended', id, at: change.at, verdict: verdict satisfies Verdict, exitCode, log },
+          ),
+        );
+      }
+    });
+  }
+}

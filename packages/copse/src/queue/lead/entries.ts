@@ -1,0 +1,105 @@
+/** What is in a queue and may land: in order, with what holds it and what it conflicts with. */
+
+import type { CommitId, EventNumber } from '../../kernel/ids.ts';
+import type { Landing } from '../rules/landing.ts';
+import type { MergeQueue } from '../rules/merge-queue.ts';
+import type { Entry } from '../rules/decide/decide.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { methodFor } from './build-candidate.ts';
+import type { QueueMemory } from './memory.ts';
+import type { RunContext } from '../context.ts';
+
+interface Looking {
+  readonly tip: CommitId;
+  readonly memory: QueueMemory;
+  readonly hasChecks: boolean;
+}
+
+export async function queueEntries(
+  context: RunContext,
+  queue: MergeQueue,
+  landings: readonly Landing[],
+  looking: Looking,
+): Promise<{ readonly entries: readonly Entry[] }> {
+  const queued: { landing: Landing; task: Task }[] = [];
+  for (const landing of landings) {
+    const task = await context.board.get('task', landing.task);
+    if (task?.state.status === 'landing' && task.state.landing === landing.id) queued.push({ landing, task });
+  }
+  const entries: Entry[] = [];
+  for (const { landing, task } of queued.toSorted(byPlace)) {
+    entries.push({
+      landing: landing.id,
+      task: landing.task,
+      head: landing.head,
+      queuedAt: landing.queuedAt,
+      isHotfix: landing.isHotfix,
+      isUnchecked: landing.isUnchecked,
+      conflict: await conflictOf(context, landing, task, looking),
+      held: (await unmetDependency(context, task)) ?? notAccepted(queue, landing),
+    });
+  }
+  return { entries };
+}
+
+interface Place {
+  readonly landing: Landing;
+  readonly task: Pick<Task, 'priority'>;
+}
+
+/** Hotfixes, then by priority, then first come first served; the id makes it the same for everybody. */
+export function byPlace(a: Place, b: Place): number {
+  return (
+    Number(b.landing.isHotfix) - Number(a.landing.isHotfix) ||
+    b.task.priority - a.task.priority ||
+    a.landing.queuedAt - b.landing.queuedAt ||
+    (a.landing.id < b.landing.id ? -1 : 1)
+  );
+}
+
+/** Without checks everything is merged at once anyway, and what does not merge is seen then. */
+async function conflictOf(
+  { merging, ...context }: RunContext,
+  landing: Landing,
+  task: Task,
+  { tip, memory, hasChecks }: Looking,
+): Promise<readonly string[] | null> {
+  const { id, head } = landing;
+  const misfit = memory.candidates.misfit(tip, { landing: id, task: landing.task, head });
+  if (misfit !== undefined) return 'files' in misfit ? misfit.files : [];
+  if (!hasChecks) return null;
+  const key = `${tip} ${head}`;
+  const known = memory.conflicts.get(key);
+  const method = await methodFor({ merging, ...context }, task);
+  const files = known ?? (await merging.trial(tip, head, method)).conflicts;
+  if (memory.conflicts.size > MOST) memory.conflicts.clear();
+  memory.conflicts.set(key, files);
+  if (files.length === 0) return null;
+  // A conflict may be one that is resolved on the way, which only building it tells.
+  const change = { landing: id, task: landing.task, head };
+  await memory.candidates.find({ onto: tip, changes: [change] });
+  return memory.candidates.misfit(tip, change) === undefined ? null : files;
+}
+
+const MOST = 50_000;
+
+/** One that was done before, and that somebody works on again, is on the target already. */
+async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<string | null> {
+  if (dependsOn.length === 0) return null;
+  const statuses = await board.statuses(dependsOn);
+  for (const id of dependsOn) {
+    const status = statuses.get(id) ?? 'done';
+    if (status === 'done') continue;
+    const [before] = await board.events({ after: NOTHING_YET, limit: 1, task: id, types: ['task.done'] });
+    if (before === undefined) return `it depends on ${id}, which is ${status}`;
+  }
+  return null;
+}
+
+const NOTHING_YET = 0 as EventNumber;
+
+function notAccepted({ paused }: MergeQueue, { queuedAt }: Landing): string | null {
+  if (paused.accept === null || queuedAt < paused.accept.since) return null;
+  const why = paused.accept.reason === null ? '' : `: ${paused.accept.reason}`;
+  return `the queue accepts nothing now${why}`;
+}

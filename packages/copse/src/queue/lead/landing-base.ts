@@ -1,0 +1,59 @@
+/**
+ * What a landing is built on. The target here and what is known of it on the remote are two refs that both move; whichever
+ * contains the other is the newer one. Where neither does, nobody here can decide which of them is right.
+ */
+
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import type { Landing } from '../rules/landing.ts';
+import type { RunContext } from '../context.ts';
+
+export type LandingBase =
+  | {
+      readonly found: true;
+      /** Where the target is here. */
+      readonly local: CommitId;
+      /** What the candidate is built on: that, or what the remote has on top of it. */
+      readonly onto: CommitId;
+      /** Where the remote's is, as far as is known. */
+      readonly remote: CommitId | undefined;
+    }
+  | { readonly found: false; readonly reason: string };
+
+export async function findLandingBase(
+  context: RunContext,
+  { target, head }: Pick<Landing, 'target' | 'head'>,
+  { isFetched = false }: { readonly isFetched?: boolean } = {},
+): Promise<LandingBase> {
+  const { git } = context;
+  const name = await git.remoteName();
+  if (context.landing.push && name !== undefined && !isFetched) {
+    const fetched = await git.fetch([target]);
+    if (!fetched.fetched && fetched.because !== 'no_remote')
+      return { found: false, reason: `the remote cannot be asked: ${fetched.reason}` };
+  }
+  const remote = name === undefined ? undefined : await git.tip(`refs/remotes/${name}/${target}`);
+  const local = (await git.tip(`refs/heads/${target}`)) ?? (await makeTarget(context, target, remote));
+  if (local === undefined) return { found: false, reason: `there is no branch ${target} to land on` };
+  if (remote === undefined || (await git.isAncestor(remote, local)))
+    return { found: true, local, onto: local, remote };
+  if (await git.isAncestor(local, remote)) return { found: true, local, onto: remote, remote };
+  // Its own commits must not be mixed up with the remote's, which would then be written anew.
+  const begun = await git.mergeBase(head, remote);
+  const isApart = begun !== undefined && (await git.isAncestor(begun, local));
+  if (isApart && !context.landing.push) return { found: true, local, onto: local, remote };
+  return {
+    found: false,
+    reason: `${target} and ${name}/${target} have both moved apart: bring them together, for example with git pull --rebase ${name} ${target}`,
+  };
+}
+
+/** The branch is only on the remote so far. */
+async function makeTarget(
+  { git }: RunContext,
+  target: BranchName,
+  remote: CommitId | undefined,
+): Promise<CommitId | undefined> {
+  if (remote === undefined) return undefined;
+  const moved = await git.moveRef(`refs/heads/${target}`, null, remote, 'copse: the target of landings');
+  return moved.moved ? remote : (moved.tip ?? undefined);
+}

@@ -1,0 +1,35 @@
+/** What whoever leads a queue remembers of it. */
+
+import type { LandingId } from '../../kernel/ids.ts';
+import { buildCandidate } from './build-candidate.ts';
+import { Candidates } from './candidates.ts';
+import { type Failure, isGreen, requiredChecks } from './checks.ts';
+import type { RunContext } from '../context.ts';
+
+/** What is worth remembering between two times of leading a queue; all of it can be found out again. */
+export interface QueueMemory {
+  readonly candidates: Candidates;
+  /** Files by which a head conflicts with a tip. */
+  readonly conflicts: Map<string, readonly string[]>;
+  readonly failures: Map<number, Failure>;
+  /** What the remote refused last. */
+  refusal: {
+    readonly atMs: number;
+    readonly reason: string;
+    readonly landings: ReadonlySet<LandingId>;
+  } | null;
+}
+
+export function newQueueMemory(context: RunContext): QueueMemory {
+  const required = requiredChecks(context);
+  return {
+    candidates: new Candidates({
+      build: (onto, queued) => buildCandidate(context, onto, queued),
+      treeOf: (commit) => context.merging.treeOf(commit),
+      isGreen: (tree) => isGreen(context, required, tree),
+    }),
+    conflicts: new Map(),
+    failures: new Map(),
+    refusal: null,
+  };
+}

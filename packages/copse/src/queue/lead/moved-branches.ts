@@ -1,0 +1,126 @@
+/**
+ * Notices branches that moved while their tasks were in the queue, before anything is decided about them. Only those with a
+ * workspace on this node can be looked at; as long as a branch is where it was, that costs reading one ref.
+ */
+
+import type { CommitId } from '../../kernel/ids.ts';
+import { type Landing, decideLanding, isCommitted } from '../rules/landing.ts';
+import { type BranchFacts, type MovedBranch, decideMovedBranch } from '../rules/moved-branch.ts';
+import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
+import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
+import type { Workspace } from '../../workspaces/rules/workspace.ts';
+import { change } from '../../board/context.ts';
+import { tipOfTarget } from '../act/landing-target.ts';
+import { giveUpLanding } from './land.ts';
+import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';
+import { type RunContext, agentNamed } from '../context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
+
+export interface Noticed {
+  /** Those that may land as they are queued. */
+  readonly landings: readonly Landing[];
+  /** Something was written about the others. */
+  readonly hasChanged: boolean;
+}
+
+export async function noticeMovedBranches(
+  context: RunContext,
+  landings: readonly Landing[],
+): Promise<Noticed> {
+  const same: Landing[] = [];
+  let hasChanged = false;
+  for (const landing of landings) {
+    const moved = isCommitted(landing) ? ({ is: 'same' } as const) : await lookAt(context, landing);
+    if (moved.is === 'same' || moved.is === 'deleted') same.push(landing);
+    else if (await act(context, landing, moved)) hasChanged = true;
+  }
+  return { landings: same, hasChanged };
+}
+
+type Worktree = NonNullable<Workspace['worktree']>;
+
+async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranch> {
+  const worktree = (await workspaceOf(context, landing.task))?.worktree;
+  if (!worktree || !(await isFromHere(context, landing))) return { is: 'same' };
+  const tip = (await context.git.tip(branchRef(worktree.branch))) ?? null;
+  if (tip === landing.head) return { is: 'same' };
+  const seen = await context.git.look(worktree.path);
+  if (seen.state === 'healthy' && seen.head === landing.head) return { is: 'same' };
+  const facts = await gatherFacts(context, landing, { ...worktree, tip, seen });
+  const moved = decideMovedBranch(facts);
+  // Whatever becomes of it: nothing leads to these commits any more.
+  const isAhead = tip !== null && facts.isHeadThere && (await context.git.isAncestor(landing.head, tip));
+  if (moved.is !== 'same' && facts.isHeadThere && !isAhead)
+    await keepTip(context, landing.task, landing.head, landing.queuedAt);
+  return moved;
+}
+
+/** A branch of the same name may be here from an earlier attempt, and older than what another node submitted. */
+async function isFromHere({ board, node }: RunContext, { attempt, task }: Landing): Promise<boolean> {
+  if (attempt !== null) return (await board.get('attempt', attempt))?.node === node;
+  const workspaces = await board.list('workspace', { task });
+  return workspaces.every((one) => one.node === node);
+}
+
+async function gatherFacts(
+  context: RunContext,
+  landing: Landing,
+  { path, branch, tip, seen }: Worktree & { readonly tip: CommitId | null; readonly seen: WorktreeFacts },
+): Promise<BranchFacts> {
+  const { git } = context;
+  const { head } = landing;
+  const worktree = seen.state === 'healthy' ? await lookInside(context, path, branch, seen) : null;
+  return {
+    head,
+    tip,
+    worktree,
+    isHeadThere: (await git.tip(head)) !== undefined,
+    isEmpty: tip !== null && (await git.isAncestor(tip, await tipOfTarget(context, landing.target))),
+    mustBeReviewed: await mustBeReviewed(context, landing),
+  };
+}
+
+async function lookInside(
+  { git }: RunContext,
+  path: string,
+  own: string,
+  { head, branch, operation }: { head: CommitId; branch: string | null; operation: string | null },
+): Promise<BranchFacts['worktree']> {
+  const { changed, untracked } = await git.uncommitted(path);
+  const isClean = operation === null && changed.length + untracked.length === 0;
+  return { head, isOnBranch: branch === own, isClean };
+}
+
+/** By the policy of whoever worked on it, unless a person said yes to exactly what was queued. */
+async function mustBeReviewed(context: RunContext, landing: Landing): Promise<boolean> {
+  if (landing.isReviewed) return true;
+  const { board } = context;
+  const task = await board.get('task', landing.task);
+  const session = task?.session ? await board.get('session', task.session) : undefined;
+  const agent = session && agentNamed(context, session.agent);
+  return (agent?.landing ?? context.landing).policy !== 'auto';
+}
+
+/** Whether anything was written. */
+async function act(
+  context: RunContext,
+  landing: Landing,
+  moved: Exclude<MovedBranch, { is: 'same' | 'deleted' }>,
+): Promise<boolean> {
+  const { reason } = moved;
+  if (moved.is === 'lost')
+    return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).ok;
+  const outcome = await change(context, async (change) => {
+    const task = await change.require('task', landing.task);
+    const current = await change.require('landing', landing.id);
+    // Somebody noticed it at the same time, or it landed.
+    if (current.head !== landing.head || task.state.status !== 'landing' || isCommitted(current)) return;
+    const { head } = moved;
+    const decision =
+      moved.is === 'requeue'
+        ? decideLanding(current, { action: 'requeue', head, reason }, change.at)
+        : decideUnqueue(task, current, { head, reason }, change.at);
+    await change.apply(decision);
+  });
+  return outcome.ok;
+}

@@ -1,0 +1,79 @@
+/**
+ * How a file is merged may be said in `.gitattributes` (`merge=union`, `-merge`). What the target says counts, not what the
+ * branch says, and drivers are only those built into git, because Copse's git directory knows no others. Git reads
+ * attributes from files, so where the target has some that matter, they are put into a folder.
+ */
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Objects } from '../../git/objects/objects.ts';
+import { Recent } from '../../git/objects/recent.ts';
+import { latin1, utf8 } from '../../git/byte-names.ts';
+import { TreeView } from '../../git/objects/tree-diff.ts';
+
+export interface Attributes {
+  /** The same for the same files at the same places. */
+  readonly key: string;
+  readonly folder: string;
+}
+
+/** Undefined when the target has none that matter for these paths. */
+export async function layAttributes(
+  objects: Objects,
+  parent: string,
+  target: string,
+  paths: Iterable<string>,
+): Promise<Attributes | undefined> {
+  const view = new TreeView(objects, target);
+  const found: (readonly [string, string])[] = [];
+  for (const folder of foldersOf(paths)) {
+    const entry = await view.find(latin1(`${folder}.gitattributes`));
+    if (entry?.mode.startsWith('100')) found.push([`${folder}.gitattributes`, entry.id]);
+  }
+  const contents = await Promise.all(found.map(([, id]) => contentOf(objects, id)));
+  if (!contents.some((content) => MATTERS.test(content.toString('latin1')))) return undefined;
+  const key = createHash('sha256').update(JSON.stringify(found)).digest('hex');
+  const folder = path.join(parent, `attributes-${key}`);
+  if (!existsSync(folder)) lay(folder, new Map(found.map(([place], at) => [place, contents[at] ?? NOTHING])));
+  return { key, folder };
+}
+
+/** What else attributes can say has no say in a merge. */
+const MATTERS = /merge|binary/;
+const MOST_BYTES = 1024 ** 2;
+const NOTHING = Buffer.alloc(0);
+
+const seen = new Recent<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);
+
+async function contentOf(objects: Objects, id: string): Promise<Buffer> {
+  const known = seen.get(id);
+  if (known !== undefined) return known;
+  const fact = await objects.facts(id);
+  const isFit = fact?.type === 'blob' && fact.size <= MOST_BYTES;
+  const content = isFit ? await objects.blob(id) : NOTHING;
+  seen.set(id, Buffer.from(content));
+  return content;
+}
+
+/** Appears whole, for others may look at the same moment. */
+function lay(folder: string, files: ReadonlyMap<string, Buffer>): void {
+  const draft = `${folder}.draft`;
+  for (const [place, content] of files) {
+    mkdirSync(path.dirname(path.join(draft, place)), { recursive: true });
+    writeFileSync(path.join(draft, place), content);
+  }
+  renameSync(draft, folder);
+}
+
+/** Each ends in a slash; the top is empty. A tree can be made to hold names that lead elsewhere. */
+function foldersOf(paths: Iterable<string>): ReadonlySet<string> {
+  const folders = new Set(['']);
+  for (const name of paths) {
+    const parts = utf8(name).split('/').slice(0, -1);
+    if (parts.some((part) => /^\.{0,2}$|^\.git$|[\n\0]|\uFFFD/i.test(part))) continue;
+    for (const [depth] of parts.entries()) folders.add(`${parts.slice(0, depth + 1).join('/')}/`);
+  }
+  return folders;
+}

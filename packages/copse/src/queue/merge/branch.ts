@@ -1,0 +1,78 @@
+/** What a branch has that the target does not. */
+
+import { type CommitId, brand } from '../../kernel/ids.ts';
+import { commitsOf, isReachable, parentsFirst } from '../../git/objects/history.ts';
+import type { Commit } from '../../git/objects/commit-object.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { diffTrees } from '../../git/objects/tree-diff.ts';
+
+export interface Branch {
+  readonly onto: CommitId;
+  readonly head: CommitId;
+  /** Parents before children. */
+  readonly commits: readonly Commit[];
+  /** No merges, no beginnings of its own: each commit follows the one before, the first one a commit of the target. */
+  readonly isLinear: boolean;
+  /** The tree before the first of them, where they are linear. */
+  readonly before: string;
+  /** Every commit is without a change. */
+  readonly isEmpty: boolean;
+  /** Paths that its commits change, merges apart; one character per byte. */
+  readonly own: ReadonlySet<string>;
+}
+
+export async function loadBranch(objects: Objects, onto: CommitId, head: CommitId): Promise<Branch> {
+  await objects.lookAhead(head);
+  const commits = (await commitsOf(objects, head, onto)) ?? (await commitsPlainly(objects, head, onto));
+  const isLinear = commits.every(({ parents }) => parents.length === 1);
+  const first = commits[0]?.parents[0];
+  const before = isLinear && first !== undefined ? (await objects.commit(first)).tree : '';
+  const isEmpty = isLinear && commits.every(({ tree }) => tree === before);
+  const own = isEmpty ? new Set<string>() : await changedBy(objects, commits);
+  return { onto, head, commits, isLinear, before, isEmpty, own };
+}
+
+async function commitsPlainly(objects: Objects, head: CommitId, onto: CommitId): Promise<readonly Commit[]> {
+  const lines = (await objects.askGit(['rev-list', head, `^${onto}`])).toString().split('\n');
+  const ids = lines.filter((line) => line !== '').map((line) => brand<CommitId>(line));
+  const commits = await Promise.all(ids.map((id) => objects.commit(id)));
+  return parentsFirst(head, new Map(commits.map((commit) => [commit.id, commit])));
+}
+
+async function changedBy(objects: Objects, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
+  const own = new Set<string>();
+  const single = commits.filter(({ parents }) => parents.length < 2);
+  await Promise.all(
+    single.map(async ({ parents: [parent], tree }) => {
+      const before = parent === undefined ? undefined : (await objects.commit(parent)).tree;
+      for (const { path } of await diffTrees(objects, before, tree)) own.add(path);
+    }),
+  );
+  return own;
+}
+
+/** Commits of the target from which the branch goes on. */
+export function outsideOf({ commits }: Branch): readonly CommitId[] {
+  const ids = new Set(commits.map(({ id }) => id));
+  return [...new Set(commits.flatMap(({ parents }) => parents).filter((parent) => !ids.has(parent)))];
+}
+
+/** The last commits that branch and target have in common: several where each was merged into the other. */
+export async function mergeBasesOf(objects: Objects, branch: Branch): Promise<readonly Commit[]> {
+  const outside = outsideOf(branch);
+  const bases: Commit[] = [];
+  for (const one of outside) {
+    const isOlder = await Promise.all(
+      outside.map(async (other) => one !== other && (await isBefore(objects, one, other))),
+    );
+    if (!isOlder.includes(true)) bases.push(await objects.commit(one));
+  }
+  return bases;
+}
+
+async function isBefore(objects: Objects, one: CommitId, other: CommitId): Promise<boolean> {
+  const known = await isReachable(objects, one, other);
+  if (known !== undefined) return known;
+  const onlyInOne = await objects.askGit(['rev-list', '--max-count=1', one, `^${other}`]);
+  return onlyInOne.length === 0;
+}

@@ -1,0 +1,90 @@
+/**
+ * Rebasing without files. Git 2.39 can only merge two commits over a base that both have, so to replay a commit C with the
+ * parent P on the tip T, a commit with the tree of T and the parent P is made and merged with C: P is what they have in
+ * common, and the result is the tree of C on T.
+ */
+
+import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
+import type { Merged } from '../../git/long-lived.ts';
+import type { Bench } from './bench.ts';
+import type { Branch } from './branch.ts';
+import { type Commit, asBytes, oneLine } from '../../git/objects/commit-object.ts';
+import { type Trailer, withTrailers } from './trailers.ts';
+
+interface Details {
+  /** For commits without a message. */
+  readonly title: string;
+  readonly trailers: readonly Trailer[];
+  readonly at: Timestamp;
+}
+
+interface Replayed {
+  readonly commit: CommitId;
+  readonly tree: string;
+  readonly commits: number;
+}
+
+/** Undefined when a commit conflicts. */
+export async function replay(
+  bench: Bench,
+  { onto, head, commits, before }: Branch,
+  { target, merged }: { readonly target: Commit; readonly merged: Merged },
+  { title, trailers, at }: Details,
+): Promise<Replayed | undefined> {
+  let tip = { commit: onto, tree: target.tree };
+  let count = 0;
+  let parentTree = before;
+  for (const original of commits) {
+    const wasEmpty = original.tree === parentTree;
+    const tree = wasEmpty
+      ? tip.tree
+      : commits.length === 1
+        ? // The merge of the whole branch is that of its only commit.
+          treeOf(merged)
+        : await replayTree(bench, original, parentTree, tip.tree);
+    parentTree = original.tree;
+    if (tree === undefined) {
+      // The target has the same change, and went on from there.
+      if ((await landedBefore(bench, onto, head)).has(original.id)) continue;
+      return undefined;
+    }
+    if (tree === tip.tree && !wasEmpty) continue;
+    const text = original.message.trim() === '' ? asBytes(`${oneLine(title)}\n`) : original.message;
+    const message = withTrailers(text, trailers);
+    const isAsItWas =
+      original.parents[0] === tip.commit && original.tree === tree && message === original.message;
+    const commit = isAsItWas
+      ? original.id
+      : bench.write({ ...original, tree, parents: [tip.commit], message, at });
+    tip = { commit, tree };
+    count += 1;
+  }
+  return { ...tip, commits: count };
+}
+
+async function replayTree(
+  bench: Bench,
+  { id, parents, tree }: Commit,
+  parentTree: string,
+  tipTree: string,
+): Promise<string | undefined> {
+  const spliced = await bench.splice({ base: parentTree, side: tree, onto: tipTree });
+  if (spliced !== undefined) return spliced;
+  const merged = await bench.merge(bench.stand(tipTree, parents), id);
+  return merged && treeOf(merged);
+}
+
+function treeOf(merged: Merged): string | undefined {
+  return merged.clean ? merged.tree : undefined;
+}
+
+/** Commits of the branch whose change, by itself, is also one of the target's. */
+async function landedBefore(
+  { objects }: Bench,
+  onto: CommitId,
+  head: CommitId,
+): Promise<ReadonlySet<CommitId>> {
+  const argv = ['rev-list', '--right-only', '--cherry-mark', '--no-merges', `${onto}...${head}`];
+  const lines = (await objects.askGit(argv)).toString().split('\n');
+  return new Set(lines.filter((line) => line.startsWith('=')).map((line) => brand<CommitId>(line.slice(1))));
+}

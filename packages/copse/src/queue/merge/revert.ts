@@ -1,0 +1,158 @@
+/**
+ * Reverting without files. To take back what led from B to L on the tip T, two commits are made that both have L as their
+ * parent, one with the tree of T and one with the tree of B, and merged: L is what they have in common, so the result is T
+ * without what L added to B.
+ *
+ * Which commits a landing brought is read from the target: backwards along first parents from where it ended, for as long as
+ * the commits name its task and are not the end of another landing. A merge commit ends that at once, since its first parent
+ * is what the target was.
+ */
+
+import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
+import type { CommitSummary } from '../ports/merging.ts';
+import type { RevertRequest, Reverted, Reverting } from '../ports/reverting.ts';
+import { isReachable } from '../../git/objects/history.ts';
+import { identityEnv } from '../../git/identity.ts';
+import { adoptCandidate } from './adopt.ts';
+import { type Bench, Standing, layBench } from './bench.ts';
+import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
+import { endingIn, trailersIn } from './trailers.ts';
+import type { Objects } from '../../git/objects/objects.ts';
+import { gitLine } from '../../git/process.ts';
+import { isAncestor } from '../../git/refs/refs.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { diffTrees } from '../../git/objects/tree-diff.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+
+/** The gits that stay do not keep a program from ending. */
+export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {
+  const standing = new Standing(dir);
+  return {
+    revert: (request) => standing.use(() => revert(standing, request)),
+    close: () => standing.close(),
+  };
+}
+
+async function revert(standing: Standing, request: RevertRequest): Promise<Reverted> {
+  const { objects, dir } = standing;
+  const { landed: end, onto } = request;
+  if (!(await isPartOf(objects, end, onto))) return { reverted: false, because: 'not_there' };
+  const { commits, before } = await broughtBy(objects, request);
+  if (before === undefined) return { reverted: false, because: 'brought_nothing' };
+  const [tip, landed] = await Promise.all([objects.commit(onto), objects.commit(end)]);
+  const changes = await diffTrees(objects, before.tree, landed.tree);
+  const paths = changes.map(({ path }) => path);
+  const bench = await layBench(standing, { target: tip.tree, paths });
+  const merged = await mergeWithout(bench, { tip, landed, before });
+  if (!merged.clean) {
+    const files = merged.files.map(utf8).toSorted();
+    return { reverted: false, because: 'conflict', files, later: await laterIn(objects, request, files) };
+  }
+  if (merged.tree === tip.tree) return { reverted: false, because: 'nothing_left' };
+  const { at } = request;
+  const author = await authorAt(dir, at);
+  const message = messageOf(request, commits);
+  const what = { tree: merged.tree, parents: [onto], author, encoding: undefined, message, at };
+  const commit = bench.write(what);
+  if (!request.isTrial) {
+    await adoptCandidate(standing, commit, onto);
+    await standing.quarantine.bring(commit);
+  }
+  return { reverted: true, commit, before: before.id, commits: commits.map(summaryOf) };
+}
+
+async function isPartOf(objects: Objects, commit: CommitId, of: CommitId): Promise<boolean> {
+  const [found] = await objects.reader.check([`${commit}^{commit}`]);
+  if (found === undefined) return false;
+  return (await isReachable(objects, commit, of)) ?? isAncestor(objects.dir, commit, of);
+}
+
+interface Brought {
+  /** The newest first. */
+  readonly commits: readonly Commit[];
+  /** What they were built on; undefined when there are none. */
+  readonly before: Commit | undefined;
+}
+
+async function broughtBy(objects: Objects, request: RevertRequest): Promise<Brought> {
+  const commits: Commit[] = [];
+  let commit = await objects.commit(request.landed);
+  while (isOf(commit, request.reverts) && !request.others.has(commit.id)) {
+    commits.push(commit);
+    const [parent] = commit.parents;
+    // It began the target, or the history is not known further back.
+    if (parent === undefined) return { commits: [], before: undefined };
+    commit = await objects.commit(parent);
+  }
+  return { commits, before: commits.length === 0 ? undefined : commit };
+}
+
+function isOf({ message }: Commit, task: TaskId): boolean {
+  return trailersIn(message).some(
+    ({ key, value }) => key.toLowerCase() === 'task' && value.toLowerCase() === task.toLowerCase(),
+  );
+}
+
+interface Trees {
+  readonly tip: Commit;
+  readonly landed: Commit;
+  readonly before: Commit;
+}
+
+async function mergeWithout(bench: Bench, { tip, landed, before }: Trees) {
+  const ours = bench.stand(tip.tree, [landed.id]);
+  const theirs = bench.stand(before.tree, [landed.id]);
+  // The same tree twice would be one commit, and a commit has nothing to be merged with itself.
+  if (ours === theirs) return { clean: true, tree: tip.tree } as const;
+  const merged = await bench.merge(ours, theirs);
+  if (merged === undefined) throw new Error(`${ours} and ${theirs} have ${landed.id} in common.`);
+  return merged;
+}
+
+async function authorAt(dir: TrustedDir, at: RevertRequest['at']): Promise<string> {
+  const { GIT_AUTHOR_NAME: name = '', GIT_AUTHOR_EMAIL: email = '' } = await identityEnv(dir);
+  const plain = (text: string) => oneLine(text).replaceAll(/[<>]/g, '');
+  return asBytes(`${plain(name)} <${plain(email)}> ${Math.floor(at / 1_000)} +0000`);
+}
+
+/** As many as a message is readable with. */
+const MOST_LISTED = 50;
+
+function messageOf({ task, reverts, title, landed }: RevertRequest, commits: readonly Commit[]): string {
+  const listed = commits.slice(0, MOST_LISTED).toReversed();
+  const more = commits.length > listed.length ? ['- …'] : [];
+  const lines = [...more, ...listed.map((commit) => `- ${oneLine(subjectIn(commit))}`)];
+  const text = `Revert "${oneLine(title)}"\n\nTakes back what ${reverts} landed:\n\n${lines.join('\n')}`;
+  return endingIn(asBytes(text), [
+    { key: 'Task', value: task },
+    { key: 'Reverts', value: `${reverts} ${landed}` },
+  ]);
+}
+
+function subjectIn(commit: Commit): string {
+  return readable(commit, subjectOf(commit.message));
+}
+
+function summaryOf(commit: Commit): CommitSummary {
+  const text = readable(commit, commit.message).trim();
+  const [, ...paragraphs] = text.split(/\n[ \t\r]*\n/);
+  const isMerge = commit.parents.length > 1;
+  return { id: commit.id, subject: subjectIn(commit), body: paragraphs.join('\n\n'), isMerge };
+}
+
+const MOST_LATER = 50;
+/** As many as fit into one command. */
+const MOST_FILES = 500;
+
+/** Commits of the target after the landing that changed these files, the newest first. */
+async function laterIn(
+  objects: Objects,
+  { landed, onto }: RevertRequest,
+  files: readonly string[],
+): Promise<readonly CommitSummary[]> {
+  const choice = [`--max-count=${MOST_LATER}`, '--topo-order', '--full-history', onto, `^${landed}`];
+  const argv = ['rev-list', ...choice, '--', ...files.slice(0, MOST_FILES)];
+  const ids = (await gitLine(objects.dir, argv)).split('\n').filter((line) => line !== '');
+  const commits = await Promise.all(ids.map((id) => objects.commit(brand<CommitId>(id))));
+  return commits.map(summaryOf);
+}

@@ -1,0 +1,185 @@
+/**
+ * Whether a candidate is what was submitted, on top of the target, and nothing else. Looked for, and refused:
+ *
+ *   a path differs from the target that no commit of the task changed and none of its merges had a conflict in
+ *   a merge of the branch differs from what git makes of its parents, at a path without a conflict: `git merge -s ours`,
+ *   or a resolution that drops the other side's part
+ *   a path that the target did not touch since they parted is not as the task left it, or one that the task left as it was
+ *   is not as the target has it
+ *   of a conflict that was resolved here, a path differs from the merge that was not in conflict
+ *
+ * For the first two, only paths that would differ from the target count: what was put right afterwards does no harm.
+ * Where a file was renamed on one side and changed on the other, git puts the change where the file is now.
+ */
+
+import type { CommitId } from '../../kernel/ids.ts';
+import type { Bench } from './bench.ts';
+import { type Branch, mergeBasesOf, outsideOf } from './branch.ts';
+import type { Commit } from '../../git/objects/commit-object.ts';
+import type { Resolved } from './resolve.ts';
+import { entries } from '../../git/private-index.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects/tree-diff.ts';
+
+export interface Submitted {
+  readonly branch: Branch;
+  readonly target: Commit;
+  /** The candidate's. */
+  readonly tree: string;
+  /** Of a conflict that was resolved here: what git made of it, and the paths that may be otherwise. */
+  readonly resolved?: Pick<Resolved, 'merged' | 'paths'> | undefined;
+}
+
+export async function findReverts(bench: Bench, submitted: Submitted): Promise<readonly string[]> {
+  const { objects } = bench;
+  const { target, tree, resolved } = submitted;
+  const changes = await diffTrees(objects, target.tree, tree);
+  const found = new Set([
+    ...(await findForeign(bench, submitted, changes)),
+    ...(await findLost(bench, submitted, changes)),
+  ]);
+  for (const path of resolved?.paths ?? []) found.delete(path);
+  if (resolved !== undefined)
+    for (const { path } of await diffTrees(objects, resolved.merged, tree))
+      if (!resolved.paths.has(path)) found.add(path);
+  return [...found].map(utf8).toSorted();
+}
+
+/** Paths that would change although the task has no say in them. */
+async function findForeign(
+  bench: Bench,
+  { branch }: Submitted,
+  changes: readonly TreeChange[],
+): Promise<readonly string[]> {
+  const [allowed, evil] = [new Set(branch.own), new Set<string>()];
+  for (const merge of branch.commits.filter(({ parents }) => parents.length > 1)) {
+    const looked = await lookAtMerge(bench, merge);
+    for (const file of looked.allowed) allowed.add(file);
+    for (const file of looked.evil) evil.add(file);
+  }
+  const changed = changes.map(({ path }) => path);
+  const unexplained = changed.filter((file) => !allowed.has(file));
+  const moved = unexplained.length === 0 ? new Set<string>() : await movedByTarget(bench, branch, allowed);
+  return changed.filter((file) => evil.has(file) || (!allowed.has(file) && !moved.has(file)));
+}
+
+interface LookedAt {
+  readonly allowed: readonly string[];
+  readonly evil: readonly string[];
+}
+
+async function lookAtMerge(bench: Bench, merge: Commit): Promise<LookedAt> {
+  const again = await mergeAgain(bench, merge);
+  const inConflict = new Set(again.files);
+  const differing = await diffTrees(bench.objects, again.tree, merge.tree);
+  const others = differing.map(({ path }) => path).filter((file) => !inConflict.has(file));
+  // A name that no parent has takes nothing back: it is what became of a file in conflict.
+  const isNew = await areNew(bench, merge, others);
+  return {
+    allowed: [...inConflict, ...others.filter((_, at) => isNew[at])],
+    evil: others.filter((_, at) => !isNew[at]),
+  };
+}
+
+interface Again {
+  readonly tree: string;
+  readonly files: readonly string[];
+}
+
+/** Of more than two parents, one after another. */
+async function mergeAgain(bench: Bench, { parents }: Commit): Promise<Again> {
+  const [first, ...rest] = parents as readonly [CommitId, ...CommitId[]];
+  let [ours, tree, files]: [CommitId, string, readonly string[]] = [first, '', []];
+  for (const [at, theirs] of rest.entries()) {
+    const merged =
+      (await bench.merge(ours, theirs)) ?? (await bench.merge(ours, theirs, { allowsUnrelated: true }));
+    if (merged === undefined) throw new Error(`git cannot merge ${ours} and ${theirs}.`);
+    tree = merged.tree;
+    files = merged.clean ? files : [...files, ...merged.files];
+    if (at + 1 < rest.length) ours = bench.stand(tree, parents.slice(0, at + 2));
+  }
+  return { tree, files };
+}
+
+async function areNew(
+  { objects }: Bench,
+  { parents }: Commit,
+  files: readonly string[],
+): Promise<readonly boolean[]> {
+  if (files.length === 0) return [];
+  const commits = await Promise.all(parents.map((parent) => objects.commit(parent)));
+  const views = commits.map(({ tree }) => new TreeView(objects, tree));
+  return Promise.all(
+    files.map(async (file) => {
+      const found = await Promise.all(views.map((view) => view.find(file)));
+      return found.every((one) => one === undefined);
+    }),
+  );
+}
+
+/** Where the files that the task changed are in the target now. */
+async function movedByTarget(
+  { objects }: Bench,
+  branch: Branch,
+  own: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const moved = new Set<string>();
+  for (const start of outsideOf(branch)) {
+    const argv = ['diff-tree', '-r', '-z', '--name-status', '--find-renames', '--diff-filter=R'];
+    const parts = entries(await objects.askGit([...argv, start, branch.onto]));
+    for (let at = 0; at + 2 < parts.length; at += 3) {
+      const [from = '', to = ''] = [parts[at + 1], parts[at + 2]];
+      if (own.has(from)) moved.add(to);
+    }
+  }
+  return moved;
+}
+
+/** Paths that only the task changed and that are not as it left them, and paths that it left alone and that change. */
+async function findLost(
+  { objects }: Bench,
+  { branch, target }: Submitted,
+  changes: readonly TreeChange[],
+): Promise<readonly string[]> {
+  const bases = await mergeBasesOf(objects, branch);
+  const [base] = bases;
+  if (base === undefined) return [];
+  const head = await objects.commit(branch.head);
+  const before = bases.map(({ tree }) => new TreeView(objects, tree));
+  const inBases = (path: string) => Promise.all(before.map((view) => view.find(path)));
+  const now = new TreeView(objects, target.tree);
+  const submitted = new Map((await diffTrees(objects, base.tree, head.tree)).map((one) => [one.path, one]));
+  const candidate = new Map(changes.map((one) => [one.path, one]));
+  const lost: TreeChange[] = [];
+  let isMoveOfChanged = false;
+  for (const change of submitted.values()) {
+    const [inTarget, were] = [await now.find(change.path), await inBases(change.path)];
+    const isUntouched = were.every((was) => isSameEntry(was, inTarget));
+    if (!isUntouched && change.after === undefined) isMoveOfChanged = true;
+    const found = candidate.get(change.path);
+    if (isUntouched && !isSameEntry(found === undefined ? inTarget : found.after, change.after))
+      lost.push(change);
+  }
+  // Of what the task moved elsewhere, the target's changes are there now. Had it deleted it, that would be a conflict.
+  const found = lost.filter((one) => !isMoveOfChanged || one.before !== undefined).map(({ path }) => path);
+  for (const { path, before: inTarget } of changes) {
+    if (submitted.has(path)) continue;
+    const [was, ...others] = await inBases(path);
+    // The target may have moved a file here that the task changed; which ones it may is said above.
+    const mayBeMoved = was === undefined && inTarget !== undefined;
+    if (!mayBeMoved && others.every((other) => isSameEntry(other, was))) found.push(path);
+  }
+  return found;
+}
+
+/** Whether as many steps back from the commit as it is said to add, there is the target's tip: by what was written. */
+export async function isOnTop(
+  { objects }: Bench,
+  { commit, commits }: { readonly commit: CommitId; readonly commits: number },
+  onto: CommitId,
+): Promise<boolean> {
+  let at: CommitId | undefined = commit;
+  for (let left = commits; at !== onto && at !== undefined && left > 0; left -= 1)
+    at = (await objects.commit(at)).parents[0];
+  return at === onto;
+}

@@ -1,0 +1,23 @@
+/** The worktrees in which the queue checks candidates: one for each slot, used again for the next candidate. */
+
+import type { CommitId } from '../../kernel/ids.ts';
+import type { Place } from '../../git/port.ts';
+
+export interface Candidate {
+  readonly commit: CommitId;
+  /** Folders, as for the worktrees of tasks; none means all. */
+  readonly sparse: readonly string[];
+}
+
+export type Readied =
+  /** `anew`: why the worktree that was there could not be used again; null when it could, or there was none. */
+  | { readonly ready: true; readonly place: Place; readonly anew: string | null }
+  | { readonly ready: false; readonly reason: string };
+
+export interface CheckPlaces {
+  /** The slots of which anything exists. */
+  known(): readonly number[];
+  path(slot: number): string;
+  /** Only for whoever holds the lock of the slot, while nothing runs there. */
+  ready(slot: number, candidate: Candidate): Promise<Readied>;
+}

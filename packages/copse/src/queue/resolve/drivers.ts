@@ -1,0 +1,134 @@
+/**
+ * Merge drivers of copse.yml. Those that the repository's own configuration names are never run, because agents can write it.
+ *
+ * Which driver a file has is said by patterns as in `.gitattributes`; of several that match, the last counts. It is called as
+ * git calls drivers: %O, %A and %B stand for files with the base, the target's version and the branch's, %P for the path, %L
+ * for the length of conflict markers, %S, %X and %Y for what the three are called. It leaves the result in %A and ends with 0;
+ * with up to 128 it says that there is a conflict, with more that it failed. It runs in a folder that has these files and
+ * nothing else.
+ *
+ * What agents can choose, such as the path, reaches the command by variables, never as part of a line for the shell.
+ */
+
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
+import { git } from '../../git/process.ts';
+import type { ContentConflict } from './conflict.ts';
+import { hasMarkers } from './markers.ts';
+import { nul, utf8 } from '../../git/byte-names.ts';
+import { entries } from '../../git/private-index.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+
+/** A line for the shell, or a program with its arguments. */
+export type DriverCommand = string | readonly string[];
+
+export interface Line {
+  readonly line: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export type RunLine = (line: Line, folder: string, name: string) => Promise<CommandsOutcome>;
+
+export type Driven =
+  | { readonly resolved: true; readonly content: string }
+  | { readonly resolved: false; readonly reason: string };
+
+/** The driver of each file that has one. */
+export async function findDrivers(
+  dir: TrustedDir,
+  scratch: string,
+  drivers: Readonly<Record<string, DriverCommand>>,
+  files: readonly string[],
+): Promise<ReadonlyMap<string, DriverCommand>> {
+  const commands = Object.entries(drivers);
+  if (commands.length === 0 || files.length === 0) return new Map();
+  const workTree = mkdtempSync(path.join(scratch, 'patterns-'));
+  const lines = commands.map(([pattern], at) => `${quotedPattern(pattern)} ${ATTRIBUTE}=${at}\n`);
+  writeFileSync(path.join(workTree, '.gitattributes'), lines.join(''));
+  const argv = ['check-attr', '--stdin', '-z', ATTRIBUTE];
+  const said = entries(await git(dir, argv, { workTree, input: nul(files) }));
+  const found = new Map<string, DriverCommand>();
+  for (let at = 0; at + 2 < said.length; at += 3) {
+    const [file = '', , value = ''] = said.slice(at, at + 3);
+    const command = /^\d+$/.test(value) ? commands[Number(value)]?.[1] : undefined;
+    if (command !== undefined) found.set(file, command);
+  }
+  return found;
+}
+
+const ATTRIBUTE = 'copse-merge-driver';
+
+/** In quotes, a pattern may have spaces in it or begin with a #. */
+function quotedPattern(pattern: string): string {
+  return `"${pattern.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}"`;
+}
+
+const FILES = { O: 'base', A: 'ours', B: 'theirs' } as const;
+
+export async function runDriver(
+  scratch: string,
+  conflict: ContentConflict,
+  command: DriverCommand,
+  run: RunLine,
+  called: Readonly<Record<'S' | 'X' | 'Y', string>>,
+): Promise<Driven> {
+  const { base, ours, theirs } = conflict;
+  const file = utf8(conflict.file);
+  mkdirSync(scratch, { recursive: true });
+  const folder = mkdtempSync(path.join(scratch, 'driver-'));
+  const contents = { O: base?.content ?? '', A: ours.content, B: theirs.content };
+  for (const [name, content] of Object.entries(contents) as [keyof typeof FILES, string][])
+    writeFileSync(path.join(folder, FILES[name]), content, 'latin1');
+  const outcome = await run(lineOf(command, { ...called, P: file }), folder, 'merge-driver');
+  if (!outcome.ok) return { resolved: false, reason: whyNot(file, outcome) };
+  const content = readFileSync(path.join(folder, FILES.A), 'latin1');
+  if (hasMarkers(content) && !hasMarkers(ours.content) && !hasMarkers(theirs.content))
+    return { resolved: false, reason: `The merge driver of ${file} left conflict markers in it.` };
+  return { resolved: true, content };
+}
+
+type Values = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;
+
+function lineOf(command: DriverCommand, values: Values): Line {
+  if (typeof command !== 'string') {
+    // All of it by variables: it is not for the shell to read.
+    const words = command.map((word) => expand(word, (name) => valueOf(name, values)));
+    const names = words.map((_, at) => `COPSE_WORD_${at}`);
+    const env = Object.fromEntries(words.map((word, at) => [names[at] ?? '', word]));
+    return { line: names.map((name) => `"$${name}"`).join(' '), env };
+  }
+  const env = Object.fromEntries(
+    (['S', 'X', 'Y', 'P'] as const).map((name) => [`COPSE_MERGE_${name}`, values[name]]),
+  );
+  const line = expand(command, (name) => (name in values ? `"$COPSE_MERGE_${name}"` : valueOf(name, values)));
+  return { line, env };
+}
+
+function expand(text: string, value: (name: string) => string): string {
+  return text.replaceAll(/%([%OABLPSXY])/g, (_, name: string) => (name === '%' ? '%' : value(name)));
+}
+
+const MARKER_LENGTH = '7';
+
+function valueOf(name: string, values: Values): string {
+  if (name === 'L') return MARKER_LENGTH;
+  return name in FILES ? FILES[name as keyof typeof FILES] : values[name as keyof Values];
+}
+
+const MOST_CONFLICTS = 128;
+/** What a shell says of a program that it cannot find or run. */
+const NOT_RUN = new Set<number | null>([126, 127]);
+
+function whyNot(file: string, { because, code, tail }: Extract<CommandsOutcome, { ok: false }>): string {
+  const isConflict = because === 'exit' && (code ?? 0) <= MOST_CONFLICTS && !NOT_RUN.has(code);
+  const what = isConflict
+    ? `found a conflict as well (${code})`
+    : because === 'timeout'
+      ? 'took too long'
+      : because === 'exit' && !NOT_RUN.has(code)
+        ? `failed (${code})`
+        : 'could not be run';
+  return [`The merge driver of ${file} ${what}.`, ...tail.map((line) => `  ${line}`)].join('\n');
+}

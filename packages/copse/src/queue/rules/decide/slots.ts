@@ -1,0 +1,202 @@
+/** The slots of a queue: which check is begun next (queue.ts, 3 to 5 and 10). */
+
+import type { CommitId } from '../../../kernel/ids.ts';
+import { batchSize } from './batches.ts';
+import type { Desk } from './desk.ts';
+import type { Entry } from './facts.ts';
+import type { Stack } from './stack.ts';
+import { type Batch, type Change, isInFlight } from './state.ts';
+
+export type Purpose = 'batch' | 'again' | 'half' | 'second_half' | 'probe' | 'target' | 'alone';
+
+export interface Start extends Stack {
+  readonly run: number;
+  readonly commit: CommitId;
+  readonly purpose: Purpose;
+}
+
+/** What came of the attempt to begin a check: the tree may be known to be green. */
+type Begun = 'nothing' | 'check' | 'green';
+
+export class Slots {
+  readonly started: Start[] = [];
+  readonly #desk: Desk;
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  /** Begins checks until every slot is taken, or until a tree turns out to be known: then something may land. */
+  fill(): Begun {
+    const { hasChecks, slots, now } = this.#desk.facts;
+    if (!hasChecks || (this.#desk.trouble !== null && now < this.#desk.trouble.until)) return 'nothing';
+    const most = this.#desk.trouble === null ? slots : Math.min(1, slots);
+    for (;;) {
+      if (this.#startUrgent(most) === 'green') return 'green';
+      if (this.#desk.runs >= most) return 'nothing';
+      const begun = this.#startNext();
+      if (begun !== 'check') return begun;
+    }
+  }
+
+  #startUrgent(most: number): Begun {
+    for (const entry of this.#desk.urgent()) {
+      if (!this.#desk.stacks.fit([entry])) continue;
+      const batch = this.#alone(entry);
+      if (batch.stage.is !== 'waiting') continue;
+      const isKnown = this.#desk.stacks.mustFit([entry]).isGreen;
+      if (!isKnown && this.#desk.runs >= most && !(entry.isHotfix && this.#makeRoom(most))) return 'nothing';
+      if (this.#startBatch(batch, 'alone', []) === 'green') return 'green';
+    }
+    return 'nothing';
+  }
+
+  /** A batch of its own, taken out of the one that it is in. */
+  #alone(entry: Entry): Batch {
+    const batch = this.#desk.batches.with(entry);
+    if (batch?.changes.length === 1) return batch;
+    if (batch !== undefined)
+      this.#desk.batches.reduce(
+        batch,
+        batch.changes.filter(({ landing }) => landing !== entry.landing),
+      );
+    return this.#desk.batches.add([entry]);
+  }
+
+  /** The check that was begun last has the least to lose. */
+  #makeRoom(most: number): boolean {
+    if (most === 0 || this.#desk.trouble !== null) return false;
+    const isUrgent = this.#desk.isOneOf(this.#desk.urgent());
+    const runs = this.#desk.batches.all
+      .filter((batch) => !isUrgent(batch))
+      .flatMap((batch) => (batch.stage.is === 'checking' ? [{ batch, run: batch.stage.run }] : []));
+    const probes = this.#desk.probes
+      .filter(({ red, batches: [first] }) => {
+        const batch = this.#desk.batches.all.find(({ id }) => id === first);
+        return red === null && (batch === undefined || !isUrgent(batch));
+      })
+      .map(({ run }) => ({ batch: null, run }));
+    const youngest = [...runs, ...probes].toSorted((a, b) => b.run - a.run)[0];
+    if (youngest === undefined) return false;
+    if (youngest.batch !== null) this.#desk.batches.again(youngest.batch);
+    else this.#desk.probes = this.#desk.probes.filter(({ run }) => run !== youngest.run);
+    return this.#desk.runs < most;
+  }
+
+  #startNext(): Begun {
+    const ways = [
+      () => this.#startAudit(),
+      () => this.#startProbe(),
+      () => this.#startWaiting('again'),
+      () => this.#startWaiting('half'),
+      () => this.#startNew(),
+      () => this.#startWaiting('second_half'),
+    ];
+    for (const start of ways) {
+      const begun = start();
+      if (begun !== 'nothing') return begun;
+    }
+    return 'nothing';
+  }
+
+  #startAudit(): Begun {
+    const isAccused = this.#desk.batches.all.some(({ stage }) => stage.is === 'accused');
+    if (!isAccused || this.#desk.audit !== null) return 'nothing';
+    const { tip } = this.#desk.facts;
+    const run = this.#desk.batches.take();
+    this.#desk.audit = { tip, verdict: 'checking', run, tried: [] };
+    this.started.push({ run, onto: tip, changes: [], commit: tip, purpose: 'target' });
+    return 'check';
+  }
+
+  #startProbe(): Begun {
+    const running = this.#desk.probes.filter(({ red }) => red === null).length;
+    if (running >= Math.max(1, Math.floor(this.#desk.facts.slots / 2))) return 'nothing';
+    const train = this.#desk.train();
+    const length = train.nextProbe(this.#desk.probes);
+    if (length === undefined) return 'nothing';
+    const batches = train.batches.slice(0, length);
+    const changes = batches.flatMap((batch) => batch.changes);
+    const { commit } = this.#desk.stacks.mustFit(changes);
+    const run = this.#desk.batches.take();
+    this.#desk.probes = [
+      ...this.#desk.probes,
+      { run, batches: batches.map(({ id }) => id), commit, red: null },
+    ];
+    this.started.push({ run, onto: this.#desk.facts.tip, changes, commit, purpose: 'probe' });
+    return 'check';
+  }
+
+  #startWaiting(as: 'again' | 'half' | 'second_half'): Begun {
+    for (const batch of this.#desk.batches.all) {
+      if (batch.stage.is !== 'waiting' || batch.stage.as !== as) continue;
+      if (this.#desk.stacks.fit(batch.changes)) return this.#startBatch(batch, as, []);
+      this.#desk.batches.dissolve(batch);
+    }
+    return 'nothing';
+  }
+
+  #startNew(): Begun {
+    const free = this.#free();
+    const { slots, everyCommitGreen } = this.#desk.facts;
+    const freeSlots = Math.max(1, slots - this.#desk.runs);
+    const usual = batchSize(this.#desk.guilt, this.#desk.policy);
+    const isAlone = everyCommitGreen || this.#desk.isTargetRed;
+    const size = isAlone ? 1 : Math.min(usual, Math.ceil(free.length / freeSlots));
+    const changes = this.#desk.stacks.fitting(free, size);
+    if (changes.length === 0) return 'nothing';
+    this.#countPassedOver(free, changes);
+    const inFlight = this.#desk.batches.all.filter(isInFlight);
+    const count = inFlight.reduce((sum, batch) => sum + batch.changes.length, 0);
+    const isQuiet = free.length === changes.length && count > 0 && count < usual && !this.#desk.isTargetRed;
+    const below = isQuiet ? this.#below(inFlight, changes) : [];
+    return this.#startBatch(this.#desk.batches.add(changes), 'batch', below);
+  }
+
+  /** Those that are in no batch and may be taken into one. */
+  #free(): readonly Entry[] {
+    const isTried = this.#desk.tried();
+    return this.#desk.facts.entries.filter(
+      (entry) =>
+        !entry.isUnchecked &&
+        this.#desk.batches.with(entry) === undefined &&
+        this.#desk.mayLand(entry) &&
+        !isTried.has(entry.landing),
+    );
+  }
+
+  /** All that is in flight, in the order in which it would land, if it merges with these. */
+  #below(inFlight: readonly Batch[], changes: readonly Change[]): readonly Change[] {
+    const { batches: train } = this.#desk.wholeTrain();
+    const below = [...train, ...inFlight.filter((batch) => !train.includes(batch))];
+    const all = below.flatMap((batch) => batch.changes);
+    return this.#desk.stacks.fit([...all, ...changes]) ? all : [];
+  }
+
+  #countPassedOver(free: readonly Entry[], taken: readonly Entry[]): void {
+    const isTaken = new Set(taken);
+    const last = free.findLastIndex((entry) => isTaken.has(entry));
+    const passed = new Set(free.slice(0, last).filter((entry) => !isTaken.has(entry)));
+    const eldest = free.reduce((one, other) => (other.queuedAt < one.queuedAt ? other : one));
+    if (!isTaken.has(eldest)) passed.add(eldest);
+    for (const { landing } of passed)
+      this.#desk.passedOver.set(landing, (this.#desk.passedOver.get(landing) ?? 0) + 1);
+  }
+
+  #startBatch(batch: Batch, purpose: Purpose, below: readonly Change[]): Begun {
+    const { tip } = this.#desk.facts;
+    const changes = [...below, ...batch.changes];
+    const { commit, isGreen } = this.#desk.stacks.mustFit(changes);
+    const of = batch.stage.is === 'waiting' && batch.stage.as === 'second_half' ? batch.stage.of : null;
+    if (isGreen) {
+      this.#desk.batches.becomeGreen(batch);
+      if (of === null) this.#desk.batches.tellSecondHalf(batch, true);
+      return 'green';
+    }
+    const onto = below.length === 0 ? tip : this.#desk.stacks.mustFit(below).commit;
+    const run = this.#desk.batches.take();
+    this.#desk.batches.move(batch, { is: 'checking', run, onto, of });
+    this.started.push({ run, onto: tip, changes, commit, purpose });
+    return 'check';
+  }
+}

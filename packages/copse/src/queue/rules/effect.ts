@@ -1,0 +1,103 @@
+/**
+ * What it costs to put a change to the front or to take one out, before it is done: which of the checks that are running now
+ * would be thrown away. It is the decision itself that is asked, once as things are and once as they would be. Whether
+ * changes merge is not looked at for that: they are taken to.
+ */
+
+import { type CommitId, type LandingId, brand } from '../../kernel/ids.ts';
+import type { Landing } from './landing.ts';
+import type { MergeQueue } from './merge-queue.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Entry, type Look, type QueueFacts, decideQueue } from './decide/decide.ts';
+import type { QueueState } from './decide/state.ts';
+
+export interface EffectFacts {
+  readonly queue: MergeQueue;
+  /** In the order of landing. */
+  readonly entries: readonly {
+    readonly landing: Pick<Landing, 'id' | 'task' | 'head' | 'queuedAt' | 'isHotfix' | 'isUnchecked'>;
+    readonly isHeld: boolean;
+  }[];
+  readonly slots: number;
+  readonly hasChecks: boolean;
+  readonly now: number;
+}
+
+export type Intervention =
+  | { readonly do: 'hurry'; readonly landings: readonly LandingId[] }
+  | { readonly do: 'withdraw'; readonly landings: readonly LandingId[] };
+
+/** How many of the checks that are running now begin anew because of it, sooner or later. */
+export function restartsBy(
+  intervention: Intervention,
+  facts: EffectFacts,
+  policy: Policy['landing'],
+): number {
+  if (!facts.hasChecks || facts.queue.runs.length === 0) return 0;
+  const as = thrownAway(facts, facts.entries.map(asEntry), policy);
+  const would = thrownAway(facts, intervened(intervention, facts), policy);
+  return [...would].filter((run) => !as.has(run)).length;
+}
+
+function intervened({ do: what, landings }: Intervention, { entries }: EffectFacts): readonly Entry[] {
+  const isMeant = (id: LandingId) => landings.includes(id);
+  if (what === 'withdraw') return entries.filter(({ landing }) => !isMeant(landing.id)).map(asEntry);
+  const hurried = entries.map((one) =>
+    isMeant(one.landing.id) ? { ...one, landing: { ...one.landing, isHotfix: true } } : one,
+  );
+  return hurried.toSorted((a, b) => Number(b.landing.isHotfix) - Number(a.landing.isHotfix)).map(asEntry);
+}
+
+function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): Entry {
+  const { id, task, head, queuedAt, isHotfix, isUnchecked } = landing;
+  const held = isHeld ? 'it is held' : null;
+  return { landing: id, task, head, queuedAt, isHotfix, isUnchecked, conflict: null, held };
+}
+
+/** Of what runs now: abandoned at once, or when the hotfixes that are begun then are green. */
+function thrownAway(
+  facts: EffectFacts,
+  entries: readonly Entry[],
+  policy: Policy['landing'],
+): ReadonlySet<number> {
+  const { queue } = facts;
+  const running = queue.runs.map(({ run }) => run);
+  const before = plan(queue.state, facts, { entries, running, ended: [] }, policy);
+  const alone = before.start.filter(({ purpose }) => purpose === 'alone').map(({ run }) => run);
+  const left = running.filter((run) => !before.abandon.includes(run));
+  const ended = alone.map((run) => ({ run, verdict: 'green', reason: '', isOntoLanded: true }) as const);
+  const after = plan(before.state, facts, { entries, running: [...left, ...alone], ended }, policy);
+  return new Set([...before.abandon, ...after.abandon].filter((run) => running.includes(run)));
+}
+
+function plan(
+  state: QueueState,
+  { queue, slots, now }: EffectFacts,
+  seen: Pick<QueueFacts, 'entries' | 'running' | 'ended'>,
+  policy: Policy['landing'],
+) {
+  const facts: QueueFacts = {
+    ...seen,
+    now,
+    tip: brand<CommitId>(state.audit?.tip ?? 'tip'),
+    landed: [],
+    slots,
+    hasChecks: true,
+    everyCommitGreen: false,
+    blocked: 'only asked',
+    isPaused: queue.paused.land !== null,
+  };
+  const decision = decideQueue(state, facts, everythingMerges(queue), policy);
+  if (decision.needs !== null) throw new Error('Everything merges, and nothing has to be looked at');
+  return decision.plan;
+}
+
+/** A stack that is being checked is the commit that is being checked. */
+function everythingMerges({ runs }: MergeQueue): Look {
+  const known = new Map(runs.map(({ landings, commit }) => [landings.join(' '), commit]));
+  return ({ onto, changes }) => {
+    if (changes.length === 0) return { fits: true, commit: onto, isGreen: false };
+    const key = changes.map(({ landing }) => landing).join(' ');
+    return { fits: true, commit: known.get(key) ?? brand<CommitId>(`${onto} ${key}`), isGreen: false };
+  };
+}

@@ -1,0 +1,341 @@
+/**
+ * A landing: one finished branch on its way to the target branch.
+ *
+ *   queued → merging → landed              without checks
+ *   queued → checking → landed             with checks: part of a batch that is checked or was found green
+ *
+ * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves
+ * while queued keeps its place with a new head, and nothing learned about the old head applies to it.
+ *
+ * Before the target moves, the intent {oldTip, newTip} is journalled. From then on the landing can no longer be
+ * withdrawn: whoever looks next finishes it, or, having read that the target did not move to `newTip`, requeues it.
+ */
+
+import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { PullRequest } from '../../review/rules/pull-request.ts';
+
+interface Intent {
+  readonly oldTip: CommitId;
+  /** Where the target moves. Others may land with the same move. */
+  readonly newTip: CommitId;
+  /** What this one becomes, which the new tip contains. */
+  readonly commit: CommitId;
+  /** The tree of the new tip passed all checks. */
+  readonly isVerified: boolean;
+}
+
+/** How it is known that the target may move to a tree. */
+export type Proof =
+  /** There are no checks. */
+  | { readonly is: 'none_asked_for' }
+  /** A person takes responsibility. */
+  | { readonly is: 'skipped' }
+  /** Green checks of exactly this tree, by their keys, and those that are asked for. */
+  | { readonly is: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
+
+type LandingState =
+  | { readonly status: 'queued'; readonly since: Timestamp }
+  | { readonly status: 'merging'; readonly since: Timestamp; readonly intent: Intent | null }
+  | {
+      readonly status: 'checking';
+      readonly since: Timestamp;
+      readonly candidate: CommitId;
+      readonly intent: Intent | null;
+    }
+  | {
+      readonly status: 'landed';
+      readonly since: Timestamp;
+      readonly commit: CommitId;
+      readonly isVerified: boolean;
+    }
+  | {
+      readonly status: 'conflicted';
+      readonly since: Timestamp;
+      readonly files: readonly string[];
+      readonly with: readonly TaskId[];
+    }
+  | { readonly status: 'rejected'; readonly since: Timestamp; readonly reason: string }
+  | { readonly status: 'withdrawn'; readonly since: Timestamp; readonly reason: string };
+
+export type LandingStatus = LandingState['status'];
+
+export const openLandingStatuses = [
+  'queued',
+  'merging',
+  'checking',
+] as const satisfies readonly LandingStatus[];
+
+export interface Landing {
+  readonly id: LandingId;
+  readonly task: TaskId;
+  readonly target: BranchName;
+  readonly attempt: AttemptId | null;
+  readonly head: CommitId;
+  /** A person looked at exactly this head and said yes; another one has to be looked at again. */
+  readonly isReviewed?: true;
+  /** That it was in review with, for when it is taken out of the queue again. */
+  readonly pullRequest?: PullRequest;
+  readonly queuedAt: Timestamp;
+  /** To the front, and checked alone. */
+  readonly isHotfix: boolean;
+  /** A person lets it land without checks. */
+  readonly isUnchecked: boolean;
+  /** What is special about how it was merged: what resolved a conflict on the way, or that it could not be rebased. */
+  readonly note?: string;
+  /** What keeps it from landing although it could: a checkout with changes in the way, a remote. */
+  readonly waiting: string | null;
+  readonly state: LandingState;
+}
+
+export const landingTransitions = {
+  merge: { queued: ['merging'] },
+  check: { queued: ['checking'], merging: ['checking'], checking: ['checking'] },
+  journal: { merging: ['merging'], checking: ['checking'] },
+  land: { merging: ['landed'], checking: ['landed'] },
+  requeue: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
+  conflict: { queued: ['conflicted'], merging: ['conflicted'], checking: ['conflicted'] },
+  reject: { queued: ['rejected'], merging: ['rejected'], checking: ['rejected'] },
+  hurry: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+  skip_checks: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+  note: { queued: ['queued'], merging: ['merging'], checking: ['checking'] },
+  wait: { queued: ['queued'], merging: ['queued'], checking: ['queued'] },
+  withdraw: { queued: ['withdrawn'], merging: ['withdrawn'], checking: ['withdrawn'] },
+} as const satisfies Readonly<
+  Record<string, Partial<Readonly<Record<LandingStatus, readonly LandingStatus[]>>>>
+>;
+
+export type LandingAction = keyof typeof landingTransitions;
+
+interface Of<T extends string> {
+  readonly type: T;
+  readonly id: LandingId;
+  readonly at: Timestamp;
+}
+
+export type LandingEvent =
+  | (Of<'landing.queued'> &
+      Pick<Landing, 'task' | 'target' | 'attempt' | 'head' | 'isReviewed' | 'pullRequest'>)
+  | Of<'landing.merging'>
+  | (Of<'landing.checking'> & { readonly candidate: CommitId })
+  | (Of<'landing.journalled'> & { readonly intent: Intent })
+  | (Of<'landing.landed'> & { readonly commit: CommitId })
+  | Of<'landing.hurried'>
+  | Of<'landing.checks_skipped'>
+  /** Null: it merges by itself by now. */
+  | (Of<'landing.noted'> & { readonly note: string | null })
+  | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
+  | (Of<'landing.waiting'> & { readonly reason: string })
+  | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
+  | (Of<'landing.rejected'> & { readonly reason: string })
+  | (Of<'landing.withdrawn'> & { readonly reason: string });
+
+export type LandingRequest =
+  | { readonly action: 'merge' }
+  | { readonly action: 'check'; readonly candidate: CommitId }
+  | {
+      readonly action: 'journal';
+      readonly intent: Omit<Intent, 'isVerified'>;
+      readonly proof: Proof;
+    }
+  | { readonly action: 'hurry' }
+  | { readonly action: 'skip_checks' }
+  | { readonly action: 'note'; readonly note: string | null }
+  | { readonly action: 'land'; readonly commit: CommitId }
+  | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
+  | { readonly action: 'wait'; readonly reason: string }
+  | { readonly action: 'conflict'; readonly files: readonly string[]; readonly with: readonly TaskId[] }
+  | { readonly action: 'reject'; readonly reason: string }
+  | { readonly action: 'withdraw'; readonly reason: string };
+
+export function decideLanding(
+  landing: Landing,
+  request: LandingRequest,
+  at: Timestamp,
+): Decision<LandingEvent> {
+  const refusal = refuseUnlessPossible(landing, request);
+  if (refusal) return refusal;
+  const of = { id: landing.id, at };
+  switch (request.action) {
+    case 'merge':
+      return decided({ type: 'landing.merging', ...of });
+    case 'check':
+      return decided({ type: 'landing.checking', ...of, candidate: request.candidate });
+    case 'journal': {
+      const isVerified = request.proof.is === 'checked';
+      return decided({ type: 'landing.journalled', ...of, intent: { ...request.intent, isVerified } });
+    }
+    case 'hurry':
+      return decided({ type: 'landing.hurried', ...of });
+    case 'skip_checks':
+      return decided({ type: 'landing.checks_skipped', ...of });
+    case 'note':
+      return decided({ type: 'landing.noted', ...of, note: request.note });
+    case 'land':
+      return decided({ type: 'landing.landed', ...of, commit: request.commit });
+    case 'requeue':
+      return decided({ type: 'landing.requeued', ...of, head: request.head, reason: request.reason });
+    case 'wait':
+      return decided({ type: 'landing.waiting', ...of, reason: request.reason });
+    case 'conflict':
+      return decided({ type: 'landing.conflicted', ...of, files: request.files, with: request.with });
+    case 'reject':
+      return decided({ type: 'landing.rejected', ...of, reason: request.reason });
+    case 'withdraw':
+      return decided({ type: 'landing.withdrawn', ...of, reason: request.reason });
+    default:
+      return unreachable(request);
+  }
+}
+
+/** Journalled: the target may already have moved. */
+export function isCommitted(landing: Landing): boolean {
+  return 'intent' in landing.state && landing.state.intent !== null;
+}
+
+export function evolveLanding(landing: Landing | undefined, event: LandingEvent): Landing {
+  if (event.type === 'landing.queued') {
+    mustBeNew(landing, event);
+    const { id, task, target, attempt, head, at } = event;
+    const state = { status: 'queued', since: at } as const;
+    const flags = {
+      isHotfix: false,
+      isUnchecked: false,
+      ...(event.isReviewed && { isReviewed: true as const }),
+      ...(event.pullRequest && { pullRequest: event.pullRequest }),
+    };
+    return { id, task, target, attempt, head, queuedAt: at, ...flags, waiting: null, state };
+  }
+  if (event.type === 'landing.requeued') {
+    const state = { status: 'queued', since: event.at } as const;
+    const before = existing(landing, event);
+    const kept = before.head === event.head ? before : withoutNote(before);
+    return { ...kept, head: event.head, waiting: null, state };
+  }
+  const before = existing(landing, event);
+  if (event.type === 'landing.hurried') return { ...before, isHotfix: true };
+  if (event.type === 'landing.checks_skipped') return { ...before, isUnchecked: true };
+  if (event.type === 'landing.noted') {
+    const { note } = event;
+    return note === null ? withoutNote(before) : { ...before, note };
+  }
+  if (event.type === 'landing.waiting') {
+    return { ...before, waiting: event.reason, state: { status: 'queued', since: event.at } };
+  }
+  return { ...before, waiting: null, state: nextState(before, event) };
+}
+
+function withoutNote(landing: Landing): Landing {
+  const { note: _, ...others } = landing;
+  return others;
+}
+
+function nextState(
+  landing: Landing,
+  event: Exclude<
+    LandingEvent,
+    {
+      type:
+        | 'landing.queued'
+        | 'landing.requeued'
+        | 'landing.waiting'
+        | 'landing.hurried'
+        | 'landing.checks_skipped'
+        | 'landing.noted';
+    }
+  >,
+): LandingState {
+  const since = event.at;
+  switch (event.type) {
+    case 'landing.merging':
+      return { status: 'merging', since, intent: null };
+    case 'landing.checking':
+      return { status: 'checking', since, candidate: event.candidate, intent: null };
+    case 'landing.journalled': {
+      const { state } = landing;
+      if (state.status !== 'merging' && state.status !== 'checking') {
+        throw new Error(`${landing.id} was journalled while ${state.status}`);
+      }
+      return { ...state, intent: intentOf(event.intent) };
+    }
+    case 'landing.landed': {
+      const { state } = landing;
+      const isVerified = 'intent' in state && state.intent?.isVerified === true;
+      return { status: 'landed', since, commit: event.commit, isVerified };
+    }
+    case 'landing.conflicted':
+      return { status: 'conflicted', since, files: event.files, with: event.with };
+    case 'landing.rejected':
+      return { status: 'rejected', since, reason: event.reason };
+    case 'landing.withdrawn':
+      return { status: 'withdrawn', since, reason: event.reason };
+    default:
+      return unreachable(event);
+  }
+}
+
+/** Journals of before one move could land several say only where the target moves. */
+function intentOf(intent: Pick<Intent, 'oldTip' | 'newTip'> & Partial<Intent>): Intent {
+  return { commit: intent.newTip, isVerified: false, ...intent };
+}
+
+function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refused | undefined {
+  const { action } = request;
+  const { status } = landing.state;
+  const from: Partial<Record<LandingStatus, readonly LandingStatus[]>> = landingTransitions[action];
+  if (from[status] === undefined) {
+    return refused(
+      'wrong_status',
+      `The landing of ${landing.task} is ${status} and cannot ${action}.`,
+      `copse show ${landing.task}`,
+    );
+  }
+  const stillOpen = action === 'land' || action === 'requeue' || action === 'wait';
+  if (isCommitted(landing) && !stillOpen) {
+    return refused(
+      'already_landing',
+      `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,
+      `copse why ${landing.task}`,
+    );
+  }
+  if (action === 'land' && !isCommitted(landing)) {
+    return refused(
+      'wrong_status',
+      `The landing of ${landing.task} has no journalled intent, so ${landing.target} cannot have moved for it.`,
+      `copse why ${landing.task}`,
+    );
+  }
+  if (request.action === 'requeue' && landing.isReviewed && request.head !== landing.head) {
+    return refused(
+      'wrong_status',
+      `The branch of ${landing.task} moved after it was reviewed: only what was reviewed may land.`,
+      `copse review ${landing.task}`,
+    );
+  }
+  return request.action === 'journal' ? refuseUnlessProven(landing, request.proof) : undefined;
+}
+
+/** With checks, the target only ever moves to a tree that passed every one of them. */
+function refuseUnlessProven({ task, isUnchecked }: Landing, proof: Proof): Refused | undefined {
+  switch (proof.is) {
+    case 'none_asked_for':
+      return undefined;
+    case 'skipped':
+      return isUnchecked
+        ? undefined
+        : refused('wrong_status', `Nobody said that ${task} may land without checks.`, `copse why ${task}`);
+    case 'checked': {
+      const lacking = proof.required.find((key) => !proof.green.includes(key));
+      if (lacking === undefined && proof.required.length > 0) return undefined;
+      return refused(
+        'wrong_status',
+        `The tree that ${task} would land with did not pass ${lacking ?? 'any check'}.`,
+        `copse why ${task}`,
+      );
+    }
+    default:
+      return unreachable(proof);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Taking back what a task landed: another task does it, whose branch is finished when it is created. What landed stays part of
+ * the history, and so does the task; the undo is a landing like any other and can be undone in turn.
+ */
+
+import { type Decision, type Refused, refused } from '../../kernel/decision.ts';
+import type { LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Landing, LandingEvent } from './landing.ts';
+import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
+import type { Task, TaskDefinition, TaskStatus } from '../../tasks/rules/task.ts';
+import { decideCreate } from '../../tasks/rules/decisions.ts';
+import type { TaskEvent } from '../../tasks/rules/events.ts';
+import { type Submission, decideSubmit } from '../../tasks/rules/outcomes.ts';
+
+/** How far taking back a landing is. */
+export type Undoing =
+  | { readonly is: 'none' }
+  /** On its way: in review, in the queue, or set aside for a person. */
+  | { readonly is: 'begun'; readonly by: TaskId; readonly status: TaskStatus }
+  | { readonly is: 'undone'; readonly by: TaskId };
+
+export type UndoingOf = (landing: LandingId) => Undoing;
+
+type Found = { readonly found: true; readonly landing: Landing } | (Refused & { readonly found: false });
+
+/** The last that is still on the target: each undo takes back one. */
+export function findUndoable(task: Task, landings: readonly Landing[], undoingOf: UndoingOf): Found {
+  const landed = landings.filter(({ state }) => state.status === 'landed');
+  const landing = landed.findLast(({ id }) => undoingOf(id).is !== 'undone') ?? landed.at(-1);
+  const { state } = task;
+  if (landing === undefined || state.status !== 'done' || state.how !== 'landed')
+    return { found: false, ...notLanded(task) };
+  const undoing = undoingOf(landing.id);
+  return undoing.is === 'none' ? { found: true, landing } : { found: false, ...alreadyUndone(task, undoing) };
+}
+
+function notLanded({ id, state }: Task): Refused {
+  if (state.status === 'done' && state.how === 'pull_request') {
+    const reason = `${id} was merged by its pull request, so it has to be reverted there.`;
+    return refused('wrong_status', reason, `copse show ${id}`, `copse add "Undo: …"`);
+  }
+  const reason =
+    state.status === 'done'
+      ? `Nothing of ${id} landed, so there is nothing to take back.`
+      : `${id} is ${state.status}: only what has landed can be taken back.`;
+  return refused('wrong_status', reason, `copse why ${id}`);
+}
+
+function alreadyUndone({ id }: Task, undoing: Exclude<Undoing, { is: 'none' }>): Refused {
+  const { by } = undoing;
+  if (undoing.is === 'begun') {
+    const reason = `${id} is being undone by ${by}, which is ${undoing.status}.`;
+    return refused('wrong_status', reason, `copse why ${by}`);
+  }
+  return refused('wrong_status', `${id} was undone by ${by}.`, `copse undo ${by} (to bring it back)`);
+}
+
+/** Of what was noted about a landing, the latest counts: an undo that was cancelled is none. */
+export function undoneBy(ledger: readonly LedgerEntry[], landing: LandingId): TaskId | undefined {
+  return ledger.findLast((entry) => entry.undone?.landing === landing)?.undone?.by;
+}
+
+/** A task that is born finished. */
+export function decideUndo(
+  undo: { readonly id: TaskId; readonly definition: TaskDefinition; readonly to: Submission },
+  at: Timestamp,
+): Decision<TaskEvent | LandingEvent> {
+  const created = decideCreate(undo.id, undo.definition, () => undefined, at);
+  if (!created.decided) return created;
+  const [first, ...rest] = created.events;
+  return { decided: true, events: [first, ...rest, ...decideSubmit(undo.id, undo.to, at)] };
+}
+
+export function undoDefinition(task: Task, limit: number): TaskDefinition {
+  const title = Array.from(`Undo: ${task.title}`).slice(0, limit).join('');
+  const body = `Takes back what ${task.id} landed.`;
+  const { priority, areas, plan } = task;
+  const nothing = { dependsOn: [], requires: [], accept: [], agent: null, workItem: null };
+  return { title, body, priority, kind: 'code', areas, plan, ...nothing };
+}

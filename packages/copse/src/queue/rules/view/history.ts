@@ -1,0 +1,89 @@
+/** How the queue of a target did lately, from the events that tell it: how long checks and landings took, and how many. */
+
+import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
+import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../../kernel/ids.ts';
+
+/** The events that `recentOf` reads. */
+export const historyTypes = [
+  'check.started',
+  'check.ended',
+  'landing.queued',
+  'landing.journalled',
+  'landing.landed',
+] as const satisfies readonly EventType[];
+
+export interface RecentLanding {
+  readonly landing: LandingId;
+  readonly task: TaskId;
+  readonly commit: CommitId;
+  readonly at: Timestamp;
+  readonly tookMs: number;
+  readonly isVerified: boolean;
+}
+
+export interface Recent {
+  /** How long each green check took, by its command. */
+  readonly greenMs: ReadonlyMap<string, readonly number[]>;
+  /** How many times the checks were run. */
+  readonly runs: number;
+  /** The oldest first. */
+  readonly landed: readonly RecentLanding[];
+}
+
+/** What was queued before the first of the events is left out: nobody knows how long it took. */
+export function recentOf(events: Iterable<BoardEvent>, target: BranchName): Recent {
+  const started = new Map<string, { readonly command: string; readonly at: Timestamp }>();
+  const queued = new Map<string, { readonly task: TaskId; readonly at: Timestamp }>();
+  const verified = new Set<string>();
+  const greenMs = new Map<string, number[]>();
+  const ended = new Map<string, number>();
+  const landed: RecentLanding[] = [];
+  for (const event of events) {
+    if (event.type === 'check.started' && event.target === target) started.set(event.id, event);
+    if (event.type === 'check.ended') {
+      const check = started.get(event.id);
+      if (check === undefined) continue;
+      ended.set(check.command, (ended.get(check.command) ?? 0) + 1);
+      if (event.verdict === 'green')
+        greenMs.set(check.command, [...(greenMs.get(check.command) ?? []), event.at - check.at]);
+    }
+    if (event.type === 'landing.queued' && event.target === target) queued.set(event.id, event);
+    if (event.type === 'landing.journalled' && event.intent.isVerified) verified.add(event.id);
+    if (event.type === 'landing.landed') {
+      const before = queued.get(event.id);
+      if (before === undefined) continue;
+      const { id: landing, commit, at } = event;
+      const tookMs = Math.max(0, at - before.at);
+      landed.push({ landing, task: before.task, commit, at, tookMs, isVerified: verified.has(landing) });
+    }
+  }
+  // The first command that is red ends a run, so that the one that ran most often ran every time.
+  return { greenMs, runs: Math.max(0, ...ended.values()), landed };
+}
+
+/** How long one run of all the checks usually takes, and how long it takes when it takes long. */
+export interface Usual {
+  readonly medianMs: number;
+  readonly slowMs: number;
+}
+
+/** Null as long as one of them was never seen green. */
+export function usualOf(commands: readonly string[], { greenMs }: Pick<Recent, 'greenMs'>): Usual | null {
+  let [medianMs, slowMs] = [0, 0];
+  for (const command of commands) {
+    const took = greenMs.get(command)?.slice(-LATEST) ?? [];
+    if (took.length === 0) return null;
+    medianMs += quantile(took, 0.5);
+    slowMs += quantile(took, 0.9);
+  }
+  return commands.length === 0 ? null : { medianMs, slowMs };
+}
+
+/** Older ones say less about a project that changes. */
+const LATEST = 30;
+
+/** The smallest value that this share of them does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}

@@ -1,0 +1,131 @@
+/**
+ * Commits what is in a worktree and not ignored, for an agent that did not. A merge that is not finished is finished by
+ * it, once no file says both things any more.
+ *
+ * The tree is made with a private index. Then branch and index follow as in a sync (sync.ts): to it, these are files that
+ * already are as they shall be. What was staged and edited once more is first staged as it is, as `git add` would.
+ */
+
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import { identityEnv } from '../../git/identity.ts';
+import { addEverything, copyIndex } from '../../git/private-index.ts';
+import { git, gitLine } from '../../git/process.ts';
+import { findTip, isAncestor } from '../../git/refs/refs.ts';
+import {
+  type Place,
+  SIGNS_OF_OPERATION,
+  hasOperation,
+  readRegular,
+  requirePlace,
+  withScratch,
+} from '../../git/worktrees/place.ts';
+import { applyMove, finishMove } from '../../workspaces/git/sync/sync-worktree.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { headOf } from '../../git/worktrees/worktrees.ts';
+
+const MOST_ATTEMPTS = 3;
+
+/** Whoever calls holds the task's lock. Null when there is nothing to commit. */
+export async function commitAll(
+  dir: TrustedDir,
+  worktree: string,
+  message: string,
+): Promise<CommitId | null> {
+  const place = requirePlace(dir, worktree);
+  const { branch } = headOf(place.gitDir);
+  if (branch === null) throw refusal(worktree, 'HEAD is detached', 'Put it on its branch: git switch');
+  const unfinished = await finishMove(dir, place, branch);
+  if (unfinished.finished === false)
+    throw refusal(
+      worktree,
+      `a sync is not finished, and ${unfinished.paths.join(', ')} in its way`,
+      'copse sync',
+    );
+  const merged = await mergeHeadOf(dir, place);
+  if (merged === null && hasOperation(place.gitDir))
+    throw refusal(worktree, 'a merge, rebase or the like is not finished', 'Finish it: git status');
+  const both = merged === null ? [] : await listUnresolved(dir, worktree);
+  if (both.length > 0)
+    throw refusal(worktree, `${both.join(', ')} still has conflict markers`, 'Resolve it: git status');
+  let why = '';
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const tip = await requireTip(dir, branch, worktree);
+    const tree = await treeOfFiles(dir, place, tip);
+    const isMerge = merged !== null && !(await isAncestor(dir, merged, tip));
+    if (!isMerge && tree === (await gitLine(dir, ['rev-parse', `${tip}^{tree}`]))) {
+      forgetMerge(place);
+      return null;
+    }
+    const env = await identityEnv(dir);
+    const argv = ['commit-tree', tree, '-p', tip, ...(isMerge ? ['-p', merged] : []), '-F', '-'];
+    const to = brand<CommitId>(
+      await gitLine(dir, argv, { env, input: `${message.replaceAll('\0', '').trimEnd()}\n` }),
+    );
+    const applied = await applyMove(dir, place, { branch, from: tip, to, tree: to, conflict: null }, {});
+    if (applied.applied) {
+      forgetMerge(place);
+      return to;
+    }
+    why = `${applied.because.replaceAll('_', ' ')} ${applied.paths.join(', ')}`.trim();
+    if (applied.because === 'in_the_way')
+      await addEverything(dir, place.worktree, path.join(place.gitDir, 'index'));
+  }
+  throw refusal(worktree, `something else is at work there (${why})`, 'End it, and try again.');
+}
+
+/** Null when there is none, or something besides it that is not finished either. */
+async function mergeHeadOf(dir: TrustedDir, { gitDir }: Place): Promise<CommitId | null> {
+  const others = SIGNS_OF_OPERATION.filter((name) => name !== 'MERGE_HEAD');
+  if (others.some((name) => existsSync(path.join(gitDir, name)))) return null;
+  const text = readRegular(path.join(gitDir, 'MERGE_HEAD'))?.toString().trim();
+  // More than one would be an octopus, which nobody leaves half done here.
+  if (text === undefined || !/^[0-9a-f]{40,64}$/.test(text)) return null;
+  return (await findTip(dir, text)) ?? null;
+}
+
+/** Files of a merge that still say both things. Whoever edits them need not have told git. */
+export async function listUnresolved(dir: TrustedDir, worktree: string): Promise<readonly string[]> {
+  const place = requirePlace(dir, worktree);
+  const index = path.join(place.gitDir, 'index');
+  const listed = await git(dir, ['ls-files', '--unmerged', '-z'], { index, workTree: place.worktree });
+  const names = new Set(
+    listed
+      .toString()
+      .split('\0')
+      .flatMap((line) => line.split('\t')[1] ?? []),
+  );
+  return [...names].filter((name) => hasMarkers(path.join(place.worktree, name)));
+}
+
+function hasMarkers(file: string): boolean {
+  const content = readRegular(file);
+  return content !== undefined && /^<{7} .*$[^]*^={7}\r?$[^]*^>{7} /m.test(content.toString('latin1'));
+}
+
+/** What git notes about a merge: from the last to the first, so that half of it is no merge. */
+function forgetMerge({ gitDir }: Place): void {
+  for (const name of ['MERGE_HEAD', 'MERGE_MODE', 'MERGE_MSG', 'AUTO_MERGE'])
+    rmSync(path.join(gitDir, name), { force: true });
+}
+
+function refusal(worktree: string, why: string, next: string): Error {
+  return new Error(`What is uncommitted in ${worktree} was not committed, because ${why}. ${next}`);
+}
+
+async function requireTip(dir: TrustedDir, branch: BranchName, worktree: string): Promise<CommitId> {
+  const tip = await findTip(dir, `refs/heads/${branch}`);
+  if (tip !== undefined) return tip;
+  throw refusal(worktree, `its branch ${branch} does not exist`, 'Make it: git branch');
+}
+
+function treeOfFiles(dir: TrustedDir, place: Place, tip: CommitId): Promise<string> {
+  return withScratch(dir, async (scratch) => {
+    const index = path.join(scratch, 'index');
+    await copyIndex(dir, place, index, tip);
+    await addEverything(dir, place.worktree, index);
+    return gitLine(dir, ['write-tree'], { index, workTree: place.worktree });
+  });
+}

@@ -1,0 +1,134 @@
+/** Pushes one commit to one branch, never by force, and only to an address that was accepted (remote.ts). */
+
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import type { Pushed } from '../ports/merging.ts';
+import { GitFailed, type GitResult, tryGit } from '../../git/process.ts';
+import { fetchBranches, remoteName, remoteRefs } from '../../git/refs/remote.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+
+const OPTIONS = [
+  '--porcelain',
+  '--no-verify',
+  '--no-signed',
+  '--no-follow-tags',
+  '--recurse-submodules=no',
+] as const;
+
+export async function pushBranch(
+  dir: TrustedDir,
+  branch: BranchName,
+  commit: CommitId,
+  timeoutMs?: number,
+): Promise<Pushed> {
+  const answered = await pushAndListen(dir, branch, commit, { timeoutMs });
+  return answered.pushed ? { pushed: true } : answered;
+}
+
+type Answered =
+  /** What the remote answered, line by line: often an address where a person can go on. */
+  { readonly pushed: true; readonly said: readonly string[] } | Extract<Pushed, { readonly pushed: false }>;
+
+/** The options are for the remote; one that takes none refuses all of it. */
+export async function pushAndListen(
+  dir: TrustedDir,
+  branch: BranchName,
+  commit: CommitId,
+  {
+    timeoutMs = defaultPolicy.workspace.fetchTimeoutMs,
+    options = [],
+  }: { readonly timeoutMs?: number | undefined; readonly options?: readonly string[] },
+): Promise<Answered> {
+  const remote = remoteName(dir);
+  if (remote === undefined) {
+    const reason = 'There is no remote called origin, and not exactly one of another name.';
+    return { pushed: false, because: 'no_remote', reason };
+  }
+  // Of no branches: reaches nobody, and says whether the address is one to use.
+  const address = await fetchBranches(dir, remote, []);
+  if (!address.fetched) {
+    const because = address.because === 'no_remote' ? 'no_remote' : 'unreachable';
+    return { pushed: false, because, reason: address.reason };
+  }
+  const asked = options.map((option) => `--push-option=${oneLine(option)}`);
+  const argv = ['push', ...OPTIONS, ...asked, '--', remote, `${commit}:refs/heads/${branch}`];
+  const until = performance.now() + timeoutMs;
+  const result = await reach(dir, argv, timeoutMs);
+  const refusal = result.code === 0 ? undefined : refusalIn(result, branch);
+  if (refusal !== undefined) {
+    return { pushed: false, because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
+  }
+  if (result.code === 0 || (await isThere(dir, branch, commit, until - performance.now()))) {
+    // Git would do so if the remote had a refspec here. Not being able to is not worth a word.
+    await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
+    return { pushed: true, said: saidBy(result).map(withoutSecrets) };
+  }
+  const reason = `${remote} could not be reached: ${withoutSecrets(lastWords(result.stderr))}`;
+  return { pushed: false, because: 'unreachable', reason };
+}
+
+/**
+ * A push whose answer was lost may have arrived. And where nothing is new, the remote hangs up without reading the options that
+ * git still writes: git then dies of a broken pipe, now and then.
+ */
+async function isThere(
+  dir: TrustedDir,
+  branch: BranchName,
+  commit: CommitId,
+  timeoutMs: number,
+): Promise<boolean> {
+  if (timeoutMs < 1) return false;
+  const ref = `refs/heads/${branch}`;
+  return (await remoteRefs(dir, ref, timeoutMs)).get(ref) === commit;
+}
+
+async function reach(dir: TrustedDir, argv: readonly string[], timeoutMs: number): Promise<GitResult> {
+  try {
+    return await tryGit(dir, argv, { isNetwork: true, timeoutMs });
+  } catch (error) {
+    if (!(error instanceof GitFailed)) throw error;
+    return { code: 128, stdout: Buffer.alloc(0), stderr: error.stderr };
+  }
+}
+
+/** `!`, the refspec and why, in what is said for programs; what the remote itself said is for people. */
+function refusalIn({ stdout, stderr }: GitResult, branch: BranchName): string | undefined {
+  const [, why] =
+    stdout
+      .toString()
+      .split('\n')
+      .map((line) => line.split('\t'))
+      .filter(([sign, refs = '']) => sign === '!' && refs.endsWith(`:refs/heads/${branch}`))
+      .map(([, , summary = '']) => /^\[(?:remote )?rejected\] ?(.*)$/.exec(summary))
+      .find((found) => found !== null) ?? [];
+  if (why === undefined) return undefined;
+  const said = saidBy({ stderr });
+  const short = why.replace(/^\((.*)\)$/, '$1');
+  return withoutSecrets(said.length === 0 ? `${short}.` : `${short}. ${said.join('\n')}`);
+}
+
+function saidBy({ stderr }: Pick<GitResult, 'stderr'>): readonly string[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('remote: '))
+    .map((line) => line.slice('remote: '.length).trim())
+    .filter((line) => line !== '');
+}
+
+/** Git takes no option with a line break in it. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  return (lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? 'git said nothing').replace(
+    /^fatal: /,
+    '',
+  );
+}
+
+/** An address may hold a name and a password, which may hold an @ of their own. */
+function withoutSecrets(text: string): string {
+  return text.replaceAll(/:\/\/[^/\s]*@/g, '://');
+}

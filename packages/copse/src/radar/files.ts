@@ -1,0 +1,134 @@
+/**
+ * What the conflict radar keeps in `.copse`, read without believing its shape: a file that somebody cut, edited or wrote with
+ * another version is as good as none.
+ */
+
+import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
+import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, Verdict } from './rules/radar.ts';
+
+const VERSION = 1;
+
+export function sightingFile(sighting: Sighting): unknown {
+  return { version: VERSION, ...sighting };
+}
+
+export function memoryFile(memory: RadarMemory): unknown {
+  return { version: VERSION, ...memory };
+}
+
+export function parseSighting(file: unknown): Sighting | undefined {
+  return attempt(() => {
+    const { at, branches, pairs, omitted } = versioned(file);
+    return {
+      at: time(at),
+      branches: list(branches, ({ task, branch, tip }) => ({
+        task: brand(text(task)),
+        branch: brand(text(branch)),
+        tip: brand(text(tip)),
+      })),
+      pairs: list(pairs, pair),
+      omitted: number(omitted),
+    };
+  });
+}
+
+export function parseMemory(file: unknown): RadarMemory | undefined {
+  return attempt(() => {
+    const { branches, pairs, isWhole } = versioned(file);
+    return { branches: list(branches, liveBranch), pairs: list(pairs, pair), isWhole: isWhole === true };
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+class Misshapen extends Error {}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Misshapen) return undefined;
+    throw error;
+  }
+}
+
+function versioned(file: unknown): Fields {
+  const found = fields(file);
+  if (found['version'] !== VERSION) throw new Misshapen();
+  return found;
+}
+
+function liveBranch({ task, branch, target, tip, base, touched }: Fields): LiveBranch {
+  return {
+    task: brand(text(task)),
+    branch: brand(text(branch)),
+    target: brand(text(target)),
+    tip: brand(text(tip)),
+    base: brand(text(base)),
+    touched: touchedPaths(fields(touched)),
+  };
+}
+
+function touchedPaths({ paths, emptied, isWide }: Fields): Touched {
+  return { paths: texts(paths), emptied: texts(emptied), isWide: isWide === true };
+}
+
+function pair({ tasks, tips, verdict: found, since }: Fields): Pair {
+  return {
+    tasks: two(tasks) as readonly [TaskId, TaskId],
+    tips: two(tips) as readonly [CommitId, CommitId],
+    verdict: verdict(fields(found)),
+    since: time(since),
+  };
+}
+
+function verdict({ is, files, omitted, was }: Fields): Verdict {
+  switch (is) {
+    case 'apart':
+      return { is };
+    case 'overlap':
+    case 'conflict':
+      return { is, files: texts(files), omitted: number(omitted) };
+    case 'pending': {
+      const before = was === null ? null : fields(was);
+      return { is, was: before && { is: text(before['is']), since: time(before['since']) } };
+    }
+    default:
+      throw new Misshapen();
+  }
+}
+
+function fields(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Misshapen();
+  return value as Fields;
+}
+
+function list<T>(value: unknown, one: (found: Fields) => T): readonly T[] {
+  if (!Array.isArray(value)) throw new Misshapen();
+  return value.map((each) => one(fields(each)));
+}
+
+function texts(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) throw new Misshapen();
+  return value.map((each) => text(each));
+}
+
+function two(value: unknown): readonly [string, string] {
+  const [one, other, ...more] = texts(value);
+  if (one === undefined || other === undefined || more.length > 0) throw new Misshapen();
+  return [one, other];
+}
+
+function text(value: unknown): string {
+  if (typeof value !== 'string') throw new Misshapen();
+  return value;
+}
+
+function time(value: unknown): Timestamp {
+  return timestamp(number(value));
+}
+
+function number(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new Misshapen();
+  return value;
+}

@@ -1,0 +1,42 @@
+/** What two commits differ in, for the conflict radar. Renames are not looked for: they are a path that goes and one that comes. */
+
+import type { CommitId } from '../../kernel/ids.ts';
+import { type Touched, foldersOf } from '../rules/radar.ts';
+import type { Radar } from '../port.ts';
+import { utf8 } from '../../git/byte-names.ts';
+import { type Objects, knownObjectsOf } from '../../git/objects/objects.ts';
+import { TreeView, diffTrees } from '../../git/objects/tree-diff.ts';
+import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+
+export function openTouched(dir: TrustedDir): Radar['touched'] {
+  const objects = knownObjectsOf(dir);
+  return (from, to, most) => touchedBetween(objects, from, to, most);
+}
+
+async function touchedBetween(
+  objects: Objects,
+  from: CommitId,
+  to: CommitId,
+  most: number,
+): Promise<Touched> {
+  const [before, after] = await Promise.all([objects.commit(from), objects.commit(to)]);
+  const changes = await diffTrees(objects, before.tree, after.tree);
+  if (changes.length > most) return { paths: [], emptied: [], isWide: true };
+  const deleted = changes.filter((change) => change.after === undefined).map(({ path }) => path);
+  return {
+    paths: [...new Set(changes.map(({ path }) => utf8(path)))].toSorted(),
+    emptied: await emptiedBy(new TreeView(objects, after.tree), deleted),
+    isWide: false,
+  };
+}
+
+const FOLDER = '40000';
+
+async function emptiedBy(view: TreeView, deleted: readonly string[]): Promise<readonly string[]> {
+  const folders = [...new Set(deleted.flatMap(foldersOf))];
+  const found = await Promise.all(folders.map((folder) => view.find(folder)));
+  return folders
+    .filter((_, at) => found[at]?.mode !== FOLDER)
+    .map(utf8)
+    .toSorted();
+}

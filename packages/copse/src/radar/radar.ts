@@ -1,0 +1,228 @@
+/**
+ * The conflict radar at work: which branches are live, what of them has moved, and a trial merge for each pair that needs one
+ * (radar/rules/radar.ts decides which). One process looks at a time. What it finds is derived and may be lost at any moment: the
+ * next look finds it again.
+ *
+ * Only commits count: what is uncommitted in a worktree is not looked at.
+ */
+
+import { type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import {
+  type LiveBranch,
+  type Pair,
+  type RadarMemory,
+  type Sighting,
+  type Verdict,
+  asOf,
+  decidePairs,
+  nothingKnown,
+  rememberLook,
+  settlePair,
+  sharedFiles,
+  sightingOf,
+} from './rules/radar.ts';
+import { isFinished } from '../tasks/rules/task.ts';
+import type { Merging } from '../queue/ports/merging.ts';
+import type { Radar, RadarSight } from './port.ts';
+import { baseBranchOf, findNewestBase } from '../workspaces/act/newest-base.ts';
+import type { WorkspaceContext } from '../workspaces/act/context.ts';
+
+export type RadarContext = Pick<
+  WorkspaceContext,
+  'board' | 'clock' | 'git' | 'node' | 'policy' | 'target'
+> & { readonly merging: Pick<Merging, 'trial'>; readonly radar: Radar };
+
+export interface Look {
+  /** Everything that is known now; trials that were too many for one look are pending. */
+  readonly sighting: Sighting;
+  /** Something had moved. */
+  readonly isNew: boolean;
+  readonly problems: readonly string[];
+}
+
+export interface LookOptions {
+  readonly mostTrials?: number;
+  /** How long to wait for somebody else who is looking. */
+  readonly patienceMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Undefined when somebody else is looking. */
+export async function refreshRadar(
+  context: RadarContext,
+  options: LookOptions = {},
+): Promise<Look | undefined> {
+  const { patienceMs = 0 } = options;
+  const done = await context.git.tryLock('radar', () => look(context, options), { patienceMs });
+  return done?.value;
+}
+
+/** What the last look found, as far as it is still true. Merges nothing. */
+export function lastSighting({ sighting, tipOf }: RadarSight): Sighting | undefined {
+  const last = sighting.load();
+  return last && asOf(last, tipOf);
+}
+
+async function look(context: RadarContext, options: LookOptions): Promise<Look> {
+  const { radar, clock, policy } = context;
+  const before = radar.memory.load() ?? nothingKnown;
+  const { branches, problems } = await loadBranches(context, before);
+  const last = radar.sighting.load();
+  if (last !== undefined && isUnchanged(branches, before)) return { sighting: last, isNew: false, problems };
+  const wanted = decidePairs(branches, before, clock.now());
+  const tried = await tryPairs(context, branches, wanted, options);
+  const sighting = sightingOf(branches, tried.pairs, clock.now(), policy.radar);
+  // In this order: a memory that is newer than the sighting would keep it from being made again.
+  radar.sighting.save(sighting);
+  radar.memory.save(rememberLook(branches, tried.pairs, policy.radar));
+  return { sighting, isNew: true, problems: [...problems, ...tried.problems] };
+}
+
+function isUnchanged(branches: readonly LiveBranch[], before: RadarMemory): boolean {
+  // One that has not moved is the one that was remembered.
+  const known = new Set(before.branches);
+  return (
+    before.isWhole &&
+    branches.length === known.size &&
+    branches.every((branch) => known.has(branch)) &&
+    before.pairs.every(({ verdict }) => verdict.is !== 'pending')
+  );
+}
+
+/** One that cannot be read keeps nobody from seeing the others. */
+async function loadBranches(
+  context: RadarContext,
+  before: RadarMemory,
+): Promise<{ readonly branches: readonly LiveBranch[]; readonly problems: readonly string[] }> {
+  const { git } = context;
+  const known = new Map(before.branches.map((one) => [one.task, one]));
+  const targets = new Map<BranchName, Promise<CommitId | undefined>>();
+  const newest = async (target: BranchName) => (await findNewestBase(git, target))?.commit;
+  const branches: LiveBranch[] = [];
+  const problems: string[] = [];
+  for (const live of await findLive(context)) {
+    try {
+      const { branch, target } = live;
+      const tip = await git.tip(`refs/heads/${branch}`);
+      const was = known.get(live.task);
+      const isKnown = was?.tip === tip && was?.branch === branch && was.target === target;
+      if (isKnown) {
+        branches.push(was);
+        continue;
+      }
+      if (!targets.has(target)) targets.set(target, newest(target));
+      const onto = await targets.get(target);
+      const loaded = tip && onto && (await loadBranch(context, live, tip, onto));
+      if (loaded) branches.push(loaded);
+    } catch (error) {
+      problems.push(`${live.branch} could not be read: ${messageOf(error)}`);
+    }
+  }
+  return { branches, problems };
+}
+
+/** Undefined when it has no beginning in common with its target. */
+async function loadBranch(
+  { git, radar, policy }: RadarContext,
+  live: Live,
+  tip: CommitId,
+  onto: CommitId,
+): Promise<LiveBranch | undefined> {
+  const base = await git.mergeBase(tip, onto);
+  if (base === undefined) return undefined;
+  return { ...live, tip, base, touched: await radar.touched(base, tip, policy.radar.pathsPerBranch) };
+}
+
+type Live = Pick<LiveBranch, 'task' | 'branch' | 'target'>;
+
+/** Tasks that are not over and have a worktree here or are about to land. */
+async function findLive({ board, git, node, target }: RadarContext): Promise<readonly Live[]> {
+  const landings = new Map((await board.openLandings()).map((landing) => [landing.task, landing.target]));
+  const named = git.worktrees().flatMap(({ name }) => parseTaskId(name) ?? []);
+  const tasks = [...new Set([...named, ...landings.keys()])].toSorted();
+  const statuses = await board.statuses(tasks);
+  const live: Live[] = [];
+  for (const task of tasks) {
+    const status = statuses.get(task);
+    if (status === undefined || isFinished(status)) continue;
+    const worktree = await lastWorktree(board, node, task);
+    if (worktree === null) continue;
+    const { branch, baseBranch } = worktree;
+    const begunFrom = baseBranch === 'HEAD' ? undefined : baseBranch;
+    const onto = landings.get(task) ?? begunFrom ?? (await baseBranchOf(git, target, undefined));
+    if (onto !== undefined) live.push({ task, branch, target: onto });
+  }
+  return live;
+}
+
+async function lastWorktree(board: RadarContext['board'], node: RadarContext['node'], task: TaskId) {
+  const all = await board.list('workspace', { task });
+  return all.findLast((one) => one.node === node && one.worktree !== null)?.worktree ?? null;
+}
+
+async function tryPairs(
+  context: RadarContext,
+  branches: readonly LiveBranch[],
+  wanted: readonly Pair[],
+  { mostTrials = Number.POSITIVE_INFINITY, signal }: LookOptions,
+): Promise<{ readonly pairs: readonly Pair[]; readonly problems: readonly string[] }> {
+  const byTask = new Map(branches.map((one) => [one.task, one]));
+  const pairs: Pair[] = [];
+  const problems: string[] = [];
+  let trials = 0;
+  for (const pair of wanted) {
+    const [one, other] = [byTask.get(pair.tasks[0]), byTask.get(pair.tasks[1])];
+    const isDue = pair.verdict.is === 'pending' && trials < mostTrials && !signal?.aborted;
+    if (!isDue || one === undefined || other === undefined) {
+      pairs.push(pair);
+      continue;
+    }
+    trials += 1;
+    try {
+      pairs.push(settlePair(pair, await tryPair(context, one, other), context.clock.now()));
+    } catch (error) {
+      // A branch that was moved or deleted meanwhile; the next look tries again what is left of it.
+      pairs.push(pair);
+      problems.push(`${one.branch} and ${other.branch} could not be compared: ${messageOf(error)}`);
+    }
+  }
+  return { pairs, problems };
+}
+
+async function tryPair(
+  { git, merging, policy }: RadarContext,
+  one: LiveBranch,
+  other: LiveBranch,
+): Promise<Verdict> {
+  const listing = (is: 'overlap' | 'conflict', files: readonly string[]): Verdict => {
+    const listed = files.toSorted().slice(0, policy.radar.listedFiles);
+    return { is, files: listed, omitted: files.length - listed.length };
+  };
+  const { conflicts } = await merging.trial(one.tip, other.tip, 'merge');
+  const theirs = conflicts.length === 0 ? [] : await conflictsWithTarget(merging, one, other);
+  const own = conflicts.filter((file) => !theirs.includes(file));
+  if (own.length > 0) return listing('conflict', own);
+  const shared = sharedFiles(one.touched, other.touched);
+  if (shared.length === 0) return { is: 'apart' };
+  // One that has all of the other builds on it.
+  const common = await git.mergeBase(one.tip, other.tip);
+  return common === one.tip || common === other.tip ? { is: 'apart' } : listing('overlap', shared);
+}
+
+/** A branch that left the target earlier may be in conflict with what landed since, which the other has and did not write. */
+async function conflictsWithTarget(
+  merging: RadarContext['merging'],
+  one: LiveBranch,
+  other: LiveBranch,
+): Promise<readonly string[]> {
+  if (one.base === other.base) return [];
+  const [first, second] = [
+    await merging.trial(other.base, one.tip, 'merge'),
+    await merging.trial(one.base, other.tip, 'merge'),
+  ];
+  return [...first.conflicts, ...second.conflicts];
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

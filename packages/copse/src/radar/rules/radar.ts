@@ -1,0 +1,227 @@
+/**
+ * The conflict radar: which live branches get in each other's way, long before one of them lands.
+ *
+ * A live branch is a branch here whose task is not over. Two that land on the same target are compared, the cheap way first:
+ *
+ *   1. by the paths that each changes since it left the target (of a rename, both names). Paths that cannot meet are apart.
+ *   2. by a trial merge of the two tips, which says `conflict`, or `overlap`: the same files, and git can merge them.
+ *
+ * What was found belongs to the pair of tips. It holds until one of them moves, so a look costs what moved. A pair that met
+ * by its paths and was not merged yet is `pending`, and shown as not looked at: what is not known is never shown as known.
+ *
+ * Invariants: a pair whose tips are both as they were at a whole look, and that is not among its pairs, is apart. Tasks of a
+ * pair are in the order of their ids, its tips in the order of its tasks.
+ */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+
+/** What a branch changes. */
+export interface Touched {
+  readonly paths: readonly string[];
+  /** Folders that lost all they had. Git takes them for renamed, and moves along what others put into them. */
+  readonly emptied: readonly string[];
+  /** So much that it is not listed: it may meet anybody. */
+  readonly isWide: boolean;
+}
+
+export interface LiveBranch {
+  readonly task: TaskId;
+  readonly branch: BranchName;
+  readonly target: BranchName;
+  readonly tip: CommitId;
+  /** Where it left the target. */
+  readonly base: CommitId;
+  readonly touched: Touched;
+}
+
+export type Verdict =
+  /** Their paths met, and it came to nothing. */
+  | { readonly is: 'apart' }
+  | { readonly is: 'overlap' | 'conflict'; readonly files: readonly string[]; readonly omitted: number }
+  /** Not looked at yet; what was known before a tip moved. */
+  | { readonly is: 'pending'; readonly was: { readonly is: string; readonly since: Timestamp } | null };
+
+export interface Pair {
+  readonly tasks: readonly [TaskId, TaskId];
+  readonly tips: readonly [CommitId, CommitId];
+  readonly verdict: Verdict;
+  readonly since: Timestamp;
+}
+
+/** What the next look need not find out again. */
+export interface RadarMemory {
+  readonly branches: readonly LiveBranch[];
+  readonly pairs: readonly Pair[];
+  /** There was room for all pairs. */
+  readonly isWhole: boolean;
+}
+
+/** What a look found, for whoever shows it. */
+export interface Sighting {
+  readonly at: Timestamp;
+  readonly branches: readonly Pick<LiveBranch, 'task' | 'branch' | 'tip'>[];
+  /** Without those that are apart; the worst first. */
+  readonly pairs: readonly Pair[];
+  readonly omitted: number;
+}
+
+export const nothingKnown: RadarMemory = { branches: [], pairs: [], isWhole: true };
+
+/** All pairs of these branches that are not apart by their paths; those that have to be merged are pending. */
+export function decidePairs(
+  branches: readonly LiveBranch[],
+  before: RadarMemory,
+  at: Timestamp,
+): readonly Pair[] {
+  const live = new Map(branches.map((one) => [one.task, one]));
+  const were = new Map(before.branches.map((one) => [one.task, one]));
+  const hasMoved = ({ task, tip, target }: LiveBranch) => {
+    const was = were.get(task);
+    return !before.isWhole || was?.tip !== tip || was.target !== target;
+  };
+  const known = new Map(before.pairs.map((pair) => [keyOf(...pair.tasks), pair]));
+  const stayed = before.pairs.filter(({ tasks, tips }) => {
+    const [one, other] = tasks.map((task) => live.get(task));
+    if (one === undefined || other === undefined || one.target !== other.target) return false;
+    return one.tip === tips[0] && other.tip === tips[1];
+  });
+  const settled = new Set(stayed.map(({ tasks }) => keyOf(...tasks)));
+  const pairs = [...stayed];
+  for (const moved of branches.filter(hasMoved)) {
+    const footprint = new Footprint(moved.touched);
+    for (const other of branches) {
+      const key = keyOf(moved.task, other.task);
+      if (other.task === moved.task || other.target !== moved.target || settled.has(key)) continue;
+      settled.add(key);
+      if (footprint.meets(other.touched)) pairs.push(pendingPair(moved, other, known.get(key), at));
+    }
+  }
+  return pairs;
+}
+
+export function settlePair(pair: Pair, verdict: Verdict, at: Timestamp): Pair {
+  const was = pair.verdict.is === 'pending' ? pair.verdict.was : null;
+  return { ...pair, verdict, since: was?.is === verdict.is ? was.since : at };
+}
+
+/** Files that both change. */
+export function sharedFiles(one: Touched, other: Touched): readonly string[] {
+  const paths = new Set(one.paths);
+  return other.paths.filter((path) => paths.has(path));
+}
+
+export function rememberLook(
+  branches: readonly LiveBranch[],
+  pairs: readonly Pair[],
+  { rememberedPairs }: Policy['radar'],
+): RadarMemory {
+  return { branches, pairs: pairs.slice(0, rememberedPairs), isWhole: pairs.length <= rememberedPairs };
+}
+
+const severity = ['conflict', 'pending', 'overlap'] as const;
+
+export function sightingOf(
+  branches: readonly LiveBranch[],
+  pairs: readonly Pair[],
+  at: Timestamp,
+  { listedPairs }: Policy['radar'],
+): Sighting {
+  const found = severity.flatMap((is) => pairs.filter(({ verdict }) => verdict.is === is));
+  return {
+    at,
+    branches: branches.map(({ task, branch, tip }) => ({ task, branch, tip })),
+    pairs: found.slice(0, listedPairs),
+    omitted: Math.max(0, found.length - listedPairs),
+  };
+}
+
+/** Where a branch is: undefined when it is gone, null when that cannot be told. */
+export type TipOf = (branch: BranchName) => CommitId | undefined | null;
+
+/** The sighting as it is true now: what was found about a tip that moved is pending, and branches that went are left out. */
+export function asOf(sighting: Sighting, tipOf: TipOf): Sighting {
+  const branches = new Map(sighting.branches.map((one) => [one.task, one]));
+  const seen = new Map<TaskId, CommitId | undefined | null>();
+  const now = (task: TaskId) => {
+    const branch = branches.get(task);
+    if (!seen.has(task)) seen.set(task, branch && tipOf(branch.branch));
+    return seen.get(task);
+  };
+  const pairs = sighting.pairs.flatMap((pair): readonly Pair[] => {
+    const tips = pair.tasks.map(now);
+    if (tips.includes(undefined)) return [];
+    if (pair.tips.every((tip, at) => tip === tips[at])) return [pair];
+    const { is } = pair.verdict;
+    const was = pair.verdict.is === 'pending' ? pair.verdict.was : { is, since: pair.since };
+    return [{ ...pair, verdict: { is: 'pending', was } }];
+  });
+  return { ...sighting, pairs };
+}
+
+/** A pair as one of its tasks sees it. */
+export interface Finding {
+  readonly other: TaskId;
+  readonly verdict: Verdict;
+  readonly since: Timestamp;
+}
+
+export function findingsOf(pairs: readonly Pair[], task: TaskId): readonly Finding[] {
+  return pairs.flatMap(({ tasks, verdict, since }) => {
+    if (!tasks.includes(task)) return [];
+    return [{ other: tasks[0] === task ? tasks[1] : tasks[0], verdict, since }];
+  });
+}
+
+/** The paths of one branch, arranged for asking whether others meet them. */
+class Footprint {
+  readonly #isWide: boolean;
+  readonly #paths: ReadonlySet<string>;
+  readonly #folders: ReadonlySet<string>;
+  readonly #emptied: ReadonlySet<string>;
+
+  constructor({ paths, emptied, isWide }: Touched) {
+    this.#isWide = isWide;
+    this.#paths = new Set(paths);
+    this.#folders = new Set(paths.flatMap(foldersOf));
+    this.#emptied = new Set(emptied);
+  }
+
+  /** The same path, a file where the other has a folder, or something in a folder that the other emptied. */
+  meets({ paths, emptied, isWide }: Touched): boolean {
+    if (this.#isWide || isWide) return true;
+    if (emptied.some((folder) => this.#folders.has(folder))) return true;
+    return paths.some(
+      (path) =>
+        this.#paths.has(path) ||
+        this.#folders.has(path) ||
+        foldersOf(path).some((folder) => this.#paths.has(folder) || this.#emptied.has(folder)),
+    );
+  }
+}
+
+/** Without a slash at the end; the top is none. */
+export function foldersOf(path: string): readonly string[] {
+  const folders: string[] = [];
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at));
+  return folders;
+}
+
+function pendingPair(one: LiveBranch, other: LiveBranch, before: Pair | undefined, at: Timestamp): Pair {
+  const [first, second] = one.task < other.task ? [one, other] : [other, one];
+  const was = before && (before.verdict.is === 'pending' ? before.verdict.was : wasOf(before));
+  return {
+    tasks: [first.task, second.task],
+    tips: [first.tip, second.tip],
+    verdict: { is: 'pending', was: was ?? null },
+    since: at,
+  };
+}
+
+function wasOf({ verdict: { is }, since }: Pair): { readonly is: string; readonly since: Timestamp } {
+  return { is, since };
+}
+
+function keyOf(one: TaskId, other: TaskId): string {
+  return one < other ? `${one} ${other}` : `${other} ${one}`;
+}

@@ -1,0 +1,82 @@
+/** What was seen of a pull request, put on the board: changed, merged, or given up. */
+
+import { decided } from '../../kernel/decision.ts';
+import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
+import type { PullRequest } from '../rules/pull-request.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { decideGiveUp, decideLand, decidePullRequest } from '../../tasks/rules/outcomes.ts';
+import { type Change, change } from '../../board/context.ts';
+import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { promoteDependants } from '../../tasks/act/promote.ts';
+import type { RunContext } from '../../queue/context.ts';
+
+/** A task in review whose pull request Copse looks after. */
+export interface Submitted {
+  readonly task: Task;
+  readonly head: CommitId;
+  readonly pullRequest: PullRequest;
+}
+
+export function submittedOf(task: Task | undefined): Submitted | undefined {
+  if (task?.state.status !== 'in_review' || task.state.pullRequest === null) return undefined;
+  const { head, pullRequest } = task.state;
+  return { task, head, pullRequest };
+}
+
+/** Undefined, or why it no longer applies: the task went on meanwhile. */
+export async function recordChange(
+  context: RunContext,
+  { task: { id }, head }: Submitted,
+  pullRequest: PullRequest,
+): Promise<string | undefined> {
+  const outcome = await change(context, async (change) => {
+    const decision = decidePullRequest(await change.require('task', id), head, pullRequest, change.at);
+    if (decision === null) return;
+    await change.apply(decision);
+    if (pullRequest.is === 'open') await addAddress(context, change, id, pullRequest.url);
+  });
+  return outcome.ok ? undefined : outcome.refusal.reason;
+}
+
+/** It stays findable when the task is done. */
+async function addAddress(
+  { random }: RunContext,
+  change: Change,
+  task: TaskId,
+  address: string,
+): Promise<void> {
+  const known = await change.board.list('artifact', { task });
+  if (known.some((one) => one.kind === 'uri' && one.address === address)) return;
+  const id = brand<ArtifactId>(drawId('ar-', random));
+  const of = { task, at: change.at, kind: 'uri', address, title: 'its pull request' } as const;
+  await change.apply(decided({ type: 'artifact.added', id, ...of }));
+}
+
+/** Done, and whoever waited for it goes on. */
+export async function recordMerged(
+  context: RunContext,
+  { task: { id }, head }: Submitted,
+  { commit, hasAll }: { readonly commit: CommitId | null; readonly hasAll: boolean },
+): Promise<string | undefined> {
+  const outcome = await change(context, async (change) => {
+    const task = await change.require('task', id);
+    await change.apply(decideLand(task, { how: 'pull_request', commit, head, hasAll }, change.at));
+    await promoteDependants(change, id, context.node);
+  });
+  return outcome.ok ? undefined : outcome.refusal.reason;
+}
+
+/** `fail`: a person has to look. */
+export async function recordGivenUp(
+  context: RunContext,
+  { task: { id }, head }: Submitted,
+  reason: string,
+): Promise<string | undefined> {
+  const because = 'push';
+  const outcome = await change(context, async (change) => {
+    const task = await change.require('task', id);
+    await change.apply(decideGiveUp(task, { head }, { because, reason }, change.at));
+    await keepWorkspace(change, { task: id, node: context.node }, { because, reason });
+  });
+  return outcome.ok ? undefined : outcome.refusal.reason;
+}

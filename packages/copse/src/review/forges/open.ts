@@ -1,0 +1,143 @@
+/**
+ * The forge that the remote belongs to, found out for each question: somebody may log in meanwhile, or accept another address.
+ *
+ * GitHub by `gh` where it is installed and logged in, else by its API with a token from the environment. GitLab by its API with
+ * a token, else by push options. Tokens are for the host that they are named for, and go nowhere without encryption.
+ */
+
+import type { Timestamp } from '../../kernel/ids.ts';
+import type { Forge, ForgeRemote, Looked, PullRequestOrder } from '../port.ts';
+import {
+  type ForgeKind,
+  type RemotePlace,
+  githubApi,
+  gitlabApi,
+  kindOf,
+  parseRemote,
+  safeBase,
+} from './address.ts';
+import { type Api, fetchApi } from './api.ts';
+import { ghApi } from './gh.ts';
+import { GithubReader, openOnGithub } from './github.ts';
+import { findPushed, lookOnGitlab, openOnGitlab, pushToGitlab } from './gitlab.ts';
+import { pushPlainly } from './plain.ts';
+
+export interface ForgeOptions {
+  readonly remote: ForgeRemote;
+  /** What copse.yml says it is, where the address does not. */
+  readonly kind: ForgeKind | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+  readonly now: () => Timestamp;
+}
+
+export function openForge(options: ForgeOptions): Forge {
+  const { remote, now } = options;
+  const reader = new GithubReader();
+  return {
+    async push(order) {
+      const found = findPlace(options);
+      if (!('kind' in found) || found.kind !== 'gitlab') return pushPlainly(remote, order);
+      const api = await apiFor(options, found);
+      return 'ask' in api ? pushPlainly(remote, order) : pushToGitlab(remote, order);
+    },
+    async open(order, hint) {
+      const found = findPlace(options);
+      if (!('kind' in found)) return nobody(found.reason, hint);
+      const { kind, place } = found;
+      const api = await apiFor(options, found);
+      if ('ask' in api) {
+        const hosted = { api, place, now };
+        return kind === 'github' ? openOnGithub(hosted, order) : openOnGitlab(hosted, order);
+      }
+      if (kind === 'gitlab') return findPushed(remote, place, order, hint);
+      return nobody(api.reason, hint ?? newPullRequest(place, order));
+    },
+    async look({ number }) {
+      const found = findPlace(options);
+      if (!('kind' in found)) return nobody(found.reason, null);
+      const { kind, place } = found;
+      const api = await apiFor(options, found);
+      if (!('ask' in api)) return nobody(api.reason, null);
+      const hosted = { api, place, now };
+      return kind === 'github' ? reader.look(hosted, number) : lookOnGitlab(hosted, number);
+    },
+  };
+}
+
+interface Found {
+  readonly kind: 'github' | 'gitlab';
+  readonly place: RemotePlace;
+}
+
+function findPlace({ remote, kind }: ForgeOptions): Found | { readonly reason: string } {
+  const at = remote.address();
+  if ('reason' in at) return at;
+  const place = parseRemote(at.address);
+  const known = place === undefined ? 'none' : (kind ?? kindOf(place));
+  if (place !== undefined && known !== 'none') return { kind: known, place };
+  const reason =
+    kind === 'none'
+      ? 'No pull request is opened here (landing.forge: none).'
+      : `Copse does not know who runs ${at.address}: if it is GitHub or GitLab, say so with landing.forge.`;
+  return { reason };
+}
+
+async function apiFor(
+  { environment, timeoutMs }: ForgeOptions,
+  { kind, place }: Found,
+): Promise<Api | { readonly reason: string }> {
+  const host = place.host ?? PUBLIC[kind];
+  const given = environment['COPSE_FORGE_API'];
+  if (kind === 'github' && given === undefined && !environment[OWN_TOKEN]) {
+    const gh = await ghApi({ environment, host, timeoutMs });
+    if (gh !== undefined) return gh;
+  }
+  const address = given ?? (kind === 'github' ? githubApi(host) : gitlabApi(host));
+  const base = safeBase(address);
+  if (base === undefined)
+    return { reason: 'COPSE_FORGE_API is not an address with https, or on this machine.' };
+  const names = tokenNames(kind, host, given !== undefined);
+  const token = names.map((name) => environment[name]).find((value) => value);
+  if (token === undefined) {
+    const login = kind === 'github' ? `gh auth login --hostname ${host}, or ` : '';
+    return { reason: `Nobody is logged in to ${host} here: ${login}set ${OWN_TOKEN}.` };
+  }
+  const headers = kind === 'github' ? githubHeaders(token) : { 'private-token': token };
+  return fetchApi({ base, secret: token, headers, timeoutMs });
+}
+
+const PUBLIC = { github: 'github.com', gitlab: 'gitlab.com' } as const;
+
+/** Agents inherit the environment, but for what is Copse's own: this one is for nobody else. */
+const OWN_TOKEN = 'COPSE_FORGE_TOKEN';
+
+/** As `gh` has it: one for what GitHub runs itself, another for what others run. */
+function tokenNames(kind: Found['kind'], host: string, isGiven: boolean): readonly string[] {
+  return [OWN_TOKEN, ...usualTokens(kind, host, isGiven)];
+}
+
+function usualTokens(kind: Found['kind'], host: string, isGiven: boolean): readonly string[] {
+  if (kind === 'gitlab') return ['GITLAB_TOKEN'];
+  const own = ['GH_TOKEN', 'GITHUB_TOKEN'];
+  const enterprise = ['GH_ENTERPRISE_TOKEN', 'GITHUB_ENTERPRISE_TOKEN'];
+  if (isGiven) return [...enterprise, ...own];
+  return host === 'github.com' || host.endsWith('.ghe.com') ? own : enterprise;
+}
+
+function githubHeaders(token: string): Readonly<Record<string, string>> {
+  return {
+    authorization: `Bearer ${token}`,
+    accept: 'application/vnd.github+json',
+    'x-github-api-version': '2022-11-28',
+  };
+}
+
+function newPullRequest({ host, owner, name }: RemotePlace, { branch, target }: PullRequestOrder): string {
+  const [from, to] = [branch, target].map((one) => one.split('/').map(encodeURIComponent).join('/'));
+  return `https://${host ?? PUBLIC.github}/${owner}/${name}/compare/${to}...${from}?expand=1`;
+}
+
+function nobody(reason: string, hint: string | null): Looked {
+  return { found: false, because: 'unknown', hint, reason };
+}

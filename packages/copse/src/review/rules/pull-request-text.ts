@@ -1,0 +1,49 @@
+/** What a pull request says: what was to be done, what was done and decided, and which task it is. */
+
+import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { shown } from '../../kernel/text.ts';
+
+export interface PullRequestWords {
+  readonly task: Pick<Task, 'id' | 'title' | 'body' | 'accept' | 'plan'>;
+  readonly summary: string | null;
+  readonly ledger: readonly Pick<LedgerEntry, 'kind' | 'text'>[];
+}
+
+/** Markdown, with trailers as its last paragraph, where a merge that takes it for a message leaves them. */
+export function describePullRequest({ task, summary, ledger }: PullRequestWords): string {
+  const decisions = ledger.filter(({ kind }) => kind === 'decision').map(({ text }) => text);
+  const accept = task.accept.map((line) => `- ${quotedCode(line)}`).join('\n');
+  const parts = [
+    words(summary ?? ''),
+    section('What was to be done', words(task.body)),
+    section('What has to succeed', accept),
+    section('Decisions', decisions.map((text) => `- ${words(text).replaceAll('\n', '\n  ')}`).join('\n')),
+  ].filter((part) => part !== '');
+  const trailers = [`Task: ${task.id}`, ...(task.plan === null ? [] : [`Plan: ${task.plan}`])].join('\n');
+  return `${cut(parts.join('\n\n'))}${parts.length === 0 ? '' : '\n\n'}${trailers}\n`;
+}
+
+function section(title: string, text: string): string {
+  return text === '' ? '' : `### ${title}\n\n${text}`;
+}
+
+/** A name after an @ would call people who know nothing of it; with something unseen in between it is only a name. */
+function words(text: string): string {
+  return shown(text.trim().replaceAll('\r\n', '\n')).replaceAll(/@(?=[\p{L}\p{N}])/gu, '@\u2060');
+}
+
+function quotedCode(line: string): string {
+  const harmless = shown(line).replaceAll('\n', ' ');
+  const longest = Math.max(0, ...[...harmless.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return longest === 0 ? `${fence}${harmless}${fence}` : `${fence} ${harmless} ${fence}`;
+}
+
+function cut(text: string): string {
+  const longest = defaultPolicy.pullRequest.bodyLength;
+  if (text.length <= longest) return text;
+  // Not in the middle of a character.
+  return `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}

@@ -1,0 +1,35 @@
+/** Taking a ready task, so that of any number of processes exactly one gets it. */
+
+import { type Claimant, decideClaim } from '../rules/claim.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import type { Task } from '../rules/task.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
+
+export async function claimTask(context: Context, id: TaskId, claimant: Claimant): Promise<Outcome<Task>> {
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    await change.apply(decideClaim(task, claimant, change.at, context.policy.lease));
+    return change.require('task', id);
+  });
+}
+
+export interface ClaimRequest {
+  readonly claimant: Claimant;
+  readonly capabilities: readonly string[];
+}
+
+/** The most urgent task this agent can do, or undefined when there is none. */
+export async function claimNext(
+  context: Context,
+  { claimant, capabilities }: ClaimRequest,
+): Promise<Task | undefined> {
+  const agent = { name: claimant.agent, capabilities };
+  const outcome = await change(context, async (change) => {
+    const task = await change.board.nextReady({ at: change.at, agent });
+    if (task === undefined) return undefined;
+    await change.apply(decideClaim(task, claimant, change.at, context.policy.lease));
+    return change.require('task', task.id);
+  });
+  if (!outcome.ok) throw new Error(`A ready task could not be claimed: ${outcome.refusal.reason}`);
+  return outcome.value;
+}

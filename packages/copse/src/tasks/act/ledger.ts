@@ -1,0 +1,45 @@
+/** What was learned, decided, handed over or broke, per task. */
+
+import { decided } from '../../kernel/decision.ts';
+import { type LedgerEntryId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
+import { type LedgerEntry, type LedgerEvent, ledgerKinds } from '../rules/ledger.ts';
+import { checkBody } from '../../kernel/text.ts';
+import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { invalid } from './definition.ts';
+import { refuseForeignTask } from './own-task.ts';
+
+export interface LedgerInput {
+  readonly kind: string;
+  readonly text: string;
+}
+
+export async function addLedgerEntry(
+  context: Context,
+  task: TaskId,
+  input: LedgerInput,
+): Promise<Outcome<LedgerEntry>> {
+  const kind = ledgerKinds.find((known) => known === input.kind);
+  if (kind === undefined) {
+    return refusal(
+      invalid(
+        `"${input.kind}" is not a kind of ledger entry; there are ${ledgerKinds.join(', ')}.`,
+        'copse ledger add learning "…"',
+      ),
+    );
+  }
+  const text = checkBody(input.text);
+  if (!text.ok) return refusal(invalid(text.reason, 'copse ledger add --help'));
+  if (text.body.trim() === '') {
+    return refusal(invalid('A ledger entry cannot be empty.', 'copse ledger add learning "…"'));
+  }
+  const foreign = await refuseForeignTask(context, task);
+  if (foreign) return refusal(foreign);
+  return change(context, async (change) => {
+    await change.requireMine(task);
+    const id = brand<LedgerEntryId>(drawId('le-', context.random));
+    const session = context.by.kind === 'session' ? context.by.session : null;
+    const entry = { id, task, session, kind, text: text.body, at: change.at };
+    await change.apply(decided<LedgerEvent>({ type: 'ledger.added', ...entry }));
+    return entry;
+  });
+}

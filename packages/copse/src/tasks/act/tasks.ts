@@ -1,0 +1,130 @@
+/** Adding, editing and deleting tasks. */
+
+import { refused } from '../../kernel/decision.ts';
+import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
+import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../rules/decisions.ts';
+import { type Change, type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type DefinitionInput, readDefinition } from './definition.ts';
+import { endSession } from './end-session.ts';
+import { requireHolding } from './own-task.ts';
+import { unusedId } from './unused-id.ts';
+
+export async function addTask(context: Context, input: DefinitionInput): Promise<Outcome<Task>> {
+  const read = readDefinition({ ...input, title: input.title ?? '' }, context.policy);
+  if (!read.ok) return refusal(read);
+  const definition = { ...blankDefinition(context.policy), ...read.changes };
+  return change(context, async (change) => {
+    await requireHolding(change, context.by);
+    if (definition.plan !== null) await change.require('plan', definition.plan);
+    await refuseSecondTaskFor(change, definition.workItem);
+    const statuses = await change.board.statuses(definition.dependsOn);
+    const id = await unusedId(change.board, taskIdDraws(context.random));
+    await change.apply(decideCreate(id, definition, (task) => statuses.get(task), change.at));
+    return change.require('task', id);
+  });
+}
+
+export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'workItem'> {
+  readonly addDependencies?: readonly TaskId[];
+  readonly removeDependencies?: readonly TaskId[];
+}
+
+export async function editTask(context: Context, id: TaskId, input: TaskEditInput): Promise<Outcome<Task>> {
+  const { addDependencies = [], removeDependencies = [], ...rest } = input;
+  const read = readDefinition(rest, context.policy);
+  if (!read.ok) return refusal(read);
+  const changesDependencies = addDependencies.length + removeDependencies.length > 0;
+  return change(context, async (change) => {
+    if (changesDependencies) await change.board.lockDependencies();
+    const task = await change.require('task', id);
+    if (read.changes.plan) await change.require('plan', read.changes.plan);
+    if (!changesDependencies || Object.keys(read.changes).length > 0) {
+      await change.apply(decideEdit(task, read.changes, change.at));
+    }
+    if (changesDependencies) {
+      const kept = task.dependsOn.filter((dependency) => !removeDependencies.includes(dependency));
+      await dependOn(change, id, [...new Set([...kept, ...addDependencies])]);
+    }
+    return change.require('task', id);
+  });
+}
+
+export interface DeleteInput {
+  /** Takes the task out of the dependencies of those that wait for it. */
+  readonly unlink: boolean;
+}
+
+/** All or none. Returns the tasks as they were. */
+export async function deleteTasks(
+  context: Context,
+  ids: readonly TaskId[],
+  input: DeleteInput,
+): Promise<Outcome<readonly Task[]>> {
+  return change(context, async (change) => {
+    await change.board.lockDependencies();
+    const tasks: Task[] = [];
+    for (const id of ids) tasks.push(await deleteOne(change, id, input));
+    return tasks;
+  });
+}
+
+async function deleteOne(change: Change, id: TaskId, { unlink }: DeleteInput): Promise<Task> {
+  const task = await change.require('task', id);
+  const dependants = await change.board.dependants(id);
+  const statuses = await change.board.statuses(dependants);
+  const waiting = dependants.filter((dependant) =>
+    isAllowed('change_dependencies', statuses.get(dependant) ?? 'done'),
+  );
+  const { state } = task;
+  const landing = state.status === 'landing' ? await change.require('landing', state.landing) : undefined;
+  // Nobody waits for what is done; to be unlinked from it costs them nothing.
+  const unlinks = unlink || state.status === 'done';
+  if (unlinks) for (const dependant of waiting) await stopWaitingFor(change, dependant, id);
+  // Its runner hears that it lost the task; what a killed one leaves behind is found by its attempt, which is over.
+  if (state.status === 'in_progress') await endSession(change, task, { action: 'cancel' });
+  await change.apply(decideDelete(task, { landing, dependants: unlinks ? [] : waiting }, change.at));
+  return task;
+}
+
+async function refuseSecondTaskFor(change: Change, workItem: WorkItem | null): Promise<void> {
+  if (workItem === null) return;
+  const [task] = await change.board.tasks({ workItem, order: 'urgent', limit: 1 });
+  if (task === undefined) return;
+  const { source, id } = workItem;
+  change.refuse(refused('already_a_task', `${source} ${id} is already ${task.id}.`, `copse show ${task.id}`));
+}
+
+function blankDefinition(policy: Policy): TaskDefinition {
+  return {
+    title: '',
+    body: '',
+    priority: policy.task.priority,
+    kind: policy.task.kind,
+    dependsOn: [],
+    areas: [],
+    requires: [],
+    plan: null,
+    agent: null,
+    accept: [],
+    workItem: null,
+  };
+}
+
+async function stopWaitingFor(change: Change, dependant: TaskId, id: TaskId): Promise<void> {
+  const { dependsOn } = await change.require('task', dependant);
+  await dependOn(
+    change,
+    dependant,
+    dependsOn.filter((dependency) => dependency !== id),
+  );
+}
+
+async function dependOn(change: Change, id: TaskId, dependsOn: readonly TaskId[]): Promise<void> {
+  const task = await change.require('task', id);
+  const statuses = await change.board.statuses(dependsOn);
+  const edges = await change.board.dependencyGraph(dependsOn);
+  const statusOf = (dependency: TaskId) => statuses.get(dependency);
+  await change.apply(decideDependencies(task, dependsOn, { statusOf, edges }, change.at));
+}

@@ -1,0 +1,134 @@
+/**
+ * Claims, leases and fencing.
+ *
+ * A claim is history: which session took a task, with which token. A lease is liveness: until when that claim is
+ * believed without being renewed. Claims are events; renewals are not, they would drown everything else.
+ *
+ *   token   grows by one with every claim of the task and is never given out twice
+ *   lease   exists exactly while the task is in_progress; renewing needs the task's highest token
+ *   expiry  proves nothing about the old process. A late renewal with the highest token is still good; after
+ *           somebody else claimed, the older token changes nothing, ever
+ */
+
+import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
+import type {
+  AgentName,
+  AttemptId,
+  FencingToken,
+  NodeId,
+  SessionId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Claim, type Delay, type Task, suggestCommands } from './task.ts';
+import type { TaskEvent } from './events.ts';
+
+/** Who is to hold a task. The token is not theirs to choose. */
+export interface Claimant {
+  readonly session: SessionId;
+  readonly attempt: AttemptId;
+  readonly node: NodeId;
+  readonly agent: AgentName;
+  /** A person works on it at a desk; no process renews the lease. */
+  readonly isByHand?: true;
+}
+
+export interface Lease {
+  readonly task: TaskId;
+  readonly token: FencingToken;
+  readonly renewedAt: Timestamp;
+  readonly expiresAt: Timestamp;
+}
+
+type LeasePolicy = Pick<Policy['lease'], 'durationMs'>;
+
+export function decideClaim(
+  task: Pick<Task, 'id' | 'state' | 'token'>,
+  claimant: Claimant,
+  at: Timestamp,
+  policy: LeasePolicy,
+): Decision<TaskEvent> {
+  if (task.state.status !== 'ready') {
+    return refused(
+      'wrong_status',
+      `${task.id} is ${task.state.status}; only a ready task can be claimed.`,
+      ...suggestCommands(task),
+    );
+  }
+  const { delay } = task.state;
+  if (delay !== null && delay.until > at) {
+    const because = delayCauses[delay.because];
+    return refused(
+      'too_early',
+      `${task.id} waits ${Math.ceil((delay.until - at) / 1_000)} s more because ${because}.`,
+      `copse why ${task.id}`,
+    );
+  }
+  return decided({ type: 'task.claimed', id: task.id, at, ...grant(task, claimant, at, policy) });
+}
+
+export const delayCauses: Readonly<Record<Delay['because'], string>> = {
+  crash: 'its last attempt crashed',
+  rate_limit: 'its agent hit a rate limit',
+  taken: 'its branch was in use elsewhere',
+  handoff: 'its agent handed over to a fresh conversation',
+};
+
+/** The next claim on a task: one token above every earlier one. */
+export function grant(
+  task: Pick<Task, 'token'>,
+  claimant: Claimant,
+  at: Timestamp,
+  policy: LeasePolicy,
+): { readonly claim: Claim; readonly leaseUntil: Timestamp } {
+  const token = (task.token + 1) as FencingToken;
+  return { claim: { ...claimant, token }, leaseUntil: leaseEnd(at, policy) };
+}
+
+/** A refusal unless the token is the one that holds the task now. */
+export function refuseUnlessHeld(
+  task: Pick<Task, 'id' | 'state' | 'token'>,
+  token: FencingToken,
+): Refused | undefined {
+  if (task.state.status === 'in_progress' && task.state.claim.token === token) return undefined;
+  if (token === task.token) {
+    return refused(
+      'wrong_status',
+      `${task.id} is ${task.state.status}; this session no longer holds it.`,
+      ...suggestCommands(task),
+    );
+  }
+  return refused(
+    'fenced',
+    `${task.id} is no longer this session's: it holds token ${token}, the task is at ${task.token}.`,
+    `stop working on ${task.id}; what is in its worktree is kept`,
+    `copse show ${task.id}`,
+  );
+}
+
+export type Renewal =
+  | { readonly renewed: true; readonly lease: Lease }
+  | { readonly renewed: false; readonly reason: 'fenced' | 'not_held' };
+
+export function decideRenewal(
+  lease: Lease | undefined,
+  token: FencingToken,
+  at: Timestamp,
+  policy: LeasePolicy,
+): Renewal {
+  if (lease === undefined) return { renewed: false, reason: 'not_held' };
+  if (lease.token !== token) return { renewed: false, reason: 'fenced' };
+  // Clocks differ and jump: a renewal never takes back what an earlier one gave, and can always be told from it.
+  const renewedAt = Math.max(lease.renewedAt + 1, at) as Timestamp;
+  const expiresAt = Math.max(lease.expiresAt, leaseEnd(at, policy)) as Timestamp;
+  return { renewed: true, lease: { ...lease, renewedAt, expiresAt } };
+}
+
+export function isExpired(lease: Lease, at: Timestamp): boolean {
+  return lease.expiresAt <= at;
+}
+
+function leaseEnd(at: Timestamp, policy: LeasePolicy): Timestamp {
+  return (at + policy.durationMs) as Timestamp;
+}

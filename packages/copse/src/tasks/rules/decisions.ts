@@ -1,0 +1,228 @@
+/**
+ * What people ask of a task, decided from the task, the facts that matter and the time.
+ *
+ * Every function asks `taskTransitions` first, so the table in task.ts is the rule and this file only says what
+ * an allowed action means. How work on a task ends is in task-outcomes.ts.
+ */
+
+import { type Claimant, grant } from './claim.ts';
+import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
+import { describeCycle, findCycle } from './dependencies.ts';
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import { type Landing, type LandingEvent, decideLanding, isCommitted } from '../../queue/rules/landing.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type Task, type TaskDefinition, type TaskStatus, refuseUnlessAllowed } from './task.ts';
+import type { TaskEdit, TaskEvent } from './events.ts';
+
+/** Which status each dependency is in; a task that is gone has none. */
+export type StatusOf = (id: TaskId) => TaskStatus | undefined;
+
+export function decideCreate(
+  id: TaskId,
+  definition: TaskDefinition,
+  statusOf: StatusOf,
+  at: Timestamp,
+): Decision<TaskEvent> {
+  const refusal = refuseBadDependencies(id, definition.dependsOn, [], { statusOf, edges: new Map() });
+  if (refusal) return refusal;
+  return decided({
+    type: 'task.created',
+    id,
+    at,
+    definition,
+    status: waitingStatus(definition.dependsOn, statusOf),
+  });
+}
+
+export function decideEdit(task: Task, changes: TaskEdit, at: Timestamp): Decision<TaskEvent> {
+  const refusal = refuseUnlessAllowed(task, 'edit');
+  if (refusal) return refusal;
+  const changed = Object.fromEntries(
+    Object.entries(changes).filter(
+      ([key, value]) => JSON.stringify(value) !== JSON.stringify(task[key as keyof TaskEdit]),
+    ),
+  );
+  if (Object.keys(changed).length === 0) {
+    return refused(
+      'invalid',
+      `Nothing about ${task.id} would change.`,
+      `copse show ${task.id}`,
+      'copse edit --help',
+    );
+  }
+  return decided({ type: 'task.edited', id: task.id, at, changes: changed });
+}
+
+export interface DependencyFacts {
+  readonly statusOf: StatusOf;
+  /** What each task reachable from the new dependencies depends on. */
+  readonly edges: ReadonlyMap<TaskId, readonly TaskId[]>;
+}
+
+export function decideDependencies(
+  task: Task,
+  dependsOn: readonly TaskId[],
+  facts: DependencyFacts,
+  at: Timestamp,
+): Decision<TaskEvent> {
+  return (
+    refuseUnlessAllowed(task, 'change_dependencies') ??
+    refuseBadDependencies(task.id, dependsOn, task.dependsOn, facts) ??
+    decided({
+      type: 'task.dependencies_changed',
+      id: task.id,
+      at,
+      dependsOn,
+      status: waitingStatus(dependsOn, facts.statusOf),
+    })
+  );
+}
+
+export function decidePromote(task: Task, statusOf: StatusOf, at: Timestamp): Decision<TaskEvent> {
+  const refusal = refuseUnlessAllowed(task, 'promote');
+  if (refusal) return refusal;
+  const unmet = task.dependsOn.filter((id) => isUnmet(id, statusOf));
+  if (unmet.length > 0) {
+    return refused(
+      'wrong_status',
+      `${task.id} still waits for ${unmet.join(', ')}.`,
+      `copse show ${unmet[0]}`,
+      `copse edit ${task.id} --not-depends ${unmet[0]}`,
+    );
+  }
+  return decided({ type: 'task.promoted', id: task.id, at });
+}
+
+export function decidePause(task: Task, at: Timestamp): Decision<TaskEvent> {
+  return refuseUnlessAllowed(task, 'pause') ?? decided({ type: 'task.paused', id: task.id, at });
+}
+
+export function decideCancel(
+  task: Task,
+  landing: Landing | undefined,
+  reason: string | null,
+  at: Timestamp,
+): Decision<TaskEvent | LandingEvent> {
+  const refusal = refuseUnlessAllowed(task, 'cancel');
+  if (refusal) return refusal;
+  const event = { type: 'task.cancelled', id: task.id, at, reason } as const;
+  return withdrawnFirst(task, landing, 'cancelled', event, at);
+}
+
+/** Stuck: a fresh conversation in the preserved worktree. Failed: back to the others, its retries forgiven. */
+export function decideRestart(
+  task: Task,
+  claimant: Claimant | null,
+  at: Timestamp,
+  policy: Pick<Policy['lease'], 'durationMs'>,
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessAllowed(task, 'restart');
+  if (refusal) return refusal;
+  const of = { type: 'task.restarted', id: task.id, at } as const;
+  if (task.state.status === 'failed') return decided({ ...of, grant: null });
+  if (claimant === null) throw new Error(`${task.id} is stuck: whoever restarts it has to hold it`);
+  if (claimant.session === task.session) {
+    return refused(
+      'not_this_session',
+      `${task.id} restarts with a fresh conversation, so not with session ${claimant.session} again.`,
+      `copse restart ${task.id}`,
+    );
+  }
+  return decided({ ...of, grant: grant(task, claimant, at, policy) });
+}
+
+export function decideResume(
+  task: Task,
+  claimant: Claimant,
+  at: Timestamp,
+  policy: Pick<Policy['lease'], 'durationMs'>,
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessAllowed(task, 'resume');
+  if (refusal) return refusal;
+  if (task.session !== null && claimant.session !== task.session) {
+    return refused(
+      'not_this_session',
+      `${task.id} resumes the conversation of session ${task.session}, not of ${claimant.session}.`,
+      `copse resume ${task.id}`,
+    );
+  }
+  return decided({ type: 'task.resumed', id: task.id, at, ...grant(task, claimant, at, policy) });
+}
+
+export interface DeleteFacts {
+  readonly landing: Landing | undefined;
+  /** Tasks that have not begun because they wait for this one, and would still do so. */
+  readonly dependants: readonly TaskId[];
+}
+
+export function decideDelete(
+  task: Task,
+  { landing, dependants }: DeleteFacts,
+  at: Timestamp,
+): Decision<TaskEvent | LandingEvent> {
+  const refusal = refuseUnlessAllowed(task, 'delete');
+  if (refusal) return refusal;
+  const [first] = dependants;
+  if (first !== undefined) {
+    const wait = dependants.length === 1 ? 'waits' : 'wait';
+    return refused(
+      'has_dependants',
+      `${task.id} is ${task.state.status} and ${dependants.join(', ')} ${wait} for it.`,
+      `copse edit ${first} --not-depends ${task.id}`,
+      `copse delete ${task.id} --unlink`,
+    );
+  }
+  return withdrawnFirst(task, landing, 'deleted', { type: 'task.deleted', id: task.id, at }, at);
+}
+
+function refuseBadDependencies(
+  id: TaskId,
+  dependsOn: readonly TaskId[],
+  already: readonly TaskId[],
+  { statusOf, edges }: DependencyFacts,
+): Refused | undefined {
+  const cycle = findCycle(edges, id, dependsOn);
+  if (cycle) {
+    return refused(
+      'cycle',
+      `${id} would wait for itself: ${describeCycle(cycle)}.`,
+      `copse edit ${cycle.at(-2)} --not-depends ${id}`,
+    );
+  }
+  const gone = dependsOn.find((one) => statusOf(one) === undefined && !already.includes(one));
+  if (gone === undefined) return undefined;
+  return refused('invalid', `${id} cannot depend on ${gone}: there is no such task.`, 'copse list');
+}
+
+function waitingStatus(dependsOn: readonly TaskId[], statusOf: StatusOf): 'pending' | 'ready' {
+  return dependsOn.some((id) => isUnmet(id, statusOf)) ? 'pending' : 'ready';
+}
+
+/** A dependency that was deleted later is met: whoever still waited for it was unlinked from it then. */
+function isUnmet(id: TaskId, statusOf: StatusOf): boolean {
+  const status = statusOf(id);
+  return status !== undefined && status !== 'done';
+}
+
+/** Leaves the queue before anything else happens; once its intent is journalled, that is too late. */
+function withdrawnFirst(
+  task: Task,
+  landing: Landing | undefined,
+  reason: string,
+  event: TaskEvent,
+  at: Timestamp,
+): Decision<TaskEvent | LandingEvent> {
+  if (task.state.status !== 'landing') return decided(event);
+  if (landing === undefined || landing.id !== task.state.landing) {
+    throw new Error(`${task.id} is landing as ${task.state.landing}, which was not looked up`);
+  }
+  if (isCommitted(landing)) {
+    return refused(
+      'already_landing',
+      `${task.id} is already landing: its move of ${landing.target} is journalled and will be finished.`,
+      `copse why ${landing.task}`,
+    );
+  }
+  const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
+  return withdrawn.decided ? decided<TaskEvent | LandingEvent>(...withdrawn.events, event) : withdrawn;
+}

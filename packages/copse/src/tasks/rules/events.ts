@@ -1,0 +1,170 @@
+/** Everything that can happen to a task, and what each makes of it. */
+
+import { unreachable } from '../../kernel/unreachable.ts';
+import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { PullRequest } from '../../review/rules/pull-request.ts';
+import type {
+  AttentionCause,
+  Claim,
+  Delay,
+  DoneHow,
+  HandbackReason,
+  Task,
+  TaskDefinition,
+  TaskState,
+} from './task.ts';
+
+interface Of<T extends string> {
+  readonly type: T;
+  readonly id: TaskId;
+  readonly at: Timestamp;
+}
+
+/** A claim as it is given out: the hold, and the time until which it is believed without a renewal. */
+interface Granted {
+  readonly claim: Claim;
+  readonly leaseUntil: Timestamp;
+}
+
+export type TaskEdit = Partial<Omit<TaskDefinition, 'dependsOn'>>;
+
+export type TaskEvent =
+  | (Of<'task.created'> & { readonly definition: TaskDefinition; readonly status: 'pending' | 'ready' })
+  | (Of<'task.edited'> & { readonly changes: TaskEdit })
+  | (Of<'task.dependencies_changed'> & {
+      readonly dependsOn: readonly TaskId[];
+      readonly status: 'pending' | 'ready';
+    })
+  | Of<'task.promoted'>
+  | (Of<'task.claimed'> & Granted)
+  | (Of<'task.resumed'> & Granted)
+  | (Of<'task.restarted'> & { readonly grant: Granted | null })
+  | (Of<'task.handed_back'> & {
+      readonly because: HandbackReason;
+      readonly reason: string;
+      /** Null while the session that finished still holds the task; otherwise whoever goes on with it. */
+      readonly grant: Granted | null;
+    })
+  | (Of<'task.sent_to_review'> & { readonly head: CommitId; readonly pullRequest: PullRequest | null })
+  | (Of<'task.pull_request_changed'> & { readonly pullRequest: PullRequest })
+  | (Of<'task.queued'> & { readonly landing: LandingId })
+  | (Of<'task.done'> & {
+      readonly how: DoneHow;
+      readonly commit: CommitId | null;
+      readonly head?: CommitId;
+    })
+  | (Of<'task.stuck'> & { readonly reason: string })
+  | (Of<'task.crashed'> & { readonly reason: string; readonly retries: number; readonly delay: Delay | null })
+  | (Of<'task.parked'> & { readonly until: Timestamp; readonly because: ParkCause })
+  | (Of<'task.needs_attention'> & { readonly because: AttentionCause; readonly reason: string })
+  | Of<'task.paused'>
+  | (Of<'task.cancelled'> & { readonly reason: string | null })
+  | Of<'task.deleted'>;
+
+/** Why work waits without having failed. */
+export type ParkCause = Exclude<Delay['because'], 'crash'>;
+
+export function evolveTask(task: Task | undefined, event: TaskEvent): Task | undefined {
+  if (event.type === 'task.created') {
+    mustBeNew(task, event);
+    return created(event);
+  }
+  const before = existing(task, event);
+  if (event.type === 'task.deleted') return undefined;
+  return { ...before, ...changed(before, event), updatedAt: event.at };
+}
+
+function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
+  return {
+    ...event.definition,
+    id: event.id,
+    createdAt: event.at,
+    updatedAt: event.at,
+    state: waiting(event.status, event.at),
+    token: 0 as FencingToken,
+    retries: 0,
+    handbacks: {},
+    session: null,
+  };
+}
+
+function changed(
+  task: Task,
+  event: Exclude<TaskEvent, { type: 'task.created' | 'task.deleted' }>,
+): Partial<Task> {
+  const since = event.at;
+  switch (event.type) {
+    case 'task.edited':
+      return event.changes;
+    case 'task.dependencies_changed':
+      return {
+        dependsOn: event.dependsOn,
+        state: event.status === task.state.status ? task.state : waiting(event.status, since),
+      };
+    case 'task.promoted':
+      return { state: waiting('ready', since) };
+    case 'task.claimed':
+      return held(event.claim, since);
+    case 'task.resumed':
+      return { ...held(event.claim, since), handbacks: {} };
+    case 'task.restarted':
+      return {
+        ...(event.grant === null ? { state: waiting('ready', since) } : held(event.grant.claim, since)),
+        retries: 0,
+        handbacks: {},
+      };
+    case 'task.handed_back':
+      return {
+        ...(event.grant === null ? {} : held(event.grant.claim, since)),
+        handbacks: { ...task.handbacks, [event.because]: (task.handbacks[event.because] ?? 0) + 1 },
+      };
+    case 'task.sent_to_review':
+      return { state: { status: 'in_review', since, head: event.head, pullRequest: event.pullRequest } };
+    case 'task.pull_request_changed':
+      if (task.state.status !== 'in_review')
+        throw new Error(`${task.id} has no pull request that could change`);
+      return { state: { ...task.state, pullRequest: event.pullRequest } };
+    case 'task.queued':
+      return { state: { status: 'landing', since, landing: event.landing } };
+    case 'task.done':
+      return {
+        state: {
+          status: 'done',
+          since,
+          how: event.how,
+          commit: event.commit,
+          ...(event.head !== undefined && { head: event.head }),
+        },
+        retries: 0,
+      };
+    case 'task.stuck':
+      return { state: { status: 'stuck', since, reason: event.reason } };
+    case 'task.crashed':
+      return {
+        retries: event.retries,
+        state:
+          event.delay === null
+            ? { status: 'failed', since, reason: event.reason }
+            : { status: 'ready', since, delay: event.delay },
+      };
+    case 'task.parked':
+      return { state: { status: 'ready', since, delay: { until: event.until, because: event.because } } };
+    case 'task.needs_attention':
+      return { state: { status: 'needs_attention', since, because: event.because, reason: event.reason } };
+    case 'task.paused':
+      return { state: { status: 'paused', since } };
+    case 'task.cancelled':
+      return { state: { status: 'cancelled', since, reason: event.reason } };
+    default:
+      return unreachable(event);
+  }
+}
+
+function waiting(status: 'pending' | 'ready', since: Timestamp): TaskState {
+  return status === 'pending' ? { status, since } : { status, since, delay: null };
+}
+
+function held(claim: Claim, since: Timestamp): Pick<Task, 'state' | 'token' | 'session'> {
+  return { state: { status: 'in_progress', since, claim }, token: claim.token, session: claim.session };
+}

@@ -1,0 +1,53 @@
+/**
+ * What a task leaves behind: ledger entries (what was learned, decided, handed over or broke) and artifacts
+ * (results with an address). Both are only ever added.
+ */
+
+import { mustBeNew } from '../../kernel/evolution.ts';
+import type { ArtifactId, LandingId, LedgerEntryId, SessionId, TaskId, Timestamp } from '../../kernel/ids.ts';
+
+export const ledgerKinds = ['learning', 'decision', 'handoff', 'crash'] as const;
+type LedgerKind = (typeof ledgerKinds)[number];
+
+export interface LedgerEntry {
+  readonly id: LedgerEntryId;
+  readonly task: TaskId;
+  /** Null when a person wrote it. */
+  readonly session: SessionId | null;
+  readonly kind: LedgerKind;
+  readonly text: string;
+  readonly at: Timestamp;
+  /** What it landed is taken back by another task. */
+  readonly undone?: { readonly landing: LandingId; readonly by: TaskId };
+}
+
+export interface LedgerEvent extends LedgerEntry {
+  readonly type: 'ledger.added';
+}
+
+export function evolveLedger(before: LedgerEntry | undefined, event: LedgerEvent): LedgerEntry {
+  mustBeNew(before, event);
+  const { type: _, ...entry } = event;
+  return entry;
+}
+
+type ArtifactKind = 'commit' | 'patch' | 'file' | 'uri';
+
+export interface Artifact {
+  readonly id: ArtifactId;
+  readonly task: TaskId;
+  readonly kind: ArtifactKind;
+  readonly address: string;
+  readonly title: string | null;
+  readonly at: Timestamp;
+}
+
+export interface ArtifactEvent extends Artifact {
+  readonly type: 'artifact.added';
+}
+
+export function evolveArtifact(before: Artifact | undefined, event: ArtifactEvent): Artifact {
+  mustBeNew(before, event);
+  const { type: _, ...artifact } = event;
+  return artifact;
+}

@@ -1,0 +1,299 @@
+/**
+ * How work on a task ends: finished, stuck, crashed, parked, handed back, landed or given up.
+ *
+ * What a session says carries its fencing token, and so does a crash that somebody saw: an older token changes
+ * nothing. What the queue says names the landing it is about, for the same reason.
+ */
+
+import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
+import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
+import type {
+  AttemptId,
+  BranchName,
+  CommitId,
+  FencingToken,
+  LandingId,
+  TaskId,
+  Timestamp,
+} from '../../kernel/ids.ts';
+import { type Landing, type LandingEvent, decideLanding } from '../../queue/rules/landing.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type PullRequest, isSame } from '../../review/rules/pull-request.ts';
+import {
+  type AttentionCause,
+  type DoneHow,
+  type HandbackReason,
+  type Task,
+  refuseUnlessAllowed,
+  suggestCommands,
+  wrongStatus,
+} from './task.ts';
+import type { ParkCause, TaskEvent } from './events.ts';
+
+type Outcome = Decision<TaskEvent | LandingEvent>;
+
+/** A branch that is to land: its place in the queue and what exactly is to land. */
+export interface NewLanding {
+  readonly landing: LandingId;
+  readonly target: BranchName;
+  readonly attempt: AttemptId | null;
+  readonly head: CommitId;
+  /** A person looked at exactly this head. */
+  readonly isReviewed?: true;
+  /** That it was in review with. */
+  readonly pullRequest?: PullRequest;
+}
+
+export type Finish =
+  | { readonly to: 'review'; readonly head: CommitId; readonly pullRequest: PullRequest | null }
+  | ({ readonly to: 'landing' } & NewLanding)
+  | { readonly to: 'done'; readonly how: DoneHow; readonly commit: CommitId | null };
+
+export function decideFinish(task: Task, token: FencingToken, finish: Finish, at: Timestamp): Outcome {
+  const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'finish');
+  if (refusal) return refusal;
+  const of = { id: task.id, at };
+  if (finish.to !== 'done') return decided(...decideSubmit(task.id, finish, at));
+  return decided({ type: 'task.done', ...of, how: finish.how, commit: finish.commit });
+}
+
+export function decideStuck(
+  task: Task,
+  token: FencingToken,
+  reason: string,
+  at: Timestamp,
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'stuck');
+  if (refusal) return refusal;
+  if (reason.trim() === '') {
+    return refused(
+      'invalid',
+      `${task.id} cannot be stuck without a reason: say what only a person can decide.`,
+      'copse stuck --reason "…"',
+    );
+  }
+  return decided({ type: 'task.stuck', id: task.id, at, reason });
+}
+
+/** The token is the one that was seen to be dead: a crash seen late must not end its successor. */
+export function decideCrash(
+  task: Task,
+  token: FencingToken,
+  reason: string,
+  at: Timestamp,
+  policy: Policy['retry'],
+): Decision<TaskEvent> {
+  const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'crash');
+  if (refusal) return refusal;
+  const retries = task.retries + 1;
+  const until = (at + backoffMs(retries, policy)) as Timestamp;
+  const delay = retries < policy.maxRetries ? ({ until, because: 'crash' } as const) : null;
+  return decided({ type: 'task.crashed', id: task.id, at, reason, retries, delay });
+}
+
+export function backoffMs(retries: number, policy: Policy['retry']): number {
+  return Math.min(policy.maxBackoffMs, policy.firstBackoffMs * 2 ** (retries - 1));
+}
+
+/** A provider's rate limit, or a branch that is in use elsewhere: the work waits, and no retry is used up. */
+export function decidePark(
+  task: Task,
+  token: FencingToken,
+  { until, because }: { readonly until: Timestamp; readonly because: ParkCause },
+  at: Timestamp,
+): Decision<TaskEvent> {
+  return (
+    refuseUnlessHeld(task, token) ??
+    refuseUnlessAllowed(task, 'park') ??
+    decided({ type: 'task.parked', id: task.id, at, until, because })
+  );
+}
+
+export type Handback =
+  | { readonly from: 'gate'; readonly token: FencingToken }
+  | { readonly from: 'queue'; readonly landing: Landing; readonly claimant: Claimant };
+
+export interface HandbackCause {
+  readonly because: HandbackReason;
+  readonly reason: string;
+  readonly files?: readonly string[];
+  readonly with?: readonly TaskId[];
+}
+
+/** Asks the same agent again, or, when it was asked often enough, a person. */
+export function decideHandback(
+  task: Task,
+  handback: Handback,
+  cause: HandbackCause,
+  at: Timestamp,
+  policy: Pick<Policy, 'handback' | 'lease'>,
+): Outcome {
+  const refusal =
+    (handback.from === 'gate' ? refuseUnlessHeld(task, handback.token) : undefined) ??
+    refuseUnlessAllowed(task, 'handback') ??
+    (handback.from === 'queue' ? refuseUnlessIn(task, handback.landing) : undefined);
+  if (refusal) return refusal;
+
+  const used = task.handbacks[cause.because] ?? 0;
+  const { because, reason } = cause;
+  const of = { id: task.id, at, because, reason };
+  const outOfHandbacks = used >= policy.handback[because];
+  if (handback.from === 'gate') {
+    return outOfHandbacks
+      ? decided({ type: 'task.needs_attention', ...of })
+      : decided({ type: 'task.handed_back', ...of, grant: null });
+  }
+  const ended = endLanding(handback.landing, cause, at);
+  if (!ended.decided) return ended;
+  if (outOfHandbacks)
+    return decided<TaskEvent | LandingEvent>({ type: 'task.needs_attention', ...of }, ...ended.events);
+  const given = grant(task, handback.claimant, at, policy.lease);
+  return decided<TaskEvent | LandingEvent>(
+    { type: 'task.handed_back', ...of, grant: given },
+    ...ended.events,
+  );
+}
+
+export function decideGiveUp(
+  task: Task,
+  held: { readonly token: FencingToken } | { readonly landing: Landing } | { readonly head: CommitId },
+  cause: { readonly because: AttentionCause; readonly reason: string },
+  at: Timestamp,
+): Outcome {
+  const refusal =
+    ('token' in held ? refuseUnlessHeld(task, held.token) : undefined) ??
+    refuseUnlessAllowed(task, 'give_up') ??
+    ('landing' in held ? refuseUnlessIn(task, held.landing) : undefined) ??
+    ('head' in held ? refuseUnlessSubmitted(task, held.head) : undefined);
+  if (refusal) return refusal;
+  const event = { type: 'task.needs_attention', id: task.id, at, ...cause } as const;
+  if (!('landing' in held)) return decided(event);
+  const ended = endLanding(held.landing, cause, at);
+  return ended.decided ? decided<TaskEvent | LandingEvent>(event, ...ended.events) : ended;
+}
+
+export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+  const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
+  const kept = pullRequest === null ? landing : { ...landing, pullRequest };
+  return refuseUnlessAllowed(task, 'merge') ?? queued(task, kept, at);
+}
+
+/**
+ * Takes it out of the queue, back to whoever reviews it, with the pull request that it had: a person asked for that, or its
+ * branch is not what was reviewed any more. Once its move of the target is journalled, that is too late.
+ */
+export function decideUnqueue(
+  task: Task,
+  landing: Landing,
+  { head, reason }: { readonly head: CommitId; readonly reason: string },
+  at: Timestamp,
+): Outcome {
+  const refusal = refuseUnlessAllowed(task, 'unqueue') ?? refuseUnlessIn(task, landing);
+  if (refusal) return refusal;
+  const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
+  if (!withdrawn.decided) return withdrawn;
+  const pullRequest = landing.pullRequest ?? null;
+  const back = { type: 'task.sent_to_review', id: task.id, at, head, pullRequest } as const;
+  return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
+}
+
+export type Landed =
+  | { readonly how: 'landed'; readonly landing: Landing; readonly commit: CommitId }
+  | {
+      readonly how: 'pull_request';
+      readonly commit: CommitId | null;
+      /** What was submitted, and whether what was merged is known to have it. */
+      readonly head: CommitId;
+      readonly hasAll: boolean;
+    }
+  /** With the work of the task that resolved its conflict. */
+  | { readonly how: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
+
+export function decideLand(task: Task, landed: Landed, at: Timestamp): Outcome {
+  const refusal = refuseUnlessAllowed(task, 'land');
+  if (refusal) return refusal;
+  const of = { type: 'task.done', id: task.id, at, commit: landed.commit } as const;
+  if (landed.how === 'resolved') {
+    const isWaiting = task.state.status === 'needs_attention' && task.state.because === 'conflict';
+    if (!isWaiting) return wrongStatus(task, 'land with a resolved conflict');
+    return decided({ ...of, how: 'landed', head: landed.head });
+  }
+  const done = { ...of, how: landed.how };
+  if (landed.how === 'pull_request') {
+    const { head, hasAll } = landed;
+    return refuseUnlessSubmitted(task, head) ?? decided({ ...done, ...(hasAll && { head }) });
+  }
+  const mismatch = refuseUnlessIn(task, landed.landing);
+  if (mismatch) return mismatch;
+  const ended = decideLanding(landed.landing, { action: 'land', commit: landed.commit }, at);
+  return ended.decided ? decided<TaskEvent | LandingEvent>(done, ...ended.events) : ended;
+}
+
+/** Null when nothing changed: whoever looks often says nothing twice. */
+export function decidePullRequest(
+  task: Task,
+  head: CommitId,
+  pullRequest: PullRequest,
+  at: Timestamp,
+): Decision<TaskEvent> | null {
+  const refusal = refuseUnlessAllowed(task, 'follow') ?? refuseUnlessSubmitted(task, head);
+  if (refusal) return refusal;
+  const before = task.state.status === 'in_review' ? task.state.pullRequest : null;
+  if (before !== null && isSame(before, pullRequest)) return null;
+  return decided({ type: 'task.pull_request_changed', id: task.id, at, pullRequest });
+}
+
+/** What was seen of a pull request is about what was submitted then: the task may have gone on meanwhile. */
+function refuseUnlessSubmitted(task: Task, head: CommitId): Refused | undefined {
+  const { state } = task;
+  if (state.status !== 'in_review') return wrongStatus(task, 'its pull request');
+  if (state.pullRequest !== null && state.head === head) return undefined;
+  return refused(
+    'wrong_status',
+    `${task.id} is ${state.status}, and not with a pull request for ${head}.`,
+    ...suggestCommands(task),
+  );
+}
+
+function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+  return decided(...decideSubmit(task.id, { to: 'landing', ...landing }, at));
+}
+
+/** Finished work that goes on to a person or to the queue. */
+export type Submission = Exclude<Finish, { readonly to: 'done' }>;
+
+/** For a task that may: whoever asks has seen to that. */
+export function decideSubmit(
+  id: TaskId,
+  to: Submission,
+  at: Timestamp,
+): readonly [TaskEvent, ...(TaskEvent | LandingEvent)[]] {
+  if (to.to === 'review')
+    return [{ type: 'task.sent_to_review', id, at, head: to.head, pullRequest: to.pullRequest }];
+  const { landing, target, attempt, head, isReviewed, pullRequest } = to;
+  const kept = { ...(isReviewed && { isReviewed }), ...(pullRequest && { pullRequest }) };
+  const what = { task: id, target, attempt, head, ...kept };
+  return [
+    { type: 'task.queued', id, at, landing },
+    { type: 'landing.queued', id: landing, at, ...what },
+  ];
+}
+
+function refuseUnlessIn(task: Task, landing: Landing): Refused | undefined {
+  if (task.state.status === 'landing' && task.state.landing === landing.id) return undefined;
+  return refused(
+    'wrong_status',
+    `${task.id} is ${task.state.status} and not in the queue as ${landing.id}.`,
+    ...suggestCommands(task),
+  );
+}
+
+function endLanding(
+  landing: Landing,
+  cause: { because: AttentionCause; reason: string; files?: readonly string[]; with?: readonly TaskId[] },
+  at: Timestamp,
+): Decision<LandingEvent> {
+  return cause.because === 'conflict'
+    ? decideLanding(landing, { action: 'conflict', files: cause.files ?? [], with: cause.with ?? [] }, at)
+    : decideLanding(landing, { action: 'reject', reason: cause.reason }, at);
+}

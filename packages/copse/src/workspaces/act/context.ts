@@ -1,0 +1,63 @@
+/** What preparing and removing workspaces needs besides the board. */
+
+import { type AgentName, type NodeId, type TaskId, brand } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { Workspace } from '../rules/workspace.ts';
+import type { BoardReader } from '../../board/port.ts';
+import type { Checkout } from '../ports/checkout.ts';
+import type { Diffs } from '../ports/diff.ts';
+import type { Disk } from '../ports/disk.ts';
+import type { Furnishing, PortProbe } from '../ports/furnishing.ts';
+import type { Git, Rescues } from '../../git/port.ts';
+import type { Occupancy } from '../../processes/ports/occupancy.ts';
+import type { Pool } from '../ports/pool.ts';
+import type { Sync } from '../ports/sync.ts';
+import type { Trash } from '../ports/trash.ts';
+import type { WorkspaceSettings } from '../../config/workspace.ts';
+import type { Context } from '../../board/context.ts';
+
+export interface WorkspaceContext extends Context {
+  readonly git: Git;
+  readonly rescues: Rescues;
+  readonly pool: Pool;
+  readonly sync: Sync;
+  readonly diffs: Diffs;
+  readonly checkout: Checkout;
+  readonly trash: Trash;
+  readonly furnishing: Furnishing;
+  readonly occupancy: Occupancy;
+  readonly portProbe: PortProbe;
+  readonly disk: Disk;
+  readonly node: NodeId;
+  /** The main checkout; for a bare repository, the folder its worktrees are beside. */
+  readonly root: string;
+  /** The folder that holds the worktrees. */
+  readonly worktreeFolder: string;
+  /** Its git directory, or null for a bare repository. */
+  readonly mainGitDir: string | null;
+  /** Where `.copse/` is. */
+  readonly home: string;
+  readonly settings: WorkspaceSettings;
+  /** The branch that work begins from and lands on, where copse.yml names one. */
+  readonly target: string | undefined;
+}
+
+/** The one that this node has for a task, unless it was released. */
+export async function workspaceOf(
+  { board, node }: { readonly board: BoardReader; readonly node: NodeId },
+  task: TaskId,
+): Promise<Workspace | undefined> {
+  const all = await board.list('workspace', { task });
+  return all.findLast((one) => one.node === node && one.disposition.is !== 'released');
+}
+
+/** How a person who works by hand is called on the board. */
+export function personName({ by }: Context): AgentName {
+  return brand((by.kind === 'person' ? by.name : null) ?? 'person');
+}
+
+/** By the person who asks; an agent may have any name. */
+export function isHeldByHand(context: WorkspaceContext, { state }: Task): boolean {
+  if (state.status !== 'in_progress' || !state.claim.isByHand) return false;
+  return state.claim.node === context.node && state.claim.agent === personName(context);
+}

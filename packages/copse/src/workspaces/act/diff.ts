@@ -1,0 +1,84 @@
+/** What a task's branch changes: everything since it left the base, or will when what is not committed yet is. */
+
+import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
+import type { Diff, Diffs } from '../ports/diff.ts';
+import type { Git } from '../../git/port.ts';
+import type { Context } from '../../board/context.ts';
+import { baseBranchOf, findNewestBase } from './newest-base.ts';
+import { workspaceOf } from './context.ts';
+
+export interface DiffContext extends Context {
+  readonly git: Git;
+  readonly diffs: Diffs;
+  readonly node: NodeId;
+  readonly target: string | undefined;
+}
+
+export interface DiffOptions {
+  readonly includeUncommitted?: boolean;
+  readonly withoutPatch?: boolean;
+}
+
+export type TaskDiff =
+  | {
+      readonly found: true;
+      readonly diff: Diff;
+      readonly base: BranchName;
+      /** Where the branch left the base. */
+      readonly from: CommitId;
+      readonly head: CommitId;
+      /** Null when HEAD is detached. */
+      readonly branch: BranchName | null;
+    }
+  | {
+      readonly found: false;
+      readonly because: 'no_workspace' | 'no_branch' | 'no_base';
+      readonly reason: string;
+      readonly next: readonly string[];
+    };
+
+export async function diffTask(
+  context: DiffContext,
+  task: TaskId,
+  options: DiffOptions = {},
+): Promise<TaskDiff> {
+  const { git, diffs, target } = context;
+  const known = await workspaceOf(context, task);
+  const worktree = known?.worktree;
+  if (!worktree) {
+    const reason = `${task} has no worktree on this machine, so there is nothing to compare.`;
+    return { found: false, because: 'no_workspace', reason, next: [`copse work ${task}`] };
+  }
+  const facts = await git.look(worktree.path);
+  const isThere = facts.state === 'healthy';
+  const branch = isThere ? facts.branch : worktree.branch;
+  const head = isThere ? facts.head : await git.tip(`refs/heads/${worktree.branch}`);
+  if (head === undefined) {
+    const reason = `The branch ${worktree.branch} of ${task} does not exist any more.`;
+    return { found: false, because: 'no_branch', reason, next: [`copse work ${task}`, 'copse rescue list'] };
+  }
+  const name = await baseBranchOf(git, target, worktree.baseBranch);
+  const base = name && (await findNewestBase(git, name));
+  const from = (base && (await git.mergeBase(base.commit, head))) ?? (await knownStart(git, worktree, head));
+  if (from === undefined) {
+    const reason = `The branch of ${task} has nothing in common with ${name ?? 'any base'}.`;
+    return { found: false, because: 'no_base', reason, next: ['git fetch'] };
+  }
+  const diff = await diffs.compare({
+    from,
+    to: head,
+    ...(options.includeUncommitted && isThere && { withUncommittedIn: worktree.path }),
+    ...(options.withoutPatch && { withoutPatch: true }),
+  });
+  return { found: true, diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };
+}
+
+/** Where it began, if that is still part of it: for when the base is gone. */
+async function knownStart(
+  git: Git,
+  { baseCommit }: { readonly baseCommit: CommitId },
+  head: CommitId,
+): Promise<CommitId | undefined> {
+  const exists = (await git.tip(baseCommit)) !== undefined;
+  return exists && (await git.isAncestor(baseCommit, head)) ? baseCommit : undefined;
+}

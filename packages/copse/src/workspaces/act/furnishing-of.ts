@@ -1,0 +1,53 @@
+import { agentEnvironment } from '../rules/environment.ts';
+import type { AgentName, BranchName, SessionId } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { DismantleRequest, FurnishRequest } from '../ports/furnishing.ts';
+import type { WorkspaceContext } from './context.ts';
+
+/** Who works on what. */
+export interface Worker {
+  readonly task: Task;
+  readonly agent: AgentName | null;
+  readonly session: SessionId | null;
+}
+
+/** What set-up and teardown both have to know. */
+export function furnishingOf(
+  context: WorkspaceContext,
+  { task, agent, session }: Worker,
+  of: {
+    readonly path: string;
+    readonly branch: BranchName;
+    readonly base: BranchName;
+    readonly ports: readonly number[];
+  },
+): DismantleRequest & Pick<FurnishRequest, 'never' | 'marker'> {
+  const { root, home, settings, git } = context;
+  const gitDir = git.gitDirOf(of.path);
+  if (gitDir === undefined) throw new Error(`${of.path} is not a worktree that git knows`);
+  return {
+    task: task.id,
+    source: context.mainGitDir === null ? null : { folder: root, gitDir: context.mainGitDir },
+    target: { folder: of.path, gitDir },
+    home,
+    settings: {
+      copy: settings.copy,
+      link: settings.link,
+      setup: settings.setup ?? null,
+      teardown: settings.teardown ?? null,
+      commandTimeoutMs: settings.command_timeout,
+    },
+    never: [context.worktreeFolder],
+    env: agentEnvironment({
+      task: task.id,
+      session,
+      agent,
+      workItem: task.workItem && { id: task.workItem.id, title: task.title },
+      repositoryRoot: root,
+      strategy: settings.strategy,
+      worktree: { path: of.path, branch: of.branch, baseBranch: of.base },
+      ports: of.ports,
+    }),
+    marker: `${gitDir}/copse-furnished`,
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * TCP ports that belong to one session until it gives them back, so that the servers of two agents never meet.
+ *
+ * A port is a resource on the board, one per node and number. Of any number of processes that want the same one, the
+ * board lets one have it, and the others go on to the next. Whether a foreign program listens there is looked at before
+ * a port is taken, never inside a transaction. A port that is taken stays taken even if something listens on it later:
+ * most likely that is the session's own server.
+ */
+
+import { refused } from '../../kernel/decision.ts';
+import { type Resource, decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
+import { type NodeId, type ResourceName, brand } from '../../kernel/ids.ts';
+import type { PortProbe } from '../ports/furnishing.ts';
+import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+
+export interface PortHolder {
+  /** A session or a task. */
+  readonly holder: string;
+  readonly node: NodeId;
+}
+
+export interface LeasedPorts {
+  /** The same ones for as long as they are held, lowest first. */
+  readonly ports: readonly number[];
+  /** Those on which something listens right now. */
+  readonly occupied: readonly number[];
+}
+
+/** Others look at ports too, and a port that is being looked at seems taken for that moment. */
+const ROUNDS = 3;
+
+export async function leasePorts(
+  context: Context,
+  probe: PortProbe,
+  request: PortHolder & { readonly count?: number },
+): Promise<Outcome<LeasedPorts>> {
+  const { from, to, perSession } = context.policy.ports;
+  const count = request.count ?? perSession;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const missing = count - (await heldBy(context, request)).length;
+    if (missing > 0) await takeSome(context, probe, request, missing);
+    const held = await heldBy(context, request);
+    if (held.length < count) continue;
+    // Two processes of one session took one each: both keep the lowest.
+    await giveBack(context, held.slice(count));
+    return { ok: true, value: await withOccupied(held.slice(0, count).map(numberOf), probe, missing <= 0) };
+  }
+  return refusal(
+    refused(
+      'wrong_status',
+      `${request.holder} needs ${count === 1 ? 'a port' : `${count} ports`}, and from ${from} to ${to} none is free on this machine.`,
+      'copse cleanup',
+    ),
+  );
+}
+
+export async function releasePorts(context: Context, holder: PortHolder): Promise<readonly number[]> {
+  const held = await heldBy(context, holder);
+  await giveBack(context, held);
+  return held.map(numberOf);
+}
+
+async function heldBy(context: Context, { holder, node }: PortHolder): Promise<readonly Resource[]> {
+  const all = await context.board.list('resource');
+  return all
+    .filter((resource) => resource.holder === holder && resource.id.startsWith(prefix(node)))
+    .toSorted((one, other) => numberOf(one) - numberOf(other));
+}
+
+async function takeSome(
+  context: Context,
+  probe: PortProbe,
+  { holder, node }: PortHolder,
+  count: number,
+): Promise<void> {
+  const { from, to } = context.policy.ports;
+  const taken = new Set(
+    (await context.board.list('resource')).filter((one) => one.holder !== null).map(({ id }) => id),
+  );
+  let missing = count;
+  for (let port = from; port <= to && missing > 0; port += 1) {
+    const id = nameOf(node, port);
+    if (taken.has(id) || !(await probe.isFree(port))) continue;
+    const outcome = await change(context, async (change) => {
+      const resource = await change.board.get('resource', id);
+      await change.apply(decideTake(id, resource, holder, null, change.at));
+    });
+    // A refusal means that somebody was faster.
+    if (outcome.ok) missing -= 1;
+  }
+}
+
+async function giveBack(context: Context, resources: readonly Resource[]): Promise<void> {
+  for (const { id, token } of resources) {
+    // A refusal means that it was given back already.
+    await change(context, async (change) => {
+      const resource = await change.require('resource', id);
+      await change.apply(decideGiveBack(resource, token, change.at));
+    });
+  }
+}
+
+async function withOccupied(ports: readonly number[], probe: PortProbe, look: boolean): Promise<LeasedPorts> {
+  const occupied: number[] = [];
+  if (look) for (const port of ports) if (!(await probe.isFree(port))) occupied.push(port);
+  return { ports, occupied };
+}
+
+function prefix(node: NodeId): string {
+  return `port:${node}:`;
+}
+
+function nameOf(node: NodeId, port: number): ResourceName {
+  return brand<ResourceName>(`${prefix(node)}${port}`);
+}
+
+function numberOf({ id }: Resource): number {
+  return Number(id.slice(id.lastIndexOf(':') + 1));
+}

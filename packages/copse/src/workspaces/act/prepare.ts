@@ -1,0 +1,333 @@
+/**
+ * Prepares the workspace of a task, new or not. Looks, decides (workspaces/rules/preparation.ts), acts, and may be killed anywhere:
+ * the next call looks again and goes on from what is there.
+ *
+ * The order is what makes that safe. What is in the way is rescued before it is moved. The record of the workspace is
+ * written before anything is made, so nothing is made that nobody knows of. The branch comes before the worktree, and a
+ * worktree counts only when its checkout is finished.
+ */
+
+import {
+  type BranchName,
+  type CommitId,
+  type FencingToken,
+  type TaskId,
+  type WorkspaceId,
+  brand,
+  drawId,
+} from '../../kernel/ids.ts';
+import {
+  type Preparation,
+  type PreparationFacts,
+  type PreparationStep,
+  decidePreparation,
+} from '../rules/preparation.ts';
+import { decided } from '../../kernel/decision.ts';
+import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
+import type { FurnishReport } from '../ports/furnishing.ts';
+import type { NewWorktree } from '../../git/port.ts';
+import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
+import { change } from '../../board/context.ts';
+import { type Worker, furnishingOf } from './furnishing-of.ts';
+import { leaveWhatLanded } from '../discard/leave-landed.ts';
+import { leasePorts } from './ports-of-sessions.ts';
+import { type Base, findNewestBase } from './newest-base.ts';
+import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
+import { hasLanded } from '../discard/removal-gate.ts';
+import { branchRef } from '../discard/rescue-first.ts';
+import { setAside } from '../discard/set-aside.ts';
+import { type WorkspaceContext, workspaceOf } from './context.ts';
+import { worktreePath } from './worktree-path.ts';
+
+export interface PrepareRequest extends Worker, NamedWork {
+  /** Of the attempt that asks: its own lease does not keep it from setting a broken worktree aside. */
+  readonly token?: FencingToken;
+  readonly onStep?: (step: PreparationStep) => void;
+}
+
+export type Prepared =
+  | {
+      readonly prepared: true;
+      readonly workspace: Workspace;
+      readonly path: string;
+      readonly branch: BranchName | null;
+      readonly base: BranchName | null;
+      readonly reused: boolean;
+      readonly notes: readonly string[];
+      readonly ports: readonly number[];
+      readonly furnished: FurnishReport;
+    }
+  | {
+      readonly prepared: false;
+      /** `occupied`: the worktree cannot be used, and somebody is in it, so that it cannot be set aside either. */
+      readonly because:
+        | 'taken'
+        | 'busy'
+        | 'occupied'
+        | 'no_base'
+        | 'bad_branch'
+        | 'no_ports'
+        | 'setup_failed';
+      readonly reason: string;
+      readonly next: readonly string[];
+    };
+
+export async function prepareWorkspace(
+  context: WorkspaceContext,
+  request: PrepareRequest,
+): Promise<Prepared> {
+  const { id } = request.task;
+  const done = await context.git.tryLock(`task-${id}`, () => prepareLocked(context, request));
+  if (done) return done.value;
+  return {
+    prepared: false,
+    because: 'busy',
+    reason: `Another process is preparing or removing the worktree of ${id} right now.`,
+    next: ['copse worktrees'],
+  };
+}
+
+/** For whoever has the task's lock already. */
+export async function prepareLocked(context: WorkspaceContext, request: PrepareRequest): Promise<Prepared> {
+  const { task, onStep = () => {} } = request;
+  const strategy = strategyFor(context, task);
+  if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
+  const named = nameBranch(context, request);
+  if (!named.ok) {
+    return { prepared: false, because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
+  }
+  const begunAnew = await leaveWhatLanded(context, task, request.token);
+  const known = await workspaceOf(context, task.id);
+  const free = known?.worktree?.branch ?? (await freeName(context, named.branch));
+  const path = await worktreePath(context, task.id, known);
+  await context.git.repair(path);
+  const { facts, notes } = await gatherFacts(context, task.id, path, free);
+  const plan = decidePreparation(facts);
+  if (plan.do === 'taken') return taken(task.id, facts.branch, plan.by);
+  if (plan.do === 'nothing_to_begin_from') return noBase(context, task.id);
+
+  const base = await baseOf(context, facts, plan);
+  const isInTheWay = plan.do === 'make' && plan.aside !== null;
+  const aside = isInTheWay
+    ? await setAside(context, task.id, { path, known, facts, token: request.token })
+    : { rescue: null };
+  if ('refusal' in aside) {
+    const { reason, next } = aside.refusal;
+    return { prepared: false, because: 'occupied', reason, next };
+  }
+  const { rescue } = aside;
+  if (isInTheWay) onStep('set_aside');
+  const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
+  onStep('intended');
+  const made = plan.do === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
+  if (made && 'takenBy' in made) return taken(task.id, facts.branch, made.takenBy);
+
+  const branch = plan.do === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
+  const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
+  if (!leased.ok) return { prepared: false, because: 'no_ports', ...leased.refusal };
+  const { ports, occupied } = leased.value;
+  const furnished = await context.furnishing.furnish({
+    ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
+    commit: plan.do === 'make' ? plan.start : await headOf(context, path),
+    isFresh: plan.do === 'make',
+  });
+  onStep('furnished');
+  if (!furnished.setup.ok) return setupFailed(task.id, path, furnished.setup);
+  return {
+    prepared: true,
+    workspace,
+    path,
+    branch,
+    base: base.branch,
+    reused: plan.do === 'reuse',
+    notes: [
+      ...begunAnew,
+      ...(plan.do === 'make' && plan.aside !== null ? [`The worktree was not usable: ${plan.aside}.`] : []),
+      ...(rescue === null ? [] : [`What was in it is kept as ${rescue}: copse undo ${task.id}`]),
+      ...notes,
+      ...plan.notes,
+      ...furnished.notes,
+      ...occupied.map((port) => `Something else listens on its port ${port} right now.`),
+    ],
+    ports,
+    furnished,
+  };
+}
+
+async function headOf({ git }: WorkspaceContext, path: string): Promise<CommitId> {
+  const facts = await git.look(path);
+  if (facts.state !== 'healthy')
+    throw new Error(`The worktree at ${path} has just been looked at and is gone`);
+  return facts.head;
+}
+
+async function elsewhere(
+  context: WorkspaceContext,
+  task: TaskId,
+  strategy: 'static' | 'none',
+): Promise<Prepared> {
+  const outcome = await prepareElsewhere(context, task, strategy);
+  if ('usedBy' in outcome) {
+    const reason = `${task} would work in the checkout itself, and ${outcome.usedBy} does so now.`;
+    return { prepared: false, because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
+  }
+  const nothing = { brought: [], linked: [], skipped: [], submodules: [], notes: [] };
+  return {
+    prepared: true,
+    ...outcome,
+    path: context.root,
+    branch: null,
+    base: null,
+    notes: strategy === 'static' ? ['It works in the checkout itself.'] : ['It has no worktree.'],
+    ports: [],
+    furnished: { ...nothing, setup: { ok: true, ran: 0 } },
+  };
+}
+
+async function gatherFacts(
+  context: WorkspaceContext,
+  task: TaskId,
+  path: string,
+  branch: BranchName,
+): Promise<{ readonly facts: PreparationFacts; readonly notes: readonly string[] }> {
+  const { git, settings } = context;
+  const worktree = await git.look(path);
+  const remote = await git.remoteName();
+  const localTip = await git.tip(`refs/heads/${branch}`);
+  const baseBranch =
+    context.target === undefined ? await git.detectBase() : brand<BranchName>(context.target);
+  const isNew = worktree.state !== 'healthy' && localTip === undefined;
+  const fetched =
+    isNew && remote !== undefined && settings.fetch_before_setup
+      ? await git.fetch(baseBranch === undefined ? [branch] : [branch, baseBranch])
+      : undefined;
+  const base = baseBranch && (await findNewestBase(git, baseBranch));
+  const pushed = remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${branch}`);
+  const isOver = pushed && base && (await hasLanded(context, task, pushed, [base.commit]));
+  const holder = await git.holderOf(branch);
+  const facts: PreparationFacts = {
+    worktree,
+    branch,
+    localTip,
+    remoteTip: isOver ? undefined : pushed,
+    holder: holder === path ? undefined : holder,
+    base,
+  };
+  const notes = fetched?.fetched === false ? [`It begins at what is known here. ${fetched.reason}`] : [];
+  return { facts, notes };
+}
+
+async function baseOf(
+  { git }: WorkspaceContext,
+  { worktree, base }: PreparationFacts,
+  plan: Extract<Preparation, { do: 'reuse' | 'make' }>,
+): Promise<Base> {
+  const start = plan.do === 'make' ? plan.start : worktree.state === 'healthy' ? worktree.head : undefined;
+  if (start === undefined) throw new Error('A worktree that is reused has a HEAD');
+  if (base === undefined) return { branch: brand('HEAD'), commit: start };
+  const commit = (await git.mergeBase(base.commit, start)) ?? base.commit;
+  return { branch: base.branch, commit };
+}
+
+async function recordIntent(
+  context: WorkspaceContext,
+  task: TaskId,
+  known: Workspace | undefined,
+  { path, branch, base }: { readonly path: string; readonly branch: BranchName; readonly base: Base },
+): Promise<Workspace> {
+  const isElsewhere = known !== undefined && known.worktree?.path !== path;
+  if (known?.disposition.is === 'in_use' && !isElsewhere) return known;
+  const outcome = await change(context, async (change) => {
+    // The repository was moved: what is recorded of the old place is over.
+    if (isElsewhere) {
+      await change.apply(decideWorkspace(known, { action: 'release', rescue: null }, change.at));
+    } else if (known !== undefined) {
+      await change.apply(decideWorkspace(known, { action: 'use' }, change.at));
+      return change.require('workspace', known.id);
+    }
+    const id: WorkspaceId = brand(drawId('ws-', context.random));
+    const worktree = { path, branch, baseBranch: base.branch, baseCommit: base.commit };
+    const strategy = context.settings.strategy;
+    const { node } = context;
+    await change.apply(
+      decided({ type: 'workspace.prepared', id, at: change.at, task, node, strategy, worktree }),
+    );
+    return change.require('workspace', id);
+  });
+  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  return outcome.value;
+}
+
+async function make(
+  context: WorkspaceContext,
+  task: TaskId,
+  { branch }: PreparationFacts,
+  plan: Extract<Preparation, { do: 'make' }>,
+  path: string,
+  onStep: (step: PreparationStep) => void,
+): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
+  const { git, settings } = context;
+  if (plan.from !== 'branch') {
+    const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
+    // Made by somebody else in the meantime: then it is continued.
+    if (!moved.moved && moved.tip === null)
+      throw new Error(`The branch ${branch} could not be made: it is locked`);
+  }
+  onStep('branch_made');
+  const sparse = settings.sparse ?? [];
+  if (sparse.length === 0 && (await takeFromPool(context, { path, name: task, branch }))) {
+    onStep('checked_out');
+    return { branch };
+  }
+  const registered = await git.register({ path, name: task, branch });
+  if (!registered.registered) return { takenBy: registered.takenBy };
+  onStep('registered');
+  await git.checkOut(registered.place, sparse);
+  onStep('checked_out');
+  return { branch };
+}
+
+/** A pool entry is a finished worktree; whatever it cannot do, a new one can. */
+async function takeFromPool({ git, pool }: WorkspaceContext, worktree: NewWorktree): Promise<boolean> {
+  const tip = await git.tip(branchRef(worktree.branch));
+  if (tip === undefined || pool.list().length === 0) return false;
+  const taken = await pool.take({ ...worktree, tip });
+  return taken.taken;
+}
+
+function taken(task: TaskId, branch: BranchName, by: string): Prepared {
+  return {
+    prepared: false,
+    because: 'taken',
+    reason: `The branch ${branch} of ${task} is checked out at ${by}.`,
+    next: [`finish there, or: git -C "${by}" switch --detach`],
+  };
+}
+
+async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<Prepared> {
+  const missing = target === undefined ? 'The repository has no commit' : `There is no branch ${target}`;
+  const hasRemote = (await git.remoteName()) !== undefined;
+  return {
+    prepared: false,
+    because: 'no_base',
+    reason: `${missing}, so ${task} has nothing to begin from.`,
+    next: [hasRemote ? 'git fetch' : 'git commit --allow-empty -m "first"'],
+  };
+}
+
+function setupFailed(
+  task: TaskId,
+  path: string,
+  {
+    command,
+    tail,
+    log,
+  }: { readonly command: string; readonly tail: readonly string[]; readonly log: string },
+): Prepared {
+  return {
+    prepared: false,
+    because: 'setup_failed',
+    reason: `The worktree of ${task} is at ${path}, but its set-up failed at: ${command}\n${tail.join('\n')}`,
+    next: [`read ${log}`, `copse work ${task} --resume (runs the set-up again)`],
+  };
+}

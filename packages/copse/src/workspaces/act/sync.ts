@@ -1,0 +1,122 @@
+/** `copse sync`: brings the newest base into a task's branch. */
+
+import type { BranchName, NodeId, TaskId } from '../../kernel/ids.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { Git } from '../../git/port.ts';
+import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/sync.ts';
+import type { Context } from '../../board/context.ts';
+import { baseBranchOf, findNewestBase } from './newest-base.ts';
+import { workspaceOf } from './context.ts';
+
+export interface SyncContext extends Context {
+  readonly git: Git;
+  readonly sync: Sync;
+  readonly node: NodeId;
+  readonly target: string | undefined;
+}
+
+export interface SyncTaskRequest {
+  readonly task: TaskId;
+  /** Leave a conflict in the worktree, to be resolved there. */
+  readonly leaveConflict?: boolean;
+  readonly onStep?: (step: SyncStep) => void;
+}
+
+type Brought = Exclude<SyncOutcome, { synced: 'no' }>;
+
+export type TaskSynced =
+  | (Brought & {
+      readonly base: BranchName;
+      /** For example that the remote could not be reached, so that its newest commits are missing. */
+      readonly notes: readonly string[];
+    })
+  | {
+      readonly synced: 'no';
+      readonly because: SyncRefusal | 'busy' | 'no_worktree' | 'no_base' | 'on_base';
+      readonly reason: string;
+      readonly paths: readonly string[];
+      readonly next: readonly string[];
+    };
+
+export async function syncTask(context: SyncContext, request: SyncTaskRequest): Promise<TaskSynced> {
+  const { task } = request;
+  const done = await context.git.tryLock(`task-${task}`, () => sync(context, request));
+  if (done) return done.value;
+  const reason = `Another process is preparing, removing or syncing the worktree of ${task} right now.`;
+  return { synced: 'no', because: 'busy', reason, paths: [], next: [`copse sync ${task}`] };
+}
+
+async function sync(context: SyncContext, request: SyncTaskRequest): Promise<TaskSynced> {
+  const { git, target } = context;
+  const { task } = request;
+  const worktree = (await workspaceOf(context, task))?.worktree;
+  const facts = worktree && (await git.look(worktree.path));
+  if (!worktree || facts?.state !== 'healthy') {
+    const reason = `${task} has no usable worktree on this machine.`;
+    return { synced: 'no', because: 'no_worktree', reason, paths: [], next: [`copse work ${task}`] };
+  }
+  const name = await baseBranchOf(git, target, worktree.baseBranch);
+  const fetched = name && (await git.fetch([name]));
+  const base = name && (await findNewestBase(git, name));
+  if (base === undefined) {
+    const reason = `There is no branch ${name ?? 'to sync with'}, neither here nor on the remote.`;
+    return { synced: 'no', because: 'no_base', reason, paths: [], next: ['git fetch'] };
+  }
+  if (facts.branch === base.branch || (facts.branch !== null && facts.branch !== worktree.branch)) {
+    const reason = `The worktree of ${task} has ${facts.branch} checked out, not its own branch ${worktree.branch}.`;
+    const next = [`git -C "${worktree.path}" switch ${worktree.branch}`];
+    return { synced: 'no', because: 'on_base', reason, paths: [], next };
+  }
+  const { leaveConflict = false, onStep } = request;
+  const outcome = await context.sync.bring({
+    task,
+    worktree: worktree.path,
+    base,
+    leaveConflict,
+    ...(onStep && { onStep }),
+  });
+  if (outcome.synced === 'no') return explain(outcome, task, base.branch, worktree);
+  const isBehind = fetched && !fetched.fetched && fetched.because !== 'no_remote';
+  return { ...outcome, base: base.branch, notes: isBehind ? [fetched.reason] : [] };
+}
+
+function explain(
+  { because, paths }: Extract<SyncOutcome, { synced: 'no' }>,
+  task: TaskId,
+  base: BranchName,
+  worktree: { readonly path: string; readonly branch: BranchName },
+): TaskSynced {
+  const here = `git -C "${worktree.path}"`;
+  const say = (reason: string, ...next: readonly string[]): TaskSynced => ({
+    synced: 'no',
+    because,
+    reason,
+    paths,
+    next,
+  });
+  switch (because) {
+    case 'conflict':
+      return say(`${base} and the branch of ${task} conflict.`, `copse sync ${task} --conflict`);
+    case 'in_the_way':
+      return say(
+        `${base} has other content for files that are not committed in the worktree of ${task}.`,
+        'commit them',
+        `${here} stash`,
+      );
+    case 'detached':
+      return say(`The worktree of ${task} is on no branch of its own.`, `${here} switch ${worktree.branch}`);
+    case 'in_progress':
+      return say(
+        `The worktree of ${task} is in the middle of a merge, rebase or the like.`,
+        `${here} status`,
+      );
+    case 'locked':
+      return say(`Another git command is using the worktree of ${task}.`, `copse sync ${task}`);
+    case 'moved':
+      return say(`The branch of ${task} moved at the same moment.`, `copse sync ${task}`);
+    case 'unrelated':
+      return say(`${base} and the branch of ${task} have no commit in common.`, `copse show ${task}`);
+    default:
+      return unreachable(because);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * What can wait until nobody waits for it: making removed worktrees smaller, emptying old trash, and keeping worktrees ready.
+ * One process does it at a time; it may be killed anywhere and does the rest the next time.
+ */
+
+import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
+import { decidePoolSize } from '../rules/pool.ts';
+import type { TrashEntry } from '../ports/trash.ts';
+import { baseBranchOf, findNewestBase } from './newest-base.ts';
+import type { WorkspaceContext } from './context.ts';
+
+export interface Tended {
+  readonly thinned: number;
+  readonly deleted: number;
+  /** Entries of the trash that are old and stay, and why. */
+  readonly kept: readonly string[];
+  /** Entries of the trash that could not be dealt with, and why. */
+  readonly failed: readonly string[];
+  readonly pool: { readonly ready: number; readonly reason: string };
+}
+
+/** A quick look, for whoever could start it. */
+export async function needsTending(
+  { trash, pool, settings, policy, clock }: WorkspaceContext,
+  filesMade: number | undefined,
+): Promise<boolean> {
+  const now = clock.now();
+  const all = await trash.all();
+  if (all.some((entry) => isOver(entry, now, policy.maintenance.trashAgeMs) || isThick(entry))) return true;
+  if (filesMade === undefined) return false;
+  if (settings.pool === 'auto') return filesMade >= policy.pool.minTrackedFiles;
+  return pool.list().length < settings.pool;
+}
+
+/** Undefined when somebody else is at it. */
+export async function tend(context: WorkspaceContext): Promise<Tended | undefined> {
+  const done = await context.git.tryLock('tend', async () => {
+    const base = await newestBase(context);
+    const pool = await poolSize(context, base);
+    const trash = await tendTrash(context, base, pool.size);
+    const ready = base === undefined ? 0 : (await context.pool.refill(pool.size, base)).ready;
+    return { ...trash, pool: { ready, reason: pool.reason } };
+  });
+  return done?.value;
+}
+
+async function newestBase({ git, target }: WorkspaceContext): Promise<CommitId | undefined> {
+  const branch = await baseBranchOf(git, target, undefined);
+  return branch && (await findNewestBase(git, branch))?.commit;
+}
+
+async function poolSize(
+  context: WorkspaceContext,
+  base: CommitId | undefined,
+): Promise<{ readonly size: number; readonly reason: string }> {
+  const { settings, git, policy, pool, disk, worktreeFolder } = context;
+  if (base === undefined) return { size: 0, reason: 'there is no commit to begin from' };
+  if (settings.pool === 0) return { size: 0, reason: 'workspace.pool is 0' };
+  const files = await git.files(base);
+  const facts = {
+    trackedFiles: files.length,
+    trackedBytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    freeDiskBytes: await disk.freeBytes(worktreeFolder),
+    allocationsLastHour: await allocationsLastHour(context),
+    maxAgents: policy.orchestration.maxAgents,
+    ready: pool.list().length,
+  };
+  return decidePoolSize(facts, settings.pool, policy);
+}
+
+const HOUR_MS = 3_600_000;
+
+async function allocationsLastHour({ board, clock, node }: WorkspaceContext): Promise<number> {
+  const since = clock.now() - HOUR_MS;
+  const all = await board.list('workspace');
+  return all.filter((one) => one.node === node && one.worktree !== null && one.preparedAt > since).length;
+}
+
+async function tendTrash(
+  context: WorkspaceContext,
+  base: CommitId | undefined,
+  wanted: number,
+): Promise<Omit<Tended, 'pool'>> {
+  const { git, trash, clock, policy } = context;
+  const kept: string[] = [];
+  const failed: string[] = [];
+  let thinned = 0;
+  let deleted = 0;
+  for (const { folder, record } of await trash.all()) {
+    // Whoever undoes a removal holds the task's lock; and one entry that cannot be dealt with must not stop the others.
+    const done = await git
+      .tryLock(`task-${record.task}`, async () => {
+        const entry = (await trash.all()).find((one) => one.folder === folder);
+        if (entry === undefined || (await isOccupied(context, entry))) return undefined;
+        if (isOver(entry, clock.now(), policy.maintenance.trashAgeMs)) {
+          const deletion = await trash.delete(entry);
+          if (!deletion.deleted) kept.push(whyKept(folder, deletion.repositories));
+          return deletion.deleted ? 'deleted' : undefined;
+        }
+        return (await thin(context, entry, base, wanted)) ? 'thinned' : undefined;
+      })
+      .catch((error: unknown) => ({ value: undefined, error }));
+    if (done?.value === 'deleted') deleted += 1;
+    if (done?.value === 'thinned') thinned += 1;
+    if (done && 'error' in done) failed.push(`${folder}: ${String(done.error)}`);
+  }
+  return { thinned, deleted, kept, failed };
+}
+
+function whyKept(folder: string, repositories: readonly string[]): string {
+  const work = repositories.join(', ');
+  return `${folder} stays: what was done in ${work} is nowhere else. Look at it, then remove the folder.`;
+}
+
+/** A shell that was in the folder follows it into the trash. */
+async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry): Promise<boolean> {
+  const inside = await occupancy.inside(files, { roots: [], sessions: [] });
+  return !inside.known || inside.processes.length > 0;
+}
+
+function isOver({ record, isKept }: TrashEntry, now: Timestamp, ageMs: number): boolean {
+  if (isKept) return false;
+  return record.why === 'leftover' || now - record.at > ageMs;
+}
+
+/** What was broken is kept as it is: nobody knows what git holds of it. */
+function isThick({ record, isThin }: TrashEntry): boolean {
+  return record.why !== 'broken' && record.why !== 'leftover' && !isThin;
+}
+
+/** Files that are just those of the base become a worktree for the next task; of the rest, git holds most. */
+async function thin(
+  { git, pool, trash }: WorkspaceContext,
+  entry: TrashEntry,
+  base: CommitId | undefined,
+  wanted: number,
+): Promise<boolean> {
+  const { rescue, branchTip } = entry.record;
+  if (!isThick(entry)) return false;
+  const held = rescue === null ? branchTip : ((await git.tip(rescue)) ?? null);
+  if (held === null || (await git.tip(held)) === undefined) return false;
+  const files = await git.files(brand(held));
+  if (base !== undefined && pool.list().length < wanted) await pool.recycle(entry.files, base, files);
+  await trash.thin(entry, files);
+  return true;
+}

@@ -1,0 +1,184 @@
+/**
+ * Work by hand: a person takes a task and gets its workspace.
+ *
+ * Claim and workspace are one step under the task's lock, so that of two terminals that ask for one task at the same
+ * moment one gets it. Whoever comes later finds a worktree, and has to say what is to become of it.
+ */
+
+import { type Claimant, decideClaim } from '../../tasks/rules/claim.ts';
+import { type Decision, decided, refused } from '../../kernel/decision.ts';
+import {
+  type AttemptId,
+  type SessionId,
+  type TaskId,
+  type Timestamp,
+  brand,
+  drawId,
+} from '../../kernel/ids.ts';
+import type { SessionEvent } from '../../agents/rules/session/session.ts';
+import { type Task, type TaskStatus, suggestCommands } from '../../tasks/rules/task.ts';
+import type { TaskEvent } from '../../tasks/rules/events.ts';
+import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
+import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Prepared, prepareLocked } from './prepare.ts';
+import { resetWorkspace } from '../discard/reset.ts';
+import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './context.ts';
+import { worktreePath } from './worktree-path.ts';
+
+/** What there is to know before one decides what to do with a worktree that is already there. */
+export interface Existing {
+  readonly path: string;
+  readonly crashes: number;
+  readonly uncommitted: number;
+  readonly ownCommits: number;
+}
+
+export type Choice = 'resume' | 'reset';
+
+export type Worked =
+  | { readonly worked: true; readonly task: Task; readonly workspace: Extract<Prepared, { prepared: true }> }
+  /** Nothing was changed. */
+  | { readonly worked: false; readonly existing: Existing };
+
+export async function work(
+  context: WorkspaceContext,
+  id: TaskId,
+  choice: Choice | undefined,
+): Promise<Outcome<Worked>> {
+  const done = await context.git.tryLock(`task-${id}`, () => workLocked(context, id, choice));
+  return (
+    done?.value ??
+    refusal(
+      refused(
+        'wrong_status',
+        `${id} is being prepared or removed in another terminal right now.`,
+        'copse worktrees',
+        `copse show ${id}`,
+      ),
+    )
+  );
+}
+
+async function workLocked(
+  context: WorkspaceContext,
+  id: TaskId,
+  choice: Choice | undefined,
+): Promise<Outcome<Worked>> {
+  const existing = await findExisting(context, id);
+  const task = await context.board.get('task', id);
+  if (task === undefined) {
+    return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
+  }
+  const mayTake = await tryTaking(task, context);
+  if (!mayTake.ok) return mayTake;
+  if (existing && choice === undefined) return { ok: true, value: { worked: false, existing } };
+
+  if (choice === 'reset') {
+    const reset = await resetWorkspace(context, task);
+    if (!reset.ok) return reset;
+  }
+  const claimant = claimantFor(context, task);
+  const { agent, session } = claimant;
+  const prepared = await prepareLocked(context, { task, agent, session });
+  if (!prepared.prepared) {
+    const [first = 'copse worktrees', ...others] = prepared.next;
+    return refusal(refused('wrong_status', prepared.reason, first, ...others));
+  }
+  // Last, so that a task whose workspace cannot be had stays as it is. Nobody here can have taken it meanwhile.
+  const claimed = await claimByHand(context, id, claimant);
+  if (!claimed.ok) return claimed;
+  return { ok: true, value: { worked: true, task: claimed.value, workspace: prepared } };
+}
+
+async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Existing | undefined> {
+  const { git, board } = context;
+  const known = await workspaceOf(context, id);
+  const path = await worktreePath(context, id, known);
+  const facts = await git.look(path);
+  if (facts.state !== 'healthy') return undefined;
+  const { changed, untracked } = await git.uncommitted(path);
+  const base = known?.worktree?.baseCommit;
+  return {
+    path,
+    crashes: (await board.get('task', id))?.retries ?? 0,
+    uncommitted: changed.length + untracked.length,
+    ownCommits: base === undefined ? 0 : await git.countCommits(base, facts.head),
+  };
+}
+
+/** The same question as the claim itself asks, before a person is asked anything. */
+async function tryTaking(task: Task, context: WorkspaceContext): Promise<Outcome<null>> {
+  const decision = decideTaking(task, context, claimantFor(context, task), context.clock.now());
+  return decision === 'held_already' || decision.decided ? { ok: true, value: null } : refusal(decision);
+}
+
+function decideTaking(
+  task: Task,
+  context: WorkspaceContext,
+  claimant: Claimant,
+  at: Timestamp,
+): Decision<TaskEvent> | 'held_already' {
+  const lease = { ...context.policy.lease, durationMs: context.policy.lease.byHandMs };
+  const { state } = task;
+  if (state.status === 'in_progress') {
+    if (isHeldByHand(context, task)) return 'held_already';
+    const who = `${state.claim.agent} on ${state.claim.node}`;
+    return refused(
+      'wrong_status',
+      `${task.id} is already being worked on, by ${who}.`,
+      ...suggestCommands(task),
+    );
+  }
+  if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
+  if (resumable.has(state.status)) return decideResume(task, claimant, at, lease);
+  return decideClaim(task, claimant, at, lease);
+}
+
+async function claimByHand(
+  context: WorkspaceContext,
+  id: TaskId,
+  claimant: Claimant,
+): Promise<Outcome<Task>> {
+  return change(context, async (change) => {
+    const task = await change.require('task', id);
+    const decision = decideTaking(task, context, claimant, change.at);
+    if (decision === 'held_already') return task;
+    await change.apply(decision);
+    const before = await change.board.get('session', claimant.session);
+    await change.apply(openOrReopen(before !== undefined, claimant, task, change.at));
+    return change.require('task', id);
+  });
+}
+
+function openOrReopen(
+  isKnown: boolean,
+  { session: id, agent }: Claimant,
+  task: Task,
+  at: Timestamp,
+): Decision<SessionEvent> {
+  if (isKnown) return decided({ type: 'session.reopened', id, at, phase: 'working' });
+  const workItem = task.workItem?.id ?? null;
+  const follows = task.session;
+  return decided({
+    type: 'session.opened',
+    id,
+    at,
+    task: task.id,
+    agent,
+    workItem,
+    follows,
+    phase: 'working',
+  });
+}
+
+/** What a person may take over where its agent left it. */
+const resumable: ReadonlySet<TaskStatus> = new Set(['paused', 'in_review', 'needs_attention']);
+
+/** A task that is resumed goes on in its own session; anything else begins one. */
+function claimantFor(context: WorkspaceContext, task: Task): Claimant {
+  const draw = (prefix: string) => drawId(prefix, context.random);
+  const session: SessionId =
+    resumable.has(task.state.status) && task.session !== null ? task.session : brand(draw('se-'));
+  const attempt: AttemptId = brand(draw('at-'));
+  return { session, attempt, node: context.node, agent: personName(context), isByHand: true };
+}

@@ -1,0 +1,130 @@
+/** Every worktree that this node has for a task, with what git and the board say about it right now. */
+
+import type { BranchName } from '../../kernel/ids.ts';
+import { parseQueueWorktree } from '../rules/naming.ts';
+import type { WorktreeFacts } from '../rules/preparation.ts';
+import type { TaskStatus } from '../../tasks/rules/task.ts';
+import { type Workspace, type WorkspaceStatus, workspaceStatus } from '../rules/workspace.ts';
+import { baseBranchOf, findNewestBase } from './newest-base.ts';
+import type { WorkspaceContext } from './context.ts';
+
+export interface ListedWorktree {
+  readonly workspace: Workspace;
+  readonly path: string;
+  /** `missing`: the folder is gone. `broken`: it is no worktree of this repository any more; `why` says what is wrong. */
+  readonly status: WorkspaceStatus | 'missing' | 'broken';
+  readonly why: string | null;
+  /** Null when the board has no such task any more. */
+  readonly taskStatus: TaskStatus | null;
+  /** The branch that is checked out; null when HEAD is detached. */
+  readonly branch: BranchName | null;
+  /** Commits that the base does not have; null when that cannot be told. */
+  readonly ahead: number | null;
+  readonly uncommitted: number | null;
+  readonly operation: string | null;
+}
+
+export interface SpareWorktree {
+  readonly path: string;
+  /**
+   * Ready for a task that does not exist yet; where the queue runs its checks; or made by somebody else, whom Copse leaves
+   * alone.
+   */
+  readonly kind: 'pooled' | 'queue' | 'not_managed';
+}
+
+/** Those that git knows and no task has. */
+export async function listSpareWorktrees(context: WorkspaceContext): Promise<readonly SpareWorktree[]> {
+  const { git, pool } = context;
+  const ours = new Set<string>((await loadWorkspaces(context)).map(({ worktree }) => worktree.path));
+  const pooled = new Set(pool.list().map(({ path }) => path));
+  return git
+    .worktrees()
+    .filter(({ path }) => !ours.has(path))
+    .map(({ name, path }) => ({ path, kind: kindOf(name, pooled.has(path)) }));
+}
+
+function kindOf(name: string, isPooled: boolean): SpareWorktree['kind'] {
+  if (isPooled) return 'pooled';
+  return parseQueueWorktree(name) === undefined ? 'not_managed' : 'queue';
+}
+
+/** Git looks at this many worktrees at a time. */
+const AT_ONCE = 4;
+
+/** Oldest first. */
+export async function listWorktrees(context: WorkspaceContext): Promise<readonly ListedWorktree[]> {
+  const workspaces = await loadWorkspaces(context);
+  const listed: ListedWorktree[] = [];
+  for (let from = 0; from < workspaces.length; from += AT_ONCE) {
+    const some = workspaces.slice(from, from + AT_ONCE);
+    listed.push(...(await Promise.all(some.map((one) => describe(context, one)))));
+  }
+  return listed;
+}
+
+type WithWorktree = Workspace & { readonly worktree: NonNullable<Workspace['worktree']> };
+
+/** One for each task: the latest that was not released. */
+async function loadWorkspaces({ board, node }: WorkspaceContext): Promise<readonly WithWorktree[]> {
+  const all = await board.list('workspace');
+  const latest = new Map(
+    all
+      .filter((one): one is WithWorktree => one.worktree !== null)
+      .filter((one) => one.node === node && one.disposition.is !== 'released')
+      .map((one) => [one.task, one]),
+  );
+  return [...latest.values()];
+}
+
+async function describe(context: WorkspaceContext, workspace: WithWorktree): Promise<ListedWorktree> {
+  const { git, board } = context;
+  const { path, branch } = workspace.worktree;
+  const facts = await git.look(path);
+  const of = {
+    workspace,
+    path,
+    taskStatus: (await board.get('task', workspace.task))?.state.status ?? null,
+  };
+  if (facts.state !== 'healthy') {
+    const isGone = facts.state === 'absent';
+    const why = isGone ? 'its folder is gone' : facts.why;
+    const status = isGone ? 'missing' : 'broken';
+    return { ...of, status, why, branch, ahead: null, uncommitted: null, operation: null };
+  }
+  const [counts, uncommitted] = await Promise.all([
+    countCommits(context, workspace, facts),
+    countUncommitted(context, path),
+  ]);
+  const lease = await board.lease(workspace.task);
+  const status = workspaceStatus(workspace.disposition, {
+    leaseIsLive: lease !== undefined && lease.expiresAt > context.clock.now(),
+    // What cannot be counted may be there.
+    hasUncommittedChanges: uncommitted !== 0,
+    hasCommitsOfItsOwn: counts.own > 0,
+    isMerged: counts.own > 0 && counts.ahead === 0,
+  });
+  const { ahead } = counts;
+  return { ...of, status, why: null, branch: facts.branch, ahead, uncommitted, operation: facts.operation };
+}
+
+async function countCommits(
+  { git, target }: WorkspaceContext,
+  { worktree }: WithWorktree,
+  { head }: Extract<WorktreeFacts, { state: 'healthy' }>,
+): Promise<{ readonly own: number; readonly ahead: number | null }> {
+  const name = await baseBranchOf(git, target, worktree.baseBranch);
+  const base = name && (await findNewestBase(git, name));
+  const own = (await git.tip(worktree.baseCommit)) ? await git.countCommits(worktree.baseCommit, head) : 0;
+  return { own, ahead: base ? await git.countCommits(base.commit, head) : null };
+}
+
+/** Null when git cannot tell: a list of many does not fail because of one. */
+async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
+  try {
+    const { changed, untracked } = await git.uncommitted(path);
+    return changed.length + untracked.length;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,87 @@
+/** Removes every worktree whose task is finished and in which nothing lives, one after another, each through the gate. */
+
+import type { TaskId } from '../../kernel/ids.ts';
+import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
+import type { Ignored } from '../../git/port.ts';
+import { type Removed, removeWorkspace } from './remove.ts';
+import type { WorkspaceContext } from '../act/context.ts';
+
+interface Kept {
+  readonly task: TaskId;
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** With what git ignores of it and only the trash has; undefined when git could not tell. */
+export type RemovedOne = Extract<Removed, { removed: true }> & { readonly ignored: Ignored | undefined };
+
+export interface CleanedUp {
+  readonly removed: readonly (RemovedOne & { readonly why: string })[];
+  readonly kept: readonly Kept[];
+}
+
+export interface CleanUpOptions {
+  readonly isForced: boolean;
+  /** Asked where something is at stake; without force only a yes removes it. */
+  readonly mayRemove: (question: string) => Promise<boolean>;
+}
+
+export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions): Promise<CleanedUp> {
+  const removed: (RemovedOne & { readonly why: string })[] = [];
+  const kept: Kept[] = [];
+  for (const { task, path } of await candidates(context)) {
+    const status = (await context.board.get('task', task))?.state.status ?? null;
+    if (status === null || !isFinished(status)) {
+      kept.push({ task, path, reason: stillWanted(task, status) });
+      continue;
+    }
+    const outcome = await removeOne(context, task, options);
+    if (outcome.removed)
+      removed.push({ ...(await withIgnored(context, outcome)), why: `${task} is ${status}` });
+    else kept.push({ task, path, reason: 'question' in outcome ? notAnswered(outcome) : outcome.reason });
+  }
+  return { removed, kept };
+}
+
+/** Afterwards and only for people: it reads every folder, and a removal should not have to wait for that. */
+export async function withIgnored(
+  { git }: WorkspaceContext,
+  removed: Extract<Removed, { removed: true }>,
+): Promise<RemovedOne> {
+  const { trashed } = removed;
+  return { ...removed, ignored: trashed === null ? { count: 0, first: [] } : await git.ignored(trashed) };
+}
+
+async function candidates({
+  board,
+  node,
+}: WorkspaceContext): Promise<readonly { readonly task: TaskId; readonly path: string }[]> {
+  const all = await board.list('workspace');
+  const latest = new Map(
+    all
+      .filter((one) => one.node === node && one.disposition.is !== 'released')
+      .flatMap((one) => (one.worktree === null ? [] : [[one.task, one.worktree.path] as const])),
+  );
+  return [...latest].map(([task, path]) => ({ task, path }));
+}
+
+async function removeOne(
+  context: WorkspaceContext,
+  task: TaskId,
+  { isForced, mayRemove }: CleanUpOptions,
+): Promise<Removed> {
+  const request = { by: 'person', isNamed: false, isForced, deleteBranch: false } as const;
+  const outcome = await removeWorkspace(context, task, request);
+  if (outcome.removed || !('question' in outcome) || !(await mayRemove(outcome.question))) return outcome;
+  return removeWorkspace(context, task, { ...request, isForced: true });
+}
+
+function stillWanted(task: TaskId, status: TaskStatus | null): string {
+  return status === null
+    ? `The board has no task ${task} any more, so nobody can say whether its worktree is wanted: copse cleanup ${task}`
+    : `${task} is ${status}, so its worktree is still wanted.`;
+}
+
+function notAnswered({ question }: { readonly question: string }): string {
+  return question.replace(/^Remove the worktree of \S+\? /, '');
+}

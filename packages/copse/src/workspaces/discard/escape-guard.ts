@@ -1,0 +1,176 @@
+/**
+ * The escape guard: looks at the main checkout when a session begins and while it runs, and puts on the board what changed
+ * meanwhile. It only tells. Moving the change into the worktree is for a person to ask.
+ */
+
+import { decided } from '../../kernel/decision.ts';
+import { type CheckoutState, type Escape, type RunningSession, decideEscape } from '../rules/escape.ts';
+import type { CommitId, NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
+import type { Checkout, PathMove } from '../ports/checkout.ts';
+import type { Git, Rescues } from '../../git/port.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
+import { workspaceOf } from '../act/context.ts';
+
+export interface GuardContext extends Context {
+  readonly checkout: Checkout;
+  readonly git: Pick<Git, 'tip' | 'tryLock'>;
+  readonly rescues: Pick<Rescues, 'snapshot'>;
+  readonly node: NodeId;
+  readonly root: string;
+}
+
+/** To be kept and given to the next check; it can be stored as JSON. */
+export function beginGuard({ checkout }: Pick<GuardContext, 'checkout'>): Promise<CheckoutState> {
+  return checkout.look();
+}
+
+export interface CheckOptions {
+  /** Sessions of which a process had the main checkout as its folder. */
+  readonly seenThere?: readonly SessionId[];
+  /** Commits that Copse itself brought the checkout to since. */
+  readonly expectedHeads?: readonly CommitId[];
+  /** Only these of the running ones; without it, all. */
+  readonly among?: readonly SessionId[];
+  /** Files that were told about before. */
+  readonly told?: readonly string[];
+  /** Sessions that ran since the last look and have ended. */
+  readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
+}
+
+export interface Checked {
+  /** For the next check. */
+  readonly state: CheckoutState;
+  readonly escape: Escape | null;
+  readonly tasks: readonly TaskId[];
+}
+
+export async function checkGuard(
+  context: GuardContext,
+  before: CheckoutState,
+  options: CheckOptions = {},
+): Promise<Checked> {
+  const { checkout, git, policy } = context;
+  const { expectedHeads = [], told = [] } = options;
+  const state = await checkout.look({ since: before });
+  const isExpected = state.head !== null && expectedHeads.includes(state.head);
+  const wasThere = before.head !== null && (await git.tip(before.head)) !== undefined;
+  // Files are compared with the commit of the first look: what a commit made in between brought is a change too.
+  const compared =
+    state.head === before.head || isExpected || before.head === null || !wasThere
+      ? state
+      : await checkout.look({ since: state, against: before.head });
+  const sessions = await runningSessions(context, options);
+  const rules = { listedPaths: policy.escape.listedPaths, expectedHeads };
+  const escape = decideEscape(before, compared, sessions, rules);
+  const isKnown =
+    escape?.head === null && escape.paths.every((one) => told.includes(one)) && escape.more === 0;
+  if (escape === null || isKnown) return { state, escape: null, tasks: [] };
+  const meant = sessions.filter(({ session }) => escape.session === null || session === escape.session);
+  await tell(context, escape, meant);
+  return { state, escape, tasks: meant.map(({ task }) => task) };
+}
+
+async function runningSessions(
+  context: GuardContext,
+  { seenThere = [], ended = [], among }: CheckOptions,
+): Promise<readonly RunningSession[]> {
+  const { board, node } = context;
+  const running = new Map<SessionId, TaskId>(ended.map(({ session, task }) => [session, task]));
+  for (const { id } of await board.tasks({ statuses: ['in_progress'], order: 'recent' })) {
+    const task = await board.get('task', id);
+    const claim = task?.state.status === 'in_progress' ? task.state.claim : undefined;
+    if (claim?.node !== node || among?.includes(claim.session) === false) continue;
+    running.set(claim.session, id);
+  }
+  const sessions: RunningSession[] = [];
+  for (const [session, task] of running) {
+    const workspace = await workspaceOf(context, task);
+    sessions.push({
+      session,
+      task,
+      workspace: workspace?.id ?? null,
+      isAtHome: workspace?.strategy === 'static',
+      wasSeenThere: seenThere.includes(session),
+    });
+  }
+  return sessions;
+}
+
+/** On the record of every workspace whose session it can have been. */
+async function tell(context: GuardContext, escape: Escape, meant: readonly RunningSession[]): Promise<void> {
+  const outcome = await change(context, async (change) => {
+    for (const { workspace: id } of meant)
+      if (id !== null)
+        await change.apply(decided({ type: 'workspace.escaped', id, at: change.at, ...escape }));
+  });
+  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+}
+
+export interface MoveEscapeRequest {
+  readonly task: TaskId;
+  /** Without them: all that the board has about the task's latest escape. */
+  readonly paths?: readonly string[];
+}
+
+export type EscapeMoved =
+  | {
+      readonly moved: readonly string[];
+      readonly left: readonly PathMove[];
+      /** Where the main checkout is saved as it was before. */
+      readonly rescue: string;
+    }
+  | {
+      readonly moved: null;
+      readonly because: 'no_worktree' | 'nothing_to_move' | 'busy';
+      readonly reason: string;
+      readonly next: readonly string[];
+    };
+
+/** Only because a person asks: it is the one thing that writes into their checkout, and only at these paths. */
+export async function moveEscape(context: GuardContext, request: MoveEscapeRequest): Promise<EscapeMoved> {
+  const { task } = request;
+  const done = await context.git.tryLock(`task-${task}`, () => move(context, request));
+  if (done) return done.value;
+  const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
+  return { moved: null, because: 'busy', reason, next: ['copse worktrees'] };
+}
+
+async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): Promise<EscapeMoved> {
+  const { checkout, rescues, root, clock } = context;
+  const workspace = await workspaceOf(context, task);
+  if (!workspace?.worktree) {
+    const reason = `${task} has no worktree on this machine that files could be moved to.`;
+    return { moved: null, because: 'no_worktree', reason, next: [`copse work ${task}`] };
+  }
+  const wanted = paths ?? workspace.escape?.paths ?? [];
+  const saved =
+    wanted.length > 0 && (await rescues.snapshot({ task, worktree: root, why: 'escape', at: clock.now() }));
+  if (saved === false || !saved.saved) {
+    const reason = `Nothing changed in the main checkout that could be moved to ${task}.`;
+    return { moved: null, because: 'nothing_to_move', reason, next: ['git status'] };
+  }
+  const { rescue } = saved;
+  const moves = await checkout.move({
+    paths: wanted,
+    snapshot: rescue.commit,
+    worktree: workspace.worktree.path,
+  });
+  const moved = moves.filter(({ outcome }) => outcome === 'moved').map(({ path }) => path);
+  if (moved.length > 0) must(await noteMoved(context, workspace.id, moved, rescue.ref));
+  return { moved, left: moves.filter(({ outcome }) => outcome !== 'moved'), rescue: rescue.ref };
+}
+
+function noteMoved(
+  context: GuardContext,
+  id: NonNullable<RunningSession['workspace']>,
+  paths: readonly string[],
+  rescue: string,
+): Promise<Outcome<void>> {
+  return change(context, (change) =>
+    change.apply(decided({ type: 'workspace.escape_moved', id, at: change.at, paths, rescue })),
+  );
+}
+
+function must(outcome: Outcome<void>): void {
+  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+}

@@ -1,0 +1,218 @@
+/**
+ * The facts for the gate in front of every removal (workspaces/rules/removal.ts): who is at work in a worktree, and what would leave
+ * with it. Whatever takes a worktree away, a removal, a reset or an undo, asks the same gate.
+ */
+
+import { refused } from '../../kernel/decision.ts';
+import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../../kernel/ids.ts';
+import type { WorktreeFacts } from '../rules/preparation.ts';
+import { type RemovalFacts, decideRemoval } from '../rules/removal.ts';
+import type { Workspace } from '../rules/workspace.ts';
+import { refusal } from '../../board/context.ts';
+import { branchRef } from './rescue-first.ts';
+import { type WorkspaceContext, isHeldByHand } from '../act/context.ts';
+
+export interface SeenFacts extends RemovalFacts {
+  /** Where the branch was: whatever was decided about it was decided about this commit. */
+  readonly tip: CommitId | null;
+}
+
+interface Replacement {
+  /** Copse itself was killed before it had finished the worktree: the lock of a git that is gone is Copse's own. */
+  readonly isUnfinished: boolean;
+  /** The command to repeat when nobody is there any more. */
+  readonly again: string;
+  /** Of whoever asks: the lease that goes with it keeps others out, and not them. */
+  readonly token?: FencingToken | undefined;
+}
+
+/**
+ * For a worktree that makes room for another: the person has decided that it goes and it can be undone, so only what
+ * lives there is asked about. Nothing is ended for it.
+ */
+export async function refuseIfAlive(
+  context: WorkspaceContext,
+  task: TaskId,
+  path: string,
+  workspace: Workspace | undefined,
+  { isUnfinished, again, token }: Replacement,
+): Promise<ReturnType<typeof refusal> | undefined> {
+  const alive = await whoIsThere(context, task, path, token);
+  const locks = isUnfinished ? alive.locks.filter(({ isHeld }) => isHeld) : alive.locks;
+  const owned = ownership(context, task, path, workspace);
+  const facts = { task, path, ...owned, ...alive, locks, ...NOTHING_AT_STAKE };
+  const decision = decideRemoval(facts, { ...BY_NAME, again }, context.policy);
+  if (decision.may === true || decision.may === 'ask') return undefined;
+  if (decision.may === 'end_first') throw new Error(`The agent of ${task} was to be ended without force`);
+  return refusal(refused('wrong_status', decision.reason, ...decision.next));
+}
+
+const BY_NAME = { by: 'person', isNamed: true, isForced: false, deleteBranch: false } as const;
+const NOTHING_AT_STAKE = { operation: null, uncommitted: 0, unmerged: 0, branch: 'gone' } as const;
+
+/** What is at stake does not change while nobody is inside; who is inside does. */
+export async function gatherFacts(
+  context: WorkspaceContext,
+  task: TaskId,
+  path: string,
+  workspace: Workspace | undefined,
+  mayCount: boolean,
+): Promise<SeenFacts> {
+  const [alive, stake] = await Promise.all([
+    whoIsThere(context, task, path),
+    whatIsAtStake(context, path, workspace, mayCount),
+  ]);
+  return {
+    task,
+    path,
+    ...ownership(context, task, path, workspace),
+    ...alive,
+    ...stake,
+  };
+}
+
+function ownership(
+  { root, worktreeFolder }: WorkspaceContext,
+  task: TaskId,
+  path: string,
+  workspace: Workspace | undefined,
+): Pick<RemovalFacts, 'isManaged' | 'disposition'> {
+  return {
+    isManaged: path !== root && (workspace !== undefined || path === `${worktreeFolder}/${task}`),
+    disposition: workspace?.disposition ?? null,
+  };
+}
+
+type Alive = Pick<RemovalFacts, 'inside' | 'unreadable' | 'tmux' | 'lease' | 'locks' | 'status'>;
+
+export async function whoIsThere(
+  context: WorkspaceContext,
+  task: TaskId,
+  path: string,
+  token?: FencingToken,
+): Promise<Alive> {
+  const { git, board, occupancy, clock, node } = context;
+  const record = await board.get('task', task);
+  const attempts = (await board.list('attempt', { task })).filter(({ end }) => end === null);
+  const sessions = await board.list('session', { task });
+  const owners = {
+    roots: attempts.flatMap(({ process }) => process ?? []),
+    sessions: sessions.map(({ id }) => id),
+  };
+  // Tmux is a program that answers while the processes are looked at.
+  const [tmux, inside, locks] = await Promise.all([
+    occupancy.tmuxSessions(`copse-${task}`),
+    occupancy.inside(path, owners),
+    git.locks(path),
+  ]);
+  const lease = await board.lease(task);
+  const now = clock.now();
+  const hasGit = inside.known && inside.processes.some(({ name }) => name.startsWith('git'));
+  const holder =
+    record?.state.status === 'in_progress' && record.state.claim.node !== node ? 'elsewhere' : 'here';
+  return {
+    inside: inside.known ? inside.processes : null,
+    unreadable: inside.known ? inside.unreadable : [],
+    tmux: tmux.known ? tmux.sessions : null,
+    lease:
+      // Whoever works by hand is the person who asks, or somebody at the same desk.
+      lease === undefined || lease.token === token || (record && isHeldByHand(context, record))
+        ? { is: 'none' }
+        : lease.expiresAt > now
+          ? { is: 'live', holder }
+          : { is: 'expired', forMs: now - lease.expiresAt },
+    locks: locks.map(({ file, since }) => ({ file, ageMs: now - since, isHeld: hasGit })),
+    status: record?.state.status ?? null,
+  };
+}
+
+async function whatIsAtStake(
+  context: WorkspaceContext,
+  path: string,
+  workspace: Workspace | undefined,
+  mayCount: boolean,
+): Promise<Pick<SeenFacts, 'operation' | 'uncommitted' | 'branch' | 'unmerged' | 'tip'>> {
+  const look = await context.git.look(path);
+  const isHealthy = look.state === 'healthy';
+  const [uncommitted, branch] = await Promise.all([
+    isHealthy ? (mayCount ? countUncommitted(context, path) : null) : countInRuins(look, workspace),
+    branchState(context, await branchOf(context, path, workspace), workspace),
+  ]);
+  return { operation: isHealthy ? look.operation : null, uncommitted, ...branch };
+}
+
+/** Only where nobody can have written anything is it known that there is nothing. */
+function countInRuins(
+  look: Exclude<WorktreeFacts, { state: 'healthy' }>,
+  workspace: Workspace | undefined,
+): number | null {
+  if (look.state === 'broken') return look.isUnfinished ? 0 : null;
+  // The folder was deleted. Of a worktree that Copse made, the rescue finds what was staged.
+  return look.isRegistered && workspace === undefined ? null : 0;
+}
+
+async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
+  try {
+    const { changed, untracked, isIndexLost } = await git.uncommitted(path);
+    return isIndexLost ? null : changed.length + untracked.length;
+  } catch {
+    // The gate treats it as unknown; the rescue will say what is wrong.
+    return null;
+  }
+}
+
+export async function branchOf(
+  { git }: WorkspaceContext,
+  path: string,
+  workspace: Workspace | undefined,
+): Promise<BranchName | null> {
+  const look = await git.look(path);
+  const current = look.state === 'healthy' ? look.branch : null;
+  return current ?? workspace?.worktree?.branch ?? null;
+}
+
+async function branchState(
+  context: WorkspaceContext,
+  branch: BranchName | null,
+  workspace: Workspace | undefined,
+): Promise<Pick<SeenFacts, 'branch' | 'unmerged' | 'tip'>> {
+  const { git, target } = context;
+  const tip = branch && (await git.tip(branchRef(branch)));
+  if (!tip) return { branch: 'gone', unmerged: 0, tip: null };
+  const base = target ?? workspace?.worktree?.baseBranch ?? (await git.detectBase());
+  const bases = base === undefined ? [] : await tipsOfBase(context, brand(base));
+  const [first] = bases;
+  if (first === undefined) return { branch: 'unmerged', unmerged: null, tip };
+  for (const into of bases) {
+    if (into === tip || (await git.isAncestor(tip, into))) return { branch: 'merged', unmerged: 0, tip };
+  }
+  if (workspace && (await hasLanded(context, workspace.task, tip, bases)))
+    return { branch: 'merged', unmerged: 0, tip };
+  const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
+  return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
+}
+
+/** It landed as other commits: exactly this tip was submitted, and what became of it is in the base. */
+export async function hasLanded(
+  { board, git }: WorkspaceContext,
+  task: TaskId,
+  tip: CommitId,
+  bases: readonly CommitId[],
+): Promise<boolean> {
+  const done = (await board.get('task', task))?.state;
+  // By a pull request, or with the work of whoever resolved its conflict: what it became was seen then.
+  if (done?.status === 'done' && done.head === tip) return true;
+  for (const { head, state } of await board.list('landing', { task })) {
+    if (head !== tip || state.status !== 'landed') continue;
+    // Landed on another node, the commit may not be known here yet.
+    for (const into of bases) if ((await git.mergeBase(state.commit, into)) === state.commit) return true;
+  }
+  return false;
+}
+
+async function tipsOfBase({ git }: WorkspaceContext, base: BranchName): Promise<readonly CommitId[]> {
+  const remote = await git.remoteName();
+  const refs = [branchRef(base), ...(remote === undefined ? [] : [`refs/remotes/${remote}/${base}`])];
+  const tips = await Promise.all(refs.map((ref) => git.tip(ref)));
+  return tips.filter((tip) => tip !== undefined);
+}

@@ -1,0 +1,315 @@
+/**
+ * Removes a worktree, through the one gate (workspaces/rules/removal.ts) and in the one order that loses nothing wherever it is
+ * interrupted:
+ *
+ *   end the agent → rescue → teardown → look again → keep the tip → trash → branch, from the tip that was seen → record
+ *
+ * Whoever is killed on the way is repeated: what is rescued is rescued again only if it changed, a worktree that is in the
+ * trash already is absent, a branch that is gone is gone.
+ */
+
+import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import { type EndFirst, type RemovalDecision, type RemovalRequest, decideRemoval } from '../rules/removal.ts';
+import { decidePause } from '../../tasks/rules/decisions.ts';
+import { decideWorkspace, type Workspace } from '../rules/workspace.ts';
+import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
+import { change } from '../../board/context.ts';
+import { endSession } from '../../tasks/act/end-session.ts';
+import { furnishingOf } from '../act/furnishing-of.ts';
+import { releasePorts } from '../act/ports-of-sessions.ts';
+import { type SeenFacts, branchOf, gatherFacts, whoIsThere } from './removal-gate.ts';
+import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../act/context.ts';
+import { worktreePath } from '../act/worktree-path.ts';
+
+export const removalSteps = [
+  'agent_ended',
+  'torn_down',
+  'rescued',
+  'trashed',
+  'branch_deleted',
+  'released',
+] as const;
+export type RemovalStep = (typeof removalSteps)[number];
+
+/** `gone`: somebody else had deleted it before. */
+export type BranchFate = 'kept' | 'deleted' | 'gone';
+
+export type Removed =
+  | {
+      readonly removed: true;
+      readonly task: TaskId;
+      /** Null when it had none of its own. */
+      readonly path: string | null;
+      readonly rescue: string | null;
+      readonly branch: BranchName | null;
+      readonly becameOfBranch: BranchFate;
+      readonly notes: readonly string[];
+      /** Where it is now, with what no rescue holds: whoever shows the outcome can list that (`withIgnored`). */
+      readonly trashed: TrashEntry | null;
+    }
+  | { readonly removed: false; readonly question: string }
+  | {
+      readonly removed: false;
+      readonly reason: string;
+      readonly next: readonly string[];
+      /** Somebody else is at it right now. */
+      readonly isBusy?: boolean;
+    };
+
+export async function removeWorkspace(
+  context: WorkspaceContext,
+  task: TaskId,
+  request: RemovalRequest,
+  onStep: (step: RemovalStep) => void = () => {},
+): Promise<Removed> {
+  const done = await context.git.tryLock(`task-${task}`, () => remove(context, task, request, onStep));
+  if (done) return done.value;
+  const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
+  return { removed: false, reason, next: ['copse worktrees'], isBusy: true };
+}
+
+async function remove(
+  context: WorkspaceContext,
+  task: TaskId,
+  request: RemovalRequest,
+  onStep: (step: RemovalStep) => void,
+): Promise<Removed> {
+  const workspace = await workspaceOf(context, task);
+  if (workspace && workspace.worktree === null) return releaseOnly(context, workspace);
+  const path = await worktreePath(context, task, workspace);
+  const found = await context.git.look(path);
+  if (!workspace && found.state === 'absent' && !found.isRegistered) return notThere(task);
+  const { facts, decision } = await endTheAgent(context, { task, path, workspace, request });
+  onStep('agent_ended');
+  if (decision.may === false) return { removed: false, reason: decision.reason, next: decision.next };
+  if (decision.may === 'ask') return { removed: false, question: decision.question };
+  if (decision.may === 'end_first') return stillAlive(task);
+
+  const at = context.clock.now();
+  const asBranch = (await branchOf(context, path, workspace)) ?? undefined;
+  const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
+  // Before the teardown, which may clean up more than it should, and after it, since it may write.
+  const before = await rescueFirst(context, saved);
+  const { notes, hasRun } = await tearDown(context, task, path, workspace);
+  onStep('torn_down');
+  const after = hasRun ? await rescueFirst(context, saved) : null;
+  // What was there before the teardown is what is brought back; what it made of that has a rescue of its own.
+  const rescue = before ?? after;
+  if (before !== null && after !== null && after !== before)
+    notes.push(`Its teardown changed something. How it was after that is rescued as ${after}.`);
+  onStep('rescued');
+
+  // Somebody may have gone in, or an agent may have been started, while the files were being saved.
+  const now = { ...facts, ...(await whoIsThere(context, task, path)) };
+  const again = decideRemoval(now, force(request), context.policy);
+  if (again.may === false) return { removed: false, reason: again.reason, next: again.next };
+  if (again.may !== true) return stillAlive(task);
+
+  const branch = await branchOf(context, path, workspace);
+  const tip = branch && (await tipOrRescued(context, branch, rescue));
+  const base = workspace?.worktree?.baseCommit ?? null;
+  // Whatever becomes of the branch, here or by somebody else's hand: what the trash leaves out must be in git.
+  if (tip !== null) await keepTip(context, task, tip, at);
+  const begun = found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined;
+  const trashed = await context.trash.put({
+    path,
+    gitDir: context.git.gitDirOf(path) ?? null,
+    record: begun ?? { task, path, branch, branchTip: tip, head: tip, base, rescue, at, why: 'removal' },
+  });
+  const { record } = trashed;
+  onStep('trashed');
+  const mayDelete = decision.branch === 'delete' && (await isOurs(context, branch, workspace, notes));
+  const becameOfBranch =
+    facts.branch === 'gone'
+      ? 'gone'
+      : await endOfBranch(context, task, { branch, seen: facts.tip, mayDelete, notes });
+  onStep('branch_deleted');
+  if (workspace) await recordRelease(context, workspace, record.rescue);
+  await putDown(context, task);
+  await releasePorts(context, { holder: task, node: context.node });
+  onStep('released');
+  return { removed: true, task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
+}
+
+/** The worktree is in the trash already: whoever put it there was killed before the rest. */
+async function begunRemoval(
+  { trash }: WorkspaceContext,
+  path: string,
+  workspace: Workspace | undefined,
+): Promise<TrashRecord | undefined> {
+  if (workspace === undefined) return undefined;
+  const latest = (await trash.list()).find(({ record }) => record.task === workspace.task)?.record;
+  const isOfThis = latest?.path === path && latest.at >= workspace.preparedAt;
+  return isOfThis && latest.why === 'removal' ? latest : undefined;
+}
+
+/** The checkout itself, or nothing: there is nothing to remove, only to give back. */
+async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Promise<Removed> {
+  const { task } = workspace;
+  await recordRelease(context, workspace, null);
+  await releasePorts(context, { holder: task, node: context.node });
+  return {
+    removed: true,
+    task,
+    path: null,
+    rescue: null,
+    branch: null,
+    becameOfBranch: 'kept',
+    notes: [],
+    trashed: null,
+  };
+}
+
+async function endTheAgent(
+  context: WorkspaceContext,
+  of: {
+    readonly task: TaskId;
+    readonly path: string;
+    readonly workspace: Workspace | undefined;
+    readonly request: RemovalRequest;
+  },
+): Promise<{ readonly facts: SeenFacts; readonly decision: RemovalDecision }> {
+  for (let ended = 0; ; ended += 1) {
+    // Counting reads every file; whoever forces is not asked, and the rescue finds out by itself.
+    const mayCount = of.request.by !== 'person' || !of.request.isForced;
+    const facts = await gatherFacts(context, of.task, of.path, of.workspace, mayCount);
+    const decision = decideRemoval(facts, of.request, context.policy);
+    if (decision.may !== 'end_first' || ended === context.policy.removal.endTimes) return { facts, decision };
+    await end(context, of.task, decision.ends, context.policy);
+  }
+}
+
+/** What a person worked on by hand is paused from now on. */
+async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
+  const outcome = await change(context, async (change) => {
+    const task = await change.board.get('task', id);
+    if (task && isHeldByHand(context, task)) await change.apply(decidePause(task, change.at));
+  });
+  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+}
+
+/** The claim first: a session that still holds its task would be started again. */
+async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy: Policy): Promise<void> {
+  if (ends.lease) {
+    const outcome = await change(context, async (change) => {
+      const task = await change.require('task', id);
+      if (task.state.status !== 'in_progress') return;
+      await change.apply(decidePause(task, change.at));
+      await endSession(change, task, { action: 'interrupt', because: 'paused' });
+    });
+    if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  }
+  for (const name of ends.tmux) await context.occupancy.killTmuxSession(name);
+  await context.occupancy.end(ends.processes, { graceMs: policy.removal.endGraceMs });
+}
+
+async function tearDown(
+  context: WorkspaceContext,
+  id: TaskId,
+  path: string,
+  workspace: Workspace | undefined,
+): Promise<{ readonly notes: string[]; readonly hasRun: boolean }> {
+  const task = await context.board.get('task', id);
+  const worktree = workspace?.worktree;
+  if (task === undefined || !worktree || (await context.git.look(path)).state !== 'healthy') {
+    return { notes: [], hasRun: false };
+  }
+  const of = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
+  const request = { task, agent: null, session: task.session };
+  const outcome = await context.furnishing.dismantle(furnishingOf(context, request, of));
+  if (outcome.ok) return { notes: [], hasRun: outcome.ran > 0 };
+  const failed = `Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`;
+  return { notes: [failed], hasRun: true };
+}
+
+/** The branch that was made for the task, and that no other checkout has: an agent may have switched to any other. */
+async function isOurs(
+  { git, target }: WorkspaceContext,
+  branch: BranchName | null,
+  workspace: Workspace | undefined,
+  notes: string[],
+): Promise<boolean> {
+  const worktree = workspace?.worktree;
+  const isMade = branch !== null && branch === worktree?.branch;
+  const isWanted = branch === target || branch === worktree?.baseBranch;
+  if (isMade && !isWanted && (await git.holderOf(branch)) === undefined) return true;
+  if (branch !== null)
+    notes.push(`The branch ${branch} was kept: it is not the one that was made for the task.`);
+  return false;
+}
+
+/** Deleted only from the tip that the decision was about: a commit made since then was in nobody's decision. */
+async function endOfBranch(
+  context: WorkspaceContext,
+  task: TaskId,
+  of: {
+    readonly branch: BranchName | null;
+    readonly seen: CommitId | null;
+    readonly mayDelete: boolean;
+    readonly notes: string[];
+  },
+): Promise<BranchFate> {
+  const { branch, seen, mayDelete, notes } = of;
+  if (!mayDelete || branch === null || seen === null) return 'kept';
+  const moved = await context.git.moveRef(branchRef(branch), seen, null, `copse: ${task} is removed`);
+  if (!moved.moved && moved.tip !== null) {
+    notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
+    return 'kept';
+  }
+  await deleteRemoteBranch(context, task, branch, seen, notes);
+  return 'deleted';
+}
+
+async function deleteRemoteBranch(
+  context: WorkspaceContext,
+  task: TaskId,
+  branch: BranchName,
+  tip: CommitId,
+  notes: string[],
+): Promise<void> {
+  const { git, clock } = context;
+  const remote = await git.remoteName();
+  const pushed = remote && (await git.tip(`refs/remotes/${remote}/${branch}`));
+  if (pushed && pushed !== tip && !(await git.isAncestor(pushed, tip))) {
+    await keepTip(context, task, pushed, clock.now());
+    notes.push(`The branch ${branch} on ${remote} was kept: it has commits that are not here.`);
+  } else if (pushed) {
+    const deletion = await git.deleteRemoteBranch(branch, pushed);
+    if ('reason' in deletion) {
+      notes.push(`The branch ${branch} on ${remote} was kept: ${deletion.reason}`);
+    }
+  }
+}
+
+async function recordRelease(
+  context: WorkspaceContext,
+  { id }: Workspace,
+  rescue: string | null,
+): Promise<void> {
+  const outcome = await change(context, async (change) => {
+    const workspace = await change.require('workspace', id);
+    if (workspace.disposition.is === 'released') return;
+    await change.apply(decideWorkspace(workspace, { action: 'release', rescue }, change.at));
+  });
+  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+}
+
+/** The question was answered before the rescue; what is asked now is only whether anything lives there. */
+function force(request: RemovalRequest): RemovalRequest {
+  return request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
+}
+
+function notThere(task: TaskId): Removed {
+  const reason = `${task} has no worktree here.`;
+  return { removed: false, reason, next: ['copse worktrees', `copse undo ${task}`] };
+}
+
+function stillAlive(task: TaskId): Removed {
+  return {
+    removed: false,
+    reason: `The agent of ${task} could not be ended, so its worktree stays.`,
+    next: [`copse show ${task}`, `copse cleanup ${task} --force`],
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Nothing is moved, reset or removed before what no ref keeps has been saved. A snapshot that fails throws, and whatever
+ * was to come after it does not happen.
+ */
+
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Git, Rescues, SnapshotRequest } from '../../git/port.ts';
+
+interface Ports {
+  readonly git: Pick<Git, 'look' | 'moveRef' | 'tip'>;
+  readonly rescues: Rescues;
+}
+
+/** The ref of the snapshot, or null when there was nothing to save. */
+export async function rescueFirst({ git, rescues }: Ports, request: SnapshotRequest): Promise<string | null> {
+  const facts = await git.look(request.worktree);
+  const isNobodys =
+    facts.state === 'absent' ? !facts.isRegistered : facts.state === 'broken' && facts.isUnfinished;
+  if (isNobodys) return null;
+  const outcome = await rescues.snapshot(request);
+  return outcome.saved ? outcome.rescue.ref : null;
+}
+
+/** Where a branch is, or, after an agent deleted it, where it was when its worktree was rescued. */
+export async function tipOrRescued(
+  { git, rescues }: Ports,
+  branch: BranchName,
+  rescue: string | null,
+): Promise<CommitId | null> {
+  const tip = await git.tip(branchRef(branch));
+  if (tip !== undefined || rescue === null) return tip ?? null;
+  return (await rescues.find(rescue))?.head ?? null;
+}
+
+/** Before a branch is deleted or moved back: its commits get a ref of their own. */
+export async function keepTip({ git }: Ports, task: TaskId, tip: CommitId, at: Timestamp): Promise<string> {
+  const ref = `refs/copse/keep/${task}/${at}-${tip.slice(0, 12)}`;
+  const moved = await git.moveRef(ref, null, tip, 'copse: kept before its branch moves');
+  if (!moved.moved && moved.tip !== tip)
+    throw new Error(`The commits of ${task} could not be kept under ${ref}`);
+  return ref;
+}
+
+export function branchRef(branch: BranchName): string {
+  return `refs/heads/${branch}`;
+}

@@ -1,0 +1,87 @@
+/**
+ * Starts a worktree over: what is in it is rescued and goes to the trash, its commits keep a ref of their own, and its
+ * branch goes, so that the next one begins at the newest base. `undo` brings all of it back. Whoever was killed on the way
+ * asks again: the entry in the trash says how far it got.
+ */
+
+import { refused } from '../../kernel/decision.ts';
+import type { FencingToken } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
+import type { TrashRecord } from '../ports/trash.ts';
+import { type Outcome, change, refusal } from '../../board/context.ts';
+import { refuseIfAlive } from './removal-gate.ts';
+import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
+
+/** Needs the task's lock. Leaves nothing; preparing begins anew. The lease that goes with the token is that of who asks. */
+export async function resetWorkspace(
+  context: WorkspaceContext,
+  task: Task,
+  token?: FencingToken,
+): Promise<Outcome<null>> {
+  const workspace = await workspaceOf(context, task.id);
+  const worktree = workspace?.worktree;
+  if (!worktree) return { ok: true, value: null };
+  const facts = await context.git.look(worktree.path);
+  const begun = facts.state === 'absent' ? await begunReset(context, task) : undefined;
+  if (begun) return finish(context, workspace, begun);
+  const isUnfinished = facts.state === 'broken' && facts.isUnfinished;
+  const again = `copse work ${task.id} --reset`;
+  const refuse = () =>
+    refuseIfAlive(context, task.id, worktree.path, workspace, { isUnfinished, again, token });
+  const alive = await refuse();
+  if (alive) return alive;
+  const at = facts.state === 'healthy' ? facts : { branch: null, head: null };
+  const discarded = await discard(context, task, worktree, at, refuse);
+  return discarded.ok ? finish(context, workspace, discarded.value) : discarded;
+}
+
+async function discard(
+  context: WorkspaceContext,
+  { id: task }: Task,
+  { path, branch: recorded, baseCommit: base }: NonNullable<Workspace['worktree']>,
+  facts: { readonly branch: TrashRecord['branch']; readonly head: TrashRecord['head'] },
+  refuse: () => Promise<Outcome<never> | undefined>,
+): Promise<Outcome<TrashRecord>> {
+  const { git, trash, clock } = context;
+  const at = clock.now();
+  const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at, asBranch: recorded });
+  // Somebody may have gone in while the files were being saved.
+  const alive = await refuse();
+  if (alive) return alive;
+  const branch = facts.branch ?? recorded;
+  const branchTip = await tipOrRescued(context, branch, rescue);
+  if (branchTip) await keepTip(context, task, branchTip, at);
+  const record = { task, path, branch, branchTip, head: facts.head, base, rescue, at, why: 'reset' } as const;
+  await trash.put({ path, gitDir: git.gitDirOf(path) ?? null, record });
+  return { ok: true, value: record };
+}
+
+/** The worktree is in the trash already, and its branch is still where it was. */
+async function begunReset({ trash, git }: WorkspaceContext, { id }: Task): Promise<TrashRecord | undefined> {
+  const latest = (await trash.list()).find(({ record }) => record.task === id)?.record;
+  if (latest?.why !== 'reset' || latest.branch === null) return undefined;
+  const tip = (await git.tip(branchRef(latest.branch))) ?? null;
+  return tip === null || tip === latest.branchTip ? latest : undefined;
+}
+
+async function finish(
+  context: WorkspaceContext,
+  workspace: Workspace,
+  { task, branch, branchTip, rescue }: TrashRecord,
+): Promise<Outcome<null>> {
+  // An agent may have switched to any branch; only the one that was made for the task goes.
+  if (branch !== null && branchTip !== null && branch === workspace.worktree?.branch) {
+    const moved = await context.git.moveRef(branchRef(branch), branchTip, null, `copse: ${task} is reset`);
+    if (!moved.moved && moved.tip !== null) {
+      const reason = `The branch ${branch} moved while it was being reset, so it stays where it is now.`;
+      return refusal(refused('wrong_status', reason, `copse undo ${task}`));
+    }
+  }
+  return change(context, async (change) => {
+    const now = await change.require('workspace', workspace.id);
+    await change.apply(decideWorkspace(now, { action: 'release', rescue }, change.at));
+    return null;
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * Runs the setup and teardown commands of a worktree, one after another until one fails. Each is a line for the shell
+ * that a person wrote; its output is kept in a file. What a command leaves running after it ended well is left alone
+ * (a database, say) unless it is to leave nothing, and what it started before it ran out of time is ended with it.
+ */
+
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { constants, closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { constants as system } from 'node:os';
+import path from 'node:path';
+
+import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
+import type { AttemptId } from '../../kernel/ids.ts';
+import type { CommandLines } from '../ports/commands.ts';
+import type { CommandsOutcome } from '../ports/furnishing.ts';
+import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import { endTree } from '../../processes/process-tree.ts';
+
+export interface CommandsRequest extends CommandLines {
+  /** What they run in, if anything. */
+  readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
+}
+
+const GRACE_MS = 5_000;
+const TAIL_LINES = 40;
+const TAIL_BYTES = 64 * 1024;
+const MARK = 'COPSE_COMMAND';
+
+export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
+  if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
+  for (const [index, command] of request.commands.entries()) {
+    const log = path.join(request.logFolder, `${request.name}-${index + 1}.log`);
+    // What an earlier run wrote there is not what this one says.
+    const from = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+    const ending = await runOne(command, request, log);
+    if (ending.because === 'exit' && ending.code === 0) continue;
+    return { ok: false, command, ...ending, tail: await tailOf(log, from), log };
+  }
+  return { ok: true, ran: request.commands.length };
+}
+
+interface Ending {
+  readonly because: 'exit' | 'timeout' | 'not_started';
+  readonly code: number | null;
+}
+
+async function runOne(command: string, request: CommandsRequest, log: string): Promise<Ending> {
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const output = openSync(log, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  const id = randomUUID();
+  try {
+    writeSync(output, `$ ${command}\n`);
+    const program = programOf(command, request, id);
+    return await new Promise<Ending>((resolve) => {
+      const [file, ...args] = program.argv;
+      const child = spawn(file, args, {
+        cwd: program.folder,
+        env: program.environment,
+        stdio: ['ignore', output, output],
+        detached: true,
+      });
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        const { pid } = child;
+        const ended =
+          pid === undefined ? Promise.resolve() : endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS);
+        void ended.then(() => resolve({ because: 'timeout', code: null }));
+      }, request.timeoutMs);
+      child.once('error', (error) => {
+        clearTimeout(timer);
+        writeSync(output, `${error.message}\n`);
+        resolve({ because: 'not_started', code: null });
+      });
+      child.once('exit', (code, signal) => {
+        if (isLate) return;
+        clearTimeout(timer);
+        const ended = { because: 'exit', code: code ?? (signal && 128 + system.signals[signal]) } as const;
+        const { pid } = child;
+        if (!request.leavesNothing || pid === undefined) return resolve(ended);
+        void endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS).then(() => resolve(ended));
+      });
+    });
+  } finally {
+    closeSync(output);
+  }
+}
+
+function programOf(command: string, request: CommandsRequest, id: string) {
+  const { folder, env, confined, leavesNothing = false } = request;
+  const environment = { ...inherited(leavesNothing), ...env, [MARK]: id };
+  const argv: readonly [string, ...string[]] = ['sh', '-c', command];
+  const free = { argv, folder, environment };
+  return confined === undefined ? free : confined.sandbox.wrap({ ...free, attempt: confined.attempt });
+}
+
+/** Without the variables that would make git in a command work on another repository. */
+function inherited(isStrange: boolean): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      !REPOSITORY_VARIABLES.test(entry[0]) &&
+      !(isStrange && entry[0].startsWith('COPSE_')),
+  );
+  return Object.fromEntries(kept);
+}
+
+async function tailOf(log: string, from: number): Promise<readonly string[]> {
+  const file = await open(log, 'r');
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size - from, TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n').slice(-TAIL_LINES);
+  } finally {
+    await file.close();
+  }
+}

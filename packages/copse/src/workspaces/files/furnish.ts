@@ -1,0 +1,219 @@
+/**
+ * Makes a fresh worktree ready to use: Copse's own folder, the files that git ignores, submodules, large files, and the
+ * commands of the person.
+ *
+ * Every step may be repeated, and what is there already stays as it is. When all of them came to their end a marker is
+ * written, and from then on nothing is done: an agent may have deleted a file on purpose. Commands that fail leave no
+ * marker, so the next preparation runs them again.
+ */
+
+import { existsSync, realpathSync } from 'node:fs';
+import { lstat, realpath, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import type {
+  Brought,
+  Checkout,
+  CommandsOutcome,
+  DismantleRequest,
+  FurnishReport,
+  FurnishRequest,
+  Furnishing,
+  FurnishingGit,
+  Skipped,
+} from '../ports/furnishing.ts';
+import { isWithin } from '../../kernel/system/within.ts';
+import { bringFiles } from './bring-files.ts';
+import { runCommands } from './commands.ts';
+import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
+import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
+import { NotInside, kindOf, realFolder } from './inside.ts';
+import { makeOwnFolder } from './own-files.ts';
+
+/** What Copse writes into a worktree, as patterns for git. */
+function ownExcludes(): readonly string[] {
+  return ['/.copse/', '/AGENT_CONTEXT.md', '/.claude/settings.local.json'];
+}
+
+export function workspaceFurnishing(git: FurnishingGit): Furnishing {
+  return {
+    furnish: (request) => furnish(git, request),
+    dismantle,
+  };
+}
+
+async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<FurnishReport> {
+  if (existsSync(request.marker)) return { ...NOTHING, setup: { ok: true, ran: 0 } };
+  const notes = [
+    ...(await excludeOwnFiles(git, request)),
+    ...(await makeOwnFolder(request.target.folder, request.home)),
+  ];
+  const files = request.source === null ? NOTHING : await bring(git, request, request.source);
+  const submodules = await git.submodules(request.target, request.commit);
+  notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
+  const setup = await runSetup(request, notes);
+  if (setup.ok) await writeFile(request.marker, '');
+  return { ...files, submodules, notes, setup };
+}
+
+const NOTHING = { brought: [], linked: [], skipped: [], submodules: [], notes: [] } as const;
+
+/** Without touching a tracked file: a repository that tracks one of these names keeps it. */
+async function excludeOwnFiles(
+  git: FurnishingGit,
+  { target, source, never }: FurnishRequest,
+): Promise<readonly string[]> {
+  const inside = never.filter(
+    (folder) => source !== null && folder !== source.folder && isWithin(source.folder, folder),
+  );
+  const folders = inside.map((folder) => `${anchored(path.relative(source?.folder ?? '', folder))}/`);
+  git.exclude([...ownExcludes(), ...folders]);
+  const names = ownExcludes().map((pattern) => pattern.replaceAll(/^\/|\/$/g, ''));
+  const tracked = await git.tracked(target, names);
+  return tracked.map((file) => `The repository tracks ${file}, so Copse leaves it alone.`);
+}
+
+interface Files {
+  readonly brought: readonly Brought[];
+  readonly linked: readonly string[];
+  readonly skipped: readonly Skipped[];
+}
+
+async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<Files> {
+  const source = { ...from, folder: realpathSync(from.folder) };
+  const never = request.never.map((folder) => (existsSync(folder) ? realpathSync(folder) : folder));
+  const included = readIncludeFile(source.folder);
+  const copy = wantedPaths(request.settings.copy, 'workspace.copy', source.folder);
+  const link = wantedPaths(request.settings.link, 'workspace.link', source.folder);
+  const skipped: Skipped[] = [...included.refused, ...copy.refused, ...link.refused];
+  const isAllowed = (entry: string): boolean =>
+    !isOff(entry) && !never.some((folder) => isWithin(folder, path.join(source.folder, entry)));
+  const [toLink, toCopy] = await Promise.all([
+    git.ignoredMatching(source, link.patterns),
+    git.ignoredMatching(source, [...included.patterns, ...copy.patterns]),
+  ]).then((lists) => lists.map((list) => list.filter(isAllowed)) as [string[], string[]]);
+  skipped.push(
+    ...unmatched(copy.named, toCopy, source.folder),
+    ...unmatched(link.named, toLink, source.folder),
+  );
+
+  const linked = await makeLinks(git, { source, target: request.target, paths: toLink, skipped });
+  const links = new Set(toLink.map(withoutSlash));
+  const rest = toCopy.filter((entry) => ![...links].some((at) => entry === at || entry.startsWith(`${at}/`)));
+  const ignored = await git.wouldIgnore(request.target, rest);
+  for (const entry of rest)
+    if (!ignored.has(entry)) skipped.push({ path: withoutSlash(entry), why: NOT_IGNORED });
+  const paths = rest.filter((entry) => ignored.has(entry));
+  const copied = await bringFiles({ source: source.folder, target: request.target.folder, paths, never });
+  return { brought: copied.brought, linked, skipped: [...skipped, ...copied.skipped] };
+}
+
+const NOT_IGNORED = 'Git does not ignore it on this branch, so an agent would commit it.';
+
+/** Entries that name one thing which is not brought: the person should hear why. */
+function unmatched(named: readonly string[], found: readonly string[], checkout: string): readonly Skipped[] {
+  const isFound = (entry: string): boolean =>
+    found.some(
+      (one) =>
+        withoutSlash(one) === entry ||
+        one.startsWith(`${entry}/`) ||
+        (one.endsWith('/') && entry.startsWith(one)),
+    );
+  return named
+    .filter((entry) => !isFound(entry))
+    .map((entry) => ({
+      path: entry,
+      why: existsSync(path.join(checkout, entry))
+        ? 'Git does not ignore it in the main checkout, so it is not brought.'
+        : 'It is not in the main checkout.',
+    }));
+}
+
+interface Links {
+  readonly source: Checkout;
+  readonly target: Checkout;
+  readonly paths: readonly string[];
+  readonly skipped: Skipped[];
+}
+
+async function makeLinks(
+  git: FurnishingGit,
+  { source, target, paths, skipped }: Links,
+): Promise<readonly string[]> {
+  const linked: string[] = [];
+  const plain = paths.map(withoutSlash);
+  const ignored = await git.wouldIgnore(target, [...new Set([...paths, ...plain])]);
+  for (const [index, entry] of plain.entries()) {
+    const asFolder = paths[index] ?? entry;
+    const why =
+      ignored.has(entry) || ignored.has(asFolder)
+        ? await makeLink(entry, source.folder, target.folder)
+        : NOT_IGNORED;
+    if (why !== undefined) {
+      skipped.push({ path: entry, why });
+      continue;
+    }
+    // `node_modules/` ignores a folder and not a link to one, which would then be committed.
+    if (!ignored.has(entry)) git.exclude([anchored(entry)]);
+    linked.push(entry);
+  }
+  return linked;
+}
+
+/** Why not, or undefined when it was made. */
+async function makeLink(entry: string, source: string, target: string): Promise<string | undefined> {
+  const to = path.join(source, entry);
+  if (!isWithin(source, await realpath(to))) return 'It leads outside the main checkout.';
+  try {
+    const at = path.join(await realFolder(target, path.posix.dirname(entry)), path.posix.basename(entry));
+    if ((await kindOf(at)) !== 'nothing') return 'It is there already.';
+    await symlink(to, at, (await lstat(to)).isDirectory() ? 'dir' : 'file');
+    return undefined;
+  } catch (error) {
+    if (error instanceof NotInside) return error.message;
+    throw error;
+  }
+}
+
+async function runSetup(request: FurnishRequest, notes: string[]): Promise<CommandsOutcome> {
+  const { commands, foreign } = commandsOf(request, 'setup');
+  notes.push(...foreign.notes);
+  if (foreign.from !== null && commands.length > 0)
+    notes.push(`Set up as ${foreign.from} says, because copse.yml has no workspace.setup.`);
+  return run(request, 'setup', commands);
+}
+
+async function dismantle(request: DismantleRequest): Promise<CommandsOutcome> {
+  return run(request, 'teardown', commandsOf(request, 'teardown').commands);
+}
+
+/** What `copse.yml` says, even if that is nothing; other tools are asked only when it is silent. */
+function commandsOf({ settings, source }: DismantleRequest, name: 'setup' | 'teardown') {
+  const said = settings[name];
+  const isSilent = said === null && settings.setup === null && source !== null;
+  const foreign = isSilent
+    ? readForeignSetup(source.folder)
+    : { setup: [], teardown: [], from: null, notes: [] };
+  return { commands: said ?? foreign[name], foreign };
+}
+
+function run(
+  request: DismantleRequest,
+  name: 'setup' | 'teardown',
+  commands: readonly string[],
+): Promise<CommandsOutcome> {
+  const { target, source, env, settings } = request;
+  const others = source === null ? {} : foreignEnvironment(source.folder, target.folder, env['COPSE_PORT']);
+  return runCommands({
+    name,
+    commands,
+    folder: target.folder,
+    env: { ...others, ...env },
+    timeoutMs: settings.commandTimeoutMs,
+    logFolder: path.join(request.home, '.copse', 'logs', request.task),
+  });
+}
+
+function withoutSlash(entry: string): string {
+  return entry.replace(/\/$/, '');
+}

@@ -1,0 +1,27 @@
+/** Reading inside a folder that somebody else may have prepared: no link is followed, neither at the end nor on the way. */
+
+import path from 'node:path';
+
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { type Beginning, readPlainFile } from '../../kernel/system/plain-file.ts';
+import { inFolder } from './in-folder.ts';
+import { NotInside } from './inside.ts';
+
+export interface ReadInside {
+  readonly root: string;
+  /** Relative to the root, with slashes. */
+  readonly file: string;
+}
+
+/** Undefined when there is no such file, or something else in its place. */
+export function readInside({ root, file }: ReadInside, mostBytes: number): Beginning | undefined {
+  const folders = file.split('/');
+  const name = folders.pop() ?? '';
+  try {
+    const read = inFolder(root, folders, (folder) => readPlainFile(path.join(folder, name), mostBytes));
+    return read.is === 'plain' ? read.value : undefined;
+  } catch (error) {
+    if (error instanceof NotInside || hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Replaces a file below a folder that somebody else may be changing at the same moment.
+ *
+ * Every folder on the way is opened as a folder that is no link, and the next step starts from that open folder where the
+ * system has a name for it (Linux), so that exchanging one for a link meanwhile changes nothing. The text goes into a new
+ * file, which then takes the place of the old name: a link of that name is replaced, never followed.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { NotInside } from './inside.ts';
+
+export interface InsideFile {
+  readonly root: string;
+  /** Relative to the root, with slashes. */
+  readonly file: string;
+  /** A folder below the root for the unfinished file, where nobody minds it if this process is killed. */
+  readonly scratch: string;
+}
+
+export async function writeInside({ root, file, scratch }: InsideFile, text: string): Promise<void> {
+  await withFolder(root, path.posix.dirname(file), (target) =>
+    withFolder(root, scratch, (aside) => replace(aside, target, path.posix.basename(file), text)),
+  );
+}
+
+async function replace(aside: string, target: string, name: string, text: string): Promise<void> {
+  const fresh = path.join(aside, `new-${process.pid}-${randomBytes(6).toString('hex')}`);
+  try {
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    await writeFile(fresh, text, { flag: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o644 });
+    await rename(fresh, path.join(target, name));
+  } catch (error) {
+    await rm(fresh, { force: true });
+    if (hasCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw new NotInside(`${name} is a folder.`);
+    throw error;
+  }
+}
+
+/** Hands out a path that leads to exactly this folder for as long as the work goes on. */
+async function withFolder(
+  root: string,
+  relative: string,
+  work: (folder: string) => Promise<void>,
+): Promise<void> {
+  const names = relative.split('/').filter((part) => part !== '' && part !== '.');
+  if (names.includes('..')) throw new NotInside(`${relative} leads outside.`);
+  const enter = (outer: string, [name, ...deeper]: readonly string[]): Promise<void> => {
+    if (name === undefined) return work(outer);
+    return enterFolder(path.join(outer, name), name, { make: true }, (inner) => enter(inner, deeper));
+  };
+  await enterFolder(root, root, { make: false }, (folder) => enter(folder, names));
+}
+
+async function enterFolder(
+  folder: string,
+  name: string,
+  { make }: { readonly make: boolean },
+  work: (folder: string) => Promise<void>,
+): Promise<void> {
+  if (make) await mkdirIfMissing(folder);
+  const handle = await openFolder(folder, name);
+  try {
+    await work(process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openFolder(folder: string, name: string): Promise<FileHandle> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  try {
+    return await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    if (hasCode(error, 'ELOOP', 'ENOTDIR', 'EMLINK')) throw new NotInside(`${name} is not a folder.`);
+    throw error;
+  }
+}
+
+async function mkdirIfMissing(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: unknown) => {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * The commits of branches that Copse deleted or moved back, under `refs/copse/keep/<task>/<time>-<commit>`. Only those are
+ * told of that nothing else leads to: no branch, no tag, no remote and no rescue. Agents can write refs, so what is not
+ * named as Copse does it is passed over.
+ */
+
+import { type CommitId, brand, parseTaskId, timestamp } from '../../../kernel/ids.ts';
+import type { KeptTip } from '../../../git/port.ts';
+import { git } from '../../../git/process.ts';
+import { RESCUE_REFS } from './snapshot-commits.ts';
+import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+
+const KEEP_REFS = 'refs/copse/keep';
+
+/** Oldest first; of several that keep the same commit of a task, the latest. */
+export async function listKeptTips(dir: TrustedDir): Promise<readonly KeptTip[]> {
+  const format = '--format=%(refname)%00%(objectname)%00%(objecttype)%00%(contents:subject)';
+  const output = await git(dir, ['for-each-ref', format, `${KEEP_REFS}/`]);
+  const all = output
+    .toString()
+    .split('\n')
+    .flatMap((line) => parse(line.split('\0')) ?? [])
+    .toSorted((one, other) => one.at - other.at);
+  const latest = new Map(all.map((tip) => [`${tip.task} ${tip.commit}`, tip]));
+  const lost = await commitsOnlyHere(dir, [...latest.values()]);
+  return [...latest.values()].filter(({ commit }) => lost.has(commit));
+}
+
+function parse([ref = '', commit = '', type, subject = '']: readonly string[]): KeptTip | undefined {
+  const [, id = '', at = ''] = NAMED.exec(ref) ?? [];
+  const task = parseTaskId(id);
+  if (type !== 'commit' || task === undefined || !Number.isSafeInteger(Number(at))) return undefined;
+  return { ref, commit: brand<CommitId>(commit), task, at: timestamp(Number(at)), subject };
+}
+
+const NAMED = new RegExp(`^${KEEP_REFS}/([^/]+)/(\\d+)-[0-9a-f]+$`);
+
+async function commitsOnlyHere(dir: TrustedDir, tips: readonly KeptTip[]): Promise<ReadonlySet<string>> {
+  if (tips.length === 0) return new Set();
+  const elsewhere = ['--branches', '--tags', '--remotes', `--glob=${RESCUE_REFS}/*`];
+  const input = tips.map(({ commit }) => `${commit}\n`).join('');
+  const output = await git(dir, ['rev-list', '--stdin', '--not', ...elsewhere], { input });
+  return new Set(output.toString().split('\n'));
+}

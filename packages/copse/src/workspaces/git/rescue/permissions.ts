@@ -1,0 +1,77 @@
+/**
+ * The permissions of files that a rescue saves. A tree only knows whether a file is a program; a key that nobody else may
+ * read has to come back as one.
+ *
+ * One line for each file that is not as the system makes new ones: the permissions in octal, a space, and the path, one
+ * character per byte. Set-user-id and the like are neither noted nor given.
+ */
+
+import { type Stats, closeSync, fchmodSync, fstatSync, lstatSync, openSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+
+import { hasCode } from '../../../kernel/system/error-code.ts';
+import { withPlainFile } from '../../../kernel/system/plain-file.ts';
+import { onDisk } from '../../../git/byte-names.ts';
+
+const ALL = 0o777;
+/** What may be taken from others without anybody minding that it comes back as the system makes new files. */
+const COMMON_MASK = 0o022;
+
+/** Of these files; `scratch` is a folder in which one may be made. */
+export function unusualPermissions(
+  worktree: string,
+  files: readonly string[],
+  scratch: string,
+): readonly string[] {
+  const mask = ALL & ~permissionsOfNew(path.join(scratch, 'new'));
+  const isCommon = (mask & ~COMMON_MASK) === 0;
+  return files.flatMap((file) => {
+    const found = fileAt(onDisk(worktree, file));
+    if (found === undefined) return [];
+    const mode = found.mode & ALL;
+    const usual = ((mode & 0o100) === 0 ? 0o666 : ALL) & ~mask;
+    return isCommon && mode === usual ? [] : [`${mode.toString(8)} ${file}`];
+  });
+}
+
+/** Nothing tells without changing it what the system takes from every new file. */
+function permissionsOfNew(file: string): number {
+  const descriptor = openSync(file, 'wx', ALL);
+  try {
+    return fstatSync(descriptor).mode & ALL;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Of those that `isWanted`. Anybody can write a rescue: no link is followed, and what is no regular file is left alone. */
+export function givePermissions(
+  worktree: string,
+  lines: readonly string[],
+  isWanted: (file: string) => boolean,
+): void {
+  for (const line of lines) {
+    const [, mode = '', file = ''] = /^([0-7]{1,3}) (.+)$/s.exec(line) ?? [];
+    if (file === '' || !isWanted(file)) continue;
+    const place = onDisk(worktree, file);
+    if (fileAt(place) === undefined || isBehindLink(worktree, file)) continue;
+    withPlainFile(place, (opened) => fchmodSync(opened, Number.parseInt(mode, 8)));
+  }
+}
+
+function isBehindLink(worktree: string, file: string): boolean {
+  const folder = onDisk(worktree, path.posix.dirname(file));
+  const real = realpathSync(folder, { encoding: 'buffer' });
+  return !real.equals(onDisk(realpathSync(worktree), path.posix.dirname(file)));
+}
+
+/** Undefined for what is gone, has a file in place of its folder, or is a link or the like. */
+function fileAt(place: Buffer): Stats | undefined {
+  try {
+    const found = lstatSync(place);
+    return found.isFile() ? found : undefined;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * The files of a worktree as a tree, byte for byte, without touching its index.
+ *
+ * Work is done on a private copy of the index, whose stat information saves reading files that did not change. What
+ * such an index can hide is brought to light first: edits behind assume-unchanged and skip-worktree bits, and files
+ * changed within the second in which the index was written, for which git needs the index's own time on the copy. An
+ * index that git cannot use is replaced by one made from HEAD, which means reading every file.
+ */
+
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+} from 'node:fs';
+import path from 'node:path';
+
+import { latin1, nul, pathsIn, utf8 } from '../../../git/byte-names.ts';
+import { cachedTree } from './cached-tree.ts';
+import { objectsOf } from '../../../git/objects/object-reader.ts';
+import { copyWithTime, parseRaw } from '../../../git/private-index.ts';
+import { GitFailed, type GitOptions, git, gitLine, tryGit } from '../../../git/process.ts';
+import type { Place } from '../../../git/worktrees/place.ts';
+import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+
+interface Staged {
+  /** The index as a tree, without the paths that are in conflict. */
+  readonly tree: string;
+  /** Lines of `ls-files --stage` for the paths in conflict. */
+  readonly unmerged: readonly string[];
+  /** Paths of `git add --intent-to-add`. */
+  readonly intended: readonly string[];
+}
+
+export interface Files {
+  readonly tree: string;
+  /** A private index that holds exactly that tree. */
+  readonly index: string;
+  /** Undefined when the index of the worktree is missing or damaged. */
+  readonly staged: Staged | undefined;
+  /** Nested repositories and submodules: what is in them belongs to other repositories. */
+  readonly notSaved: readonly string[];
+  /** The paths that differ from HEAD; undefined when the files are as the index has them. */
+  readonly changed: readonly string[] | undefined;
+}
+
+/** Of a worktree without files: what was staged. */
+export async function captureIndex(
+  dir: TrustedDir,
+  place: Place,
+  scratch: string,
+  head: () => Promise<string | undefined>,
+): Promise<Files> {
+  const index = path.join(scratch, 'index');
+  const commit = await head();
+  const none = { staged: undefined, notSaved: [], changed: undefined };
+  if (copyIndex(place, index)) {
+    const { code, stdout } = await tryGit(dir, [...ANY_NAME, 'write-tree'], { index });
+    const tree = stdout.toString().trimEnd();
+    const staged = { tree, unmerged: [], intended: [] };
+    if (code === 0) return { ...none, tree, index, staged };
+  }
+  const tree = commit === undefined ? emptyTree(dir) : await gitLine(dir, ['rev-parse', `${commit}^{tree}`]);
+  return { ...none, tree, index, staged: { tree, unmerged: [], intended: [] } };
+}
+
+export async function captureFiles(
+  dir: TrustedDir,
+  place: Place,
+  scratch: string,
+  head: () => Promise<string | undefined>,
+): Promise<Files> {
+  if (copyIndex(place, path.join(scratch, 'index'))) {
+    try {
+      return await capture(dir, place, scratch, head);
+    } catch (error) {
+      // A whole index may hold what is nowhere else, and must not be passed over.
+      if (isWholeIndex(dir, place) || !(error instanceof GitFailed)) throw error;
+    }
+  }
+  const index = path.join(scratch, 'fresh');
+  const commit = await head();
+  await git(dir, [...ANY_NAME, 'read-tree', ...(commit === undefined ? ['--empty'] : [commit])], { index });
+  const { tree, notSaved, changed } = await readFiles(dir, place, index, head);
+  return {
+    tree: tree ?? (await gitLine(dir, ['write-tree'], { index })),
+    index,
+    staged: undefined,
+    notSaved,
+    changed,
+  };
+}
+
+async function capture(
+  dir: TrustedDir,
+  place: Place,
+  scratch: string,
+  head: () => Promise<string | undefined>,
+): Promise<Files> {
+  const index = path.join(scratch, 'index');
+  await joinSplitIndex(dir, place, index);
+  const stagedIndex = path.join(scratch, 'staged');
+  copyWithTime(index, stagedIndex);
+  const [written, files] = await Promise.all([
+    writeStaged(dir, place, stagedIndex),
+    readFiles(dir, place, index, head),
+  ]);
+  const stagedTree = written ?? (await writeWithout(dir, place, stagedIndex, files.unmerged));
+  return {
+    tree: files.tree ?? stagedTree,
+    index,
+    staged: { tree: stagedTree, unmerged: files.unmerged, intended: files.intended },
+    notSaved: files.notSaved,
+    changed: files.changed,
+  };
+}
+
+/** Undefined when there are paths in conflict, of which no tree can be made. */
+async function writeStaged(dir: TrustedDir, { worktree }: Place, index: string): Promise<string | undefined> {
+  const noted = cachedTree(readFileSync(index), dir.objectFormat);
+  const [tree] = noted === undefined ? [] : await objectsOf(dir).check([noted]);
+  if (tree?.type === 'tree') return tree.id;
+  const { code, stdout } = await tryGit(dir, ['write-tree'], { index, workTree: worktree, isRaw: true });
+  return code === 0 ? stdout.toString().trimEnd() : undefined;
+}
+
+async function writeWithout(
+  dir: TrustedDir,
+  { worktree }: Place,
+  index: string,
+  unmerged: readonly string[],
+): Promise<string> {
+  const options = { index, workTree: worktree, isRaw: true };
+  await git(dir, [...ANY_NAME, 'update-index', '-z', '--force-remove', '--stdin'], {
+    ...options,
+    input: nul([...new Set(unmerged.map((line) => line.slice(line.indexOf('\t') + 1)))]),
+  });
+  return gitLine(dir, ['write-tree'], options);
+}
+
+interface ReadFiles extends Pick<Files, 'notSaved' | 'changed'> {
+  /** Undefined when the index already was as the files are. */
+  readonly tree: string | undefined;
+  readonly unmerged: readonly string[];
+  readonly intended: readonly string[];
+}
+
+/** Brings a private index up to date with the files. */
+async function readFiles(
+  dir: TrustedDir,
+  { worktree, isMain }: Place,
+  index: string,
+  head: () => Promise<string | undefined>,
+): Promise<ReadFiles> {
+  const careful = carefulSettings(index);
+  const options: GitOptions = { index, workTree: worktree, isRaw: true };
+  const run = (argv: readonly string[], input?: Buffer): Promise<Buffer> =>
+    git(dir, [...careful, ...argv], { ...options, ...(input && { input }) });
+  // Looking into submodules would start git with their configuration.
+  const compare = ['diff-files', '--raw', '-z', '--no-renames', '--ignore-submodules=dirty'];
+  const [listing, comparison] = await Promise.all([
+    run(['ls-files', '-z', '--stage', '-v', '--others', '--exclude-standard']),
+    run(compare),
+  ]);
+  const listed = parseListing(listing);
+  let differing = parseRaw(comparison);
+  if (listed.assumed.length > 0) {
+    await run(['update-index', '-z', '--no-assume-unchanged', '--stdin'], nul(listed.assumed));
+    differing = parseRaw(await run(compare));
+  }
+  if (differing.length > MANY) {
+    // Many files were touched, which need not mean changed: comparing is cheaper than writing. Ends with 1 if any differ.
+    await tryGit(dir, [...careful, 'update-index', '-q', '--refresh'], options);
+    differing = parseRaw(await run(compare));
+  }
+  const gone = differing.filter(({ status }) => status === 'D').map(({ file }) => file);
+  const edited = differing.filter(({ status }) => status !== 'D').map(({ file }) => file);
+  // Not by name and disk: a path beyond a link that replaced its folder could not be named.
+  if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));
+  // Copse's own folder beside the main checkout is ignored, unless somebody took the line away.
+  const untracked = listed.untracked.filter((file) => !isMain || !file.startsWith('.copse/'));
+  const added = [...new Set([...edited, ...untracked])];
+  if (added.length > 0) await addFiles(dir, careful, added, options);
+  const nested = listed.nested.map((name) => name.slice(0, -1));
+  const submodules = listed.gitlinks.filter((name) =>
+    existsSync(Buffer.from(`${latin1(worktree)}/${name}/.git`, 'latin1')),
+  );
+  const changedPaths = async (): Promise<readonly string[]> => {
+    const against = (await head()) ?? emptyTree(dir);
+    return pathsIn(await run(['diff-index', '--cached', '-z', '--name-only', '--no-renames', against]));
+  };
+  const [tree, changed] =
+    gone.length + added.length === 0 ? [] : await Promise.all([run(['write-tree']), changedPaths()]);
+  return {
+    tree: tree?.toString().trimEnd(),
+    changed,
+    unmerged: listed.unmerged,
+    intended: differing.filter(({ status }) => status === 'A').map(({ file }) => file),
+    notSaved: [...nested, ...submodules].map(utf8).toSorted(),
+  };
+}
+
+/** So many new objects are written as one pack: each by itself would have to reach the disk by itself. */
+const MANY = 100;
+
+async function addFiles(
+  dir: TrustedDir,
+  careful: readonly string[],
+  files: readonly string[],
+  options: GitOptions,
+): Promise<void> {
+  const together = files.length > MANY ? ['-c', 'core.bigFileThreshold=1'] : [];
+  const argv = [...careful, ...together, 'update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
+  const { code, stderr } = await tryGit(dir, argv, { ...options, input: nul(files) });
+  // Names that no tree may hold, such as `.GIT`, are passed over by git with a remark only.
+  if (code !== 0 || /^Ignoring path /m.test(stderr)) throw new GitFailed(argv, code, stderr);
+}
+
+/** Without it git passes over names that another system would read differently, with a remark only. */
+export const ANY_NAME = ['-c', 'core.protectNTFS=false', '-c', 'core.protectHFS=false'] as const;
+
+/** Settings that would hide changes are set to what hides none. */
+function carefulSettings(index: string): readonly string[] {
+  const settings = [
+    // With it, git itself drops skip-worktree from files that are there after all.
+    'core.sparseCheckout=true',
+    // A file system that has no modes of its own shows every file as a program, this one too.
+    ...(hasModes(index) ? ['core.fileMode=true', 'core.symlinks=true'] : []),
+  ];
+  return [...ANY_NAME, ...settings.flatMap((setting) => ['-c', setting])];
+}
+
+function hasModes(file: string): boolean {
+  const descriptor = openSync(file, 'r');
+  try {
+    return (fstatSync(descriptor).mode & 0o111) === 0;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+interface Listing {
+  readonly untracked: readonly string[];
+  readonly nested: readonly string[];
+  readonly assumed: readonly string[];
+  readonly unmerged: readonly string[];
+  readonly gitlinks: readonly string[];
+}
+
+/** `<tag> <mode> <id> <stage>\t<path>` for tracked files, `? <path>` for others; a small tag is assume-unchanged. */
+function parseListing(output: Buffer): Listing {
+  const untracked: string[] = [];
+  const nested: string[] = [];
+  const assumed: string[] = [];
+  const unmerged: string[] = [];
+  const gitlinks: string[] = [];
+  for (const line of output.toString('latin1').split('\0')) {
+    if (line === '') continue;
+    const tag = line.charAt(0);
+    if (tag === '?') {
+      (line.endsWith('/') ? nested : untracked).push(line.slice(2));
+      continue;
+    }
+    if (tag === 'H' && !line.startsWith('160000', 2)) continue;
+    const file = line.slice(line.indexOf('\t') + 1);
+    if (tag !== tag.toUpperCase()) assumed.push(file);
+    if (tag.toUpperCase() === 'M') unmerged.push(line.slice(2));
+    if (line.startsWith('160000', 2)) gitlinks.push(file);
+  }
+  return { untracked, nested, assumed, unmerged, gitlinks };
+}
+
+/** False when there is none. */
+function copyIndex({ gitDir }: Place, to: string): boolean {
+  const from = path.join(gitDir, 'index');
+  if (!existsSync(from)) return false;
+  copyWithTime(from, to);
+  return true;
+}
+
+/** Git itself reads an index without looking at the checksum at its end, which may also be left out as zeros. */
+function isWholeIndex({ objectFormat }: TrustedDir, { gitDir }: Place): boolean {
+  const index = readFileSync(path.join(gitDir, 'index'));
+  const end = index.length - (objectFormat === 'sha256' ? 32 : 20);
+  if (end <= 0) return false;
+  const checksum = index.subarray(end);
+  const digest = createHash(objectFormat).update(index.subarray(0, end)).digest();
+  return checksum.equals(digest) || checksum.every((byte) => byte === 0);
+}
+
+/** Most of a split index is in a second file, which git looks for in its git directory. */
+async function joinSplitIndex(dir: TrustedDir, { gitDir, worktree }: Place, index: string): Promise<void> {
+  const shared = readdirSync(gitDir).filter((name) => name.startsWith('sharedindex.'));
+  if (shared.length === 0) return;
+  const own = `${index}.git`;
+  mkdirSync(own);
+  for (const name of readdirSync(dir.raw)) {
+    // A HEAD that is a link would be read as one to a branch.
+    if (name === 'HEAD') copyFileSync(path.join(dir.raw, name), path.join(own, name));
+    else symlinkSync(path.join(dir.raw, name), path.join(own, name));
+  }
+  for (const name of shared) copyFileSync(path.join(gitDir, name), path.join(own, name));
+  await git(dir, ['-c', 'core.splitIndex=false', 'update-index', '--force-write-index'], {
+    index,
+    workTree: worktree,
+    isRaw: true,
+    env: { GIT_DIR: own },
+  });
+}
+
+/** Known to git without being stored. */
+export function emptyTree({ objectFormat }: TrustedDir): string {
+  return objectFormat === 'sha256'
+    ? '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'
+    : '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+}

@@ -1,0 +1,156 @@
+/**
+ * Merges the base into a task's branch, in its worktree.
+ *
+ * The merge is computed in the object store (`merge-tree`), from Copse's own git directory: no hook, filter or merge driver
+ * that somebody planted runs. Then the worktree follows, in this order:
+ *
+ *   1. `index.lock` is taken: until the end, git lets nobody commit here
+ *   2. a note in `.copse/sync` says from which commit to which it goes; agents have no business there
+ *   3. the files are written, as a two-way merge on a private index that refuses to overwrite anything uncommitted
+ *   4. the branch moves, only from where it was
+ *   5. the new index takes the place of the old, which also gives the lock back
+ *   6. the note goes
+ *
+ * Killed anywhere, the lock stays, so that no commit can be made of half a merge, and the next call finishes what the note
+ * says: files that are already as they should be count as written. Files come before the branch: were it the other way
+ * round, the worktree would look as if it took back what the base brought.
+ *
+ * A conflict changes nothing, unless it shall be left to be resolved. Then the same steps write the files with their
+ * conflict markers, and instead of moving the branch note for git that a merge is in progress.
+ */
+
+import { readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { type BranchName, type CommitId, brand } from '../../../kernel/ids.ts';
+import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import { identityEnv } from '../../../git/identity.ts';
+import { GitFailed, gitLine, tryGit } from '../../../git/process.ts';
+import { outliveRefLock } from '../../../git/dead-locks.ts';
+import { findTip, isAncestor } from '../../../git/refs/refs.ts';
+import { hasOperation, requirePlace, type Place } from '../../../git/worktrees/place.ts';
+import type { Move, Stage } from './note.ts';
+import { applyMove, finishMove } from './sync-worktree.ts';
+import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+import { headOf } from '../../../git/worktrees/worktrees.ts';
+
+export function openSync(dir: TrustedDir): Sync {
+  return {
+    bring: (request) => bring(dir, request),
+    settle: (worktree) => settle(dir, worktree),
+  };
+}
+
+async function settle(dir: TrustedDir, worktree: string): Promise<void> {
+  const place = requirePlace(dir, worktree);
+  const { branch } = headOf(place.gitDir);
+  if (branch !== null && !(await isAlias(dir, branch))) {
+    await finishMove(dir, place, branch);
+    const heads = path.join(dir.commonDir, 'refs', 'heads');
+    const lock = path.join(heads, `${branch}.lock`);
+    // HEAD is a file that anybody may have written.
+    if (lock.startsWith(heads + path.sep)) await outliveRefLock(lock);
+  }
+  for (const name of readdirSync(place.gitDir))
+    if (name.endsWith('.lock')) rmSync(path.join(place.gitDir, name), { force: true });
+}
+
+async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome> {
+  const place = requirePlace(dir, request.worktree);
+  const { branch } = headOf(place.gitDir);
+  if (branch === null) return no('detached');
+  if (await isAlias(dir, branch)) return no('detached');
+  const unfinished = await finishMove(dir, place, branch);
+  if (unfinished.finished === false) return no('in_the_way', unfinished.paths);
+  if (hasOperation(place.gitDir)) return no('in_progress');
+
+  const { commit: base } = request.base;
+  const tip = await findTip(dir, `refs/heads/${branch}`);
+  if (tip === undefined) throw new Error(`The branch ${branch} of ${request.task} does not exist`);
+  if (await isAncestor(dir, base, tip)) return { synced: 'up_to_date', tip };
+  if (await isAncestor(dir, tip, base)) {
+    const move: Move = { branch, from: tip, to: base, tree: base, conflict: null };
+    return applied(await applyMove(dir, place, move, request), 'fast_forwarded', move);
+  }
+  const merged = await mergeTrees(dir, place, tip, base);
+  if (merged === 'unrelated') return no('unrelated');
+  if (merged.stages.length === 0) {
+    const to = await commitMerge(dir, { ...request, branch, tip, tree: merged.tree });
+    const move: Move = { branch, from: tip, to, tree: to, conflict: null };
+    return applied(await applyMove(dir, place, move, request), 'merged', move);
+  }
+  const paths = [...new Set(merged.stages.map(({ file }) => Buffer.from(file, 'latin1').toString()))];
+  if (!request.leaveConflict) return no('conflict', paths);
+  const message = subjectOf(request.base.branch, branch);
+  const conflict = { base, message: `${message}\n\nTask: ${request.task}\n`, stages: merged.stages };
+  const move: Move = { branch, from: tip, to: tip, tree: merged.tree, conflict };
+  const done = await applyMove(dir, place, move, request);
+  return done.applied ? { synced: 'conflict_left', paths } : no(done.because, done.paths);
+}
+
+function no(because: SyncRefusal, paths: readonly string[] = []): SyncOutcome {
+  return { synced: 'no', because, paths };
+}
+
+function applied(
+  done: Awaited<ReturnType<typeof applyMove>>,
+  synced: 'fast_forwarded' | 'merged',
+  { from, to }: Move,
+): SyncOutcome {
+  return done.applied ? { synced, from, tip: to, files: done.files } : no(done.because, done.paths);
+}
+
+/** A branch that is an alias of another would move that one. */
+async function isAlias(dir: TrustedDir, branch: BranchName): Promise<boolean> {
+  return (await tryGit(dir, ['symbolic-ref', '--quiet', `refs/heads/${branch}`])).code === 0;
+}
+
+interface Merged {
+  readonly tree: string;
+  /** Empty when the merge is clean. */
+  readonly stages: readonly Stage[];
+}
+
+/** With the worktree's attributes, as `git merge` there: the drivers they may name are only those built into git. */
+async function mergeTrees(
+  dir: TrustedDir,
+  { worktree }: Place,
+  ours: CommitId,
+  theirs: CommitId,
+): Promise<Merged | 'unrelated'> {
+  const argv = ['merge-tree', '--write-tree', '-z', '--no-messages', ours, theirs];
+  const { code, stdout, stderr } = await tryGit(dir, argv, { workTree: worktree });
+  if (code > 1 && /unrelated histories/.test(stderr)) return 'unrelated';
+  if (code > 1) throw new GitFailed(argv, code, stderr);
+  const [tree = '', ...lines] = stdout
+    .toString('latin1')
+    .split('\0')
+    .filter((part) => part !== '');
+  const stages = lines.map((line): Stage => {
+    const [, mode, id, stage, file] = /^(\d+) ([0-9a-f]+) ([123])\t(.+)$/s.exec(line) ?? [];
+    if (mode === undefined || id === undefined || stage === undefined || file === undefined)
+      throw new Error(`git merge-tree said what is not known: ${line}`);
+    return { mode, id, stage, file };
+  });
+  if (code === 1 && stages.length === 0)
+    throw new Error('git merge-tree found a conflict and no path with one');
+  return { tree, stages };
+}
+
+interface NewMerge extends SyncRequest {
+  readonly branch: BranchName;
+  readonly tip: CommitId;
+  readonly tree: string;
+}
+
+async function commitMerge(dir: TrustedDir, merge: NewMerge): Promise<CommitId> {
+  const { base, branch, task, tip, tree } = merge;
+  const parents = ['-p', tip, '-p', base.commit];
+  const message = ['-m', subjectOf(base.branch, branch), '-m', `Task: ${task}`];
+  const env = await identityEnv(dir);
+  return brand(await gitLine(dir, ['commit-tree', tree, ...parents, ...message], { env }));
+}
+
+function subjectOf(base: BranchName, branch: BranchName): string {
+  return `Merge ${base} into ${branch}`;
+}

@@ -1,0 +1,107 @@
+/** Making a fresh worktree ready to use: what is asked, what comes back, and what git is asked for it. */
+
+import type { CommitId, TaskId } from '../../kernel/ids.ts';
+
+export interface FurnishRequest {
+  readonly task: TaskId;
+  /** The main checkout, from which files are brought; null for a bare repository. */
+  readonly source: Checkout | null;
+  readonly target: Checkout;
+  /** What is checked out in the target. */
+  readonly commit: CommitId;
+  /** Where `.copse/` is. */
+  readonly home: string;
+  readonly settings: FurnishSettings;
+  /** Folders that are never brought, above all the one that holds the worktrees. */
+  readonly never: readonly string[];
+  /** Variables for the commands, on top of those that Copse itself was started with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** No agent has been in the worktree yet, so its tracked files are as git wrote them. */
+  readonly isFresh: boolean;
+  /** A file that exists once everything is done, in the worktree's own git directory. */
+  readonly marker: string;
+}
+
+export interface Checkout {
+  readonly folder: string;
+  /** `.git` of the main checkout, or `.git/worktrees/<name>`. */
+  readonly gitDir: string;
+}
+
+export interface FurnishSettings {
+  readonly copy: readonly string[];
+  readonly link: readonly string[];
+  /** Null when `copse.yml` does not say; then the files of other tools are asked. */
+  readonly setup: readonly string[] | null;
+  readonly teardown: readonly string[] | null;
+  readonly commandTimeoutMs: number;
+}
+
+export interface FurnishReport {
+  readonly brought: readonly Brought[];
+  readonly linked: readonly string[];
+  readonly skipped: readonly Skipped[];
+  readonly submodules: readonly SubmoduleOutcome[];
+  /** Sentences for a person. */
+  readonly notes: readonly string[];
+  readonly setup: CommandsOutcome;
+}
+
+export interface Brought {
+  readonly path: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface Skipped {
+  readonly path: string;
+  readonly why: string;
+}
+
+export type CommandsOutcome =
+  | { readonly ok: true; readonly ran: number }
+  | {
+      readonly ok: false;
+      readonly command: string;
+      readonly because: 'exit' | 'timeout' | 'not_started';
+      /** As a shell would tell it: 128 and the signal for a process that a signal ended. */
+      readonly code: number | null;
+      /** The last lines of what it printed. */
+      readonly tail: readonly string[];
+      readonly log: string;
+    };
+
+export type SubmoduleOutcome =
+  | { readonly path: string; readonly ready: true }
+  | { readonly path: string; readonly ready: false; readonly why: string };
+
+export type DismantleRequest = Pick<
+  FurnishRequest,
+  'task' | 'source' | 'target' | 'home' | 'settings' | 'env'
+>;
+
+export interface Furnishing {
+  /** Running it again does what is not done yet, and nothing once all is. */
+  furnish(request: FurnishRequest): Promise<FurnishReport>;
+  /** The teardown commands, before a worktree is removed. */
+  dismantle(request: DismantleRequest): Promise<CommandsOutcome>;
+}
+
+/** Paths are relative to the checkout; folders end in a slash. */
+export interface FurnishingGit {
+  /** What git ignores in a checkout and the patterns match, whole folders where possible. Later patterns win. */
+  ignoredMatching(checkout: Checkout, patterns: readonly string[]): Promise<readonly string[]>;
+  /** Those that git would ignore in the checkout if they were there. */
+  wouldIgnore(checkout: Checkout, paths: readonly string[]): Promise<ReadonlySet<string>>;
+  tracked(checkout: Checkout, paths: readonly string[]): Promise<readonly string[]>;
+  /** Adds patterns to the repository's `info/exclude`. */
+  exclude(patterns: readonly string[]): void;
+  submodules(target: Checkout, commit: CommitId): Promise<readonly SubmoduleOutcome[]>;
+  /** Turns pointers of Git LFS into files where it can. Sentences for a person where it cannot. */
+  largeFiles(target: Checkout, options: { readonly isFresh: boolean }): Promise<readonly string[]>;
+}
+
+export interface PortProbe {
+  /** Whether nothing on this machine listens there. */
+  isFree(port: number): Promise<boolean>;
+}

@@ -1,0 +1,104 @@
+/**
+ * How a workspace comes about, whether its task is new, resumed, retried or handed over. Looks first, then says what to
+ * do; asked again after it was done, it says `reuse`.
+ *
+ *   a healthy worktree                      reuse it, whatever branch it is on by now
+ *   a broken one, or one whose folder       set it aside (its branch stays), then as if there were none:
+ *   is gone while git still knows it
+ *   no worktree, but the branch             continue it; `taken` when another checkout has it
+ *   no branch here, but on the remote       continue what another machine began
+ *   nothing                                 begin at the base
+ */
+
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
+
+/** In the order in which they happen; each may be the last thing a killed process did. */
+export const preparationSteps = [
+  'set_aside',
+  'intended',
+  'branch_made',
+  'registered',
+  'checked_out',
+  'furnished',
+] as const;
+export type PreparationStep = (typeof preparationSteps)[number];
+
+/** What is at the place where a worktree belongs. */
+export type WorktreeFacts =
+  /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
+  | { readonly state: 'absent'; readonly isRegistered: boolean }
+  /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
+  | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
+  | {
+      readonly state: 'healthy';
+      /** Null when HEAD is detached. */
+      readonly branch: BranchName | null;
+      readonly head: CommitId;
+      /** A rebase, merge or the like that is not finished. */
+      readonly operation: string | null;
+    };
+
+export interface PreparationFacts {
+  readonly worktree: WorktreeFacts;
+  readonly branch: BranchName;
+  readonly localTip: CommitId | undefined;
+  readonly remoteTip: CommitId | undefined;
+  /** The folder of another checkout that has the branch. */
+  readonly holder: string | undefined;
+  readonly base: { readonly branch: BranchName; readonly commit: CommitId } | undefined;
+}
+
+export type Preparation =
+  | { readonly do: 'reuse'; readonly branch: BranchName | null; readonly notes: readonly string[] }
+  | { readonly do: 'taken'; readonly by: string }
+  | { readonly do: 'nothing_to_begin_from' }
+  | {
+      readonly do: 'make';
+      readonly from: 'branch' | 'remote' | 'base';
+      readonly start: CommitId;
+      /** What is in the way, and why it cannot be used. */
+      readonly aside: string | null;
+      readonly notes: readonly string[];
+    };
+
+export function decidePreparation(facts: PreparationFacts): Preparation {
+  const { worktree, branch, localTip, remoteTip, holder, base } = facts;
+  if (worktree.state === 'healthy') {
+    return { do: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
+  }
+  const aside = reasonForAside(worktree);
+  if (localTip !== undefined) {
+    if (holder !== undefined) return { do: 'taken', by: holder };
+    return {
+      do: 'make',
+      from: 'branch',
+      start: localTip,
+      aside,
+      notes: [`It goes on with its branch ${branch}.`],
+    };
+  }
+  if (remoteTip !== undefined) {
+    const notes = [`It goes on with ${branch}, which another machine began.`];
+    return { do: 'make', from: 'remote', start: remoteTip, aside, notes };
+  }
+  if (base === undefined) return { do: 'nothing_to_begin_from' };
+  return { do: 'make', from: 'base', start: base.commit, aside, notes: [] };
+}
+
+function reasonForAside(
+  worktree: Exclude<PreparationFacts['worktree'], { state: 'healthy' }>,
+): string | null {
+  if (worktree.state === 'broken') return worktree.why;
+  return worktree.isRegistered ? 'its folder was deleted' : null;
+}
+
+function reuseNotes(
+  { branch, operation }: Extract<PreparationFacts['worktree'], { state: 'healthy' }>,
+  wanted: BranchName,
+): readonly string[] {
+  return [
+    ...(branch === null && operation === null ? ['Its HEAD is on no branch.'] : []),
+    ...(branch !== null && branch !== wanted ? [`Its branch is now ${branch}, not ${wanted}.`] : []),
+    ...(operation === null ? [] : [`A ${operation} is in progress there.`]),
+  ];
+}

@@ -1,0 +1,346 @@
+/**
+ * The gate in front of every removal of a worktree.
+ *
+ *   look → decide → (end the agent → look → decide)* → rescue → look → decide → rename to trash
+ *
+ * - `may: true` is only ever said of a folder in which nothing lives: no process, no terminal, no lease. Where an agent may
+ *   be ended, the answer is `end_first`, and after that the question is asked again with fresh facts.
+ * - A process that is not the agent's, such as a shell somebody left there, refuses everything; so does a lease held elsewhere.
+ * - Force skips the question and ends the agent. It skips no rescue and no refusal about others.
+ * - Unknown means keep. Nobody falls back from a refusal to anything else.
+ */
+
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import type { Policy } from '../../kernel/policy.ts';
+import type { InsideProcess, TmuxSession } from '../../kernel/process.ts';
+import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
+import { counted, shown } from '../../kernel/text.ts';
+import type { Disposition } from './workspace.ts';
+
+export interface RemovalFacts {
+  readonly task: TaskId;
+  readonly path: string;
+  /** A linked worktree that Copse made; never a person's checkout. */
+  readonly isManaged: boolean;
+  /** Null when the processes of this system cannot be listed. */
+  readonly inside: readonly InsideProcess[] | null;
+  /** Processes that may be inside: nobody lets us look. */
+  readonly unreadable: readonly InsideProcess[];
+  /** Null when tmux cannot be asked. */
+  readonly tmux: readonly TmuxSession[] | null;
+  readonly lease:
+    | { readonly is: 'none' }
+    | { readonly is: 'live'; readonly holder: 'here' | 'elsewhere' }
+    | { readonly is: 'expired'; readonly forMs: number };
+  readonly locks: readonly GitLock[];
+  /** A rebase, merge or the like that is not finished. */
+  readonly operation: string | null;
+  /** Null, as the status, when the board knows no such workspace. */
+  readonly disposition: Disposition | null;
+  readonly status: TaskStatus | null;
+  /** Null when git could not tell. */
+  readonly uncommitted: number | null;
+  readonly unmerged: number | null;
+  readonly branch: 'merged' | 'unmerged' | 'gone';
+}
+
+interface GitLock {
+  readonly file: string;
+  readonly ageMs: number;
+  /** A git process is alive that may be its owner. */
+  readonly isHeld: boolean;
+}
+
+export type RemovalRequest =
+  | {
+      readonly by: 'person';
+      /** They said which; a clean-up of everything names nothing. */
+      readonly isNamed: boolean;
+      readonly isForced: boolean;
+      readonly deleteBranch: boolean;
+      /** The command to repeat when nobody is in the way any more, where that is not a removal. */
+      readonly again?: string;
+    }
+  | { readonly by: 'sweep'; readonly pruneUnmergedBranches: boolean }
+  | { readonly by: 'landing' };
+
+type RemovalRefusal =
+  | 'not_managed'
+  | 'already_released'
+  | 'processes_unknown'
+  | 'foreign_process'
+  | 'leased_elsewhere'
+  | 'agent_alive'
+  | 'git_lock'
+  | 'kept'
+  | 'task_open'
+  | 'work_left';
+
+export type RemovalDecision =
+  | { readonly may: true; readonly branch: 'delete' | 'keep' }
+  | { readonly may: 'end_first'; readonly ends: EndFirst }
+  | { readonly may: 'ask'; readonly question: string }
+  | Refused;
+
+export interface EndFirst {
+  readonly processes: readonly InsideProcess[];
+  readonly tmux: readonly string[];
+  /** The session that holds the task has to give it up first, or it would be started again. */
+  readonly lease: boolean;
+}
+
+interface Refused {
+  readonly may: false;
+  readonly because: RemovalRefusal;
+  readonly reason: string;
+  /** What would work instead, most likely first: commands, or an instruction where no command exists. */
+  readonly next: readonly [string, ...string[]];
+}
+
+type Rules = Pick<Policy, 'removal' | 'maintenance'>;
+
+export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, policy: Rules): RemovalDecision {
+  const refusal =
+    refuseWhatIsNotOurs(facts) ??
+    refuseWhatIsUnknown(facts, request) ??
+    refuseOthers(facts, request) ??
+    refuseWhatIsWanted(facts, request, policy);
+  if (refusal !== undefined) return refusal;
+
+  const ends = agentsOwn(facts);
+  if (ends !== undefined) {
+    return mayEnd(facts, request) ? { may: 'end_first', ends } : refuseLiveAgent(facts, ends, request);
+  }
+  const locked = refuseLocks(facts, request, policy);
+  if (locked !== undefined) return locked;
+
+  const stake = atStake(facts);
+  if (stake.length > 0) {
+    const isUnknown = facts.uncommitted === null || facts.unmerged === null;
+    if (request.by === 'landing' || (request.by === 'sweep' && isUnknown))
+      return refuseWorkLeft(facts, stake);
+    if (request.by === 'person' && !request.isForced) {
+      return { may: 'ask', question: `Remove the worktree of ${facts.task}? ${stake.join(' ')}` };
+    }
+  }
+  return { may: true, branch: branchAfter(facts, request) };
+}
+
+function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFacts): Refused | undefined {
+  if (!isManaged) {
+    return refuse(
+      'not_managed',
+      `${shown(path)} is not a worktree that Copse made, so Copse does not remove it.`,
+      'copse worktrees',
+    );
+  }
+  if (disposition?.is === 'released') {
+    return refuse('already_released', `The worktree of ${task} is removed already.`, 'copse undo');
+  }
+  return undefined;
+}
+
+function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Refused | undefined {
+  const { task, path, inside, tmux, unreadable } = facts;
+  if (inside === null || tmux === null) {
+    const what = inside === null ? 'which processes are inside' : 'whether a terminal of tmux is open there';
+    return refuse(
+      'processes_unknown',
+      `${shown(path)} is kept: it cannot be found out ${what}.`,
+      inside === null ? 'Install lsof, then run this again' : 'tmux list-sessions',
+    );
+  }
+  const [first] = unreadable;
+  if (first !== undefined && request.by !== 'person') {
+    return refuse(
+      'processes_unknown',
+      `${shown(path)} is kept: ${named(first)} may be inside, and the system does not let anybody look.`,
+      `copse cleanup ${task}`,
+    );
+  }
+  return undefined;
+}
+
+/** Force or not: whoever this is did not ask for it. */
+function refuseOthers(
+  { task, path, inside, lease }: RemovalFacts,
+  request: RemovalRequest,
+): Refused | undefined {
+  const foreign = (inside ?? []).filter(({ isOurs }) => !isOurs);
+  const [first] = foreign;
+  if (first !== undefined) {
+    const others = foreign.length === 1 ? '' : ` and ${counted(foreign.length - 1, 'more process', 'es')}`;
+    return refuse(
+      'foreign_process',
+      `${shown(path)} is in use: ${named(first)} is in ${shown(first.at)}${others}. Copse does not end what it did not start.`,
+      `Leave the folder or end it, kill ${first.pid}, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
+    );
+  }
+  if (lease.is === 'live' && lease.holder === 'elsewhere') {
+    return refuse(
+      'leased_elsewhere',
+      `${task} is held by a session on another node, so its worktree stays.`,
+      `copse show ${task}`,
+    );
+  }
+  return undefined;
+}
+
+/** What a person may have removed by name, but nothing may take away by itself. */
+function refuseWhatIsWanted(
+  facts: RemovalFacts,
+  request: RemovalRequest,
+  policy: Rules,
+): Refused | undefined {
+  const { task, disposition, status, lease } = facts;
+  const isNamed = request.by === 'person' && request.isNamed;
+  if (disposition?.is === 'kept' && !isNamed) {
+    const detail = disposition.detail.trim() === '' ? '' : `: ${shown(disposition.detail)}`;
+    return refuse(
+      'kept',
+      `The worktree of ${task} is kept (${disposition.why}${detail}).`,
+      `copse cleanup ${task}`,
+    );
+  }
+  if (request.by === 'person') return undefined;
+
+  if (status === null) return refuseUnlessOrphan(facts);
+  if (isFinished(status)) {
+    const isUnmerged = request.by === 'landing' && facts.branch === 'unmerged';
+    return isUnmerged ? refuseWorkLeft(facts, ['Its branch is not merged.']) : undefined;
+  }
+  const isAbandoned =
+    request.by === 'sweep' &&
+    status === 'in_progress' &&
+    lease.is === 'expired' &&
+    lease.forMs >= policy.maintenance.abandonedWorktreeAgeMs;
+  if (isAbandoned) return undefined;
+  return refuse(
+    'task_open',
+    `${task} is ${status}, so its worktree is still wanted.`,
+    `copse cleanup ${task}`,
+    `copse show ${task}`,
+  );
+}
+
+/** An orphan has no record, no process and no content that only it has. */
+function refuseUnlessOrphan(facts: RemovalFacts): Refused | undefined {
+  const { task, path, disposition, uncommitted, unmerged, operation } = facts;
+  const isProven =
+    disposition === null && uncommitted === 0 && unmerged === 0 && operation === null && !agentsOwn(facts);
+  if (isProven) return undefined;
+  return refuse(
+    'work_left',
+    `The board does not know ${shown(path)}, and it is not certain that nothing in it would be missed.`,
+    `copse cleanup ${task}`,
+  );
+}
+
+/** Everything that is alive because of the agent, or undefined when nothing is. */
+function agentsOwn({ inside, tmux, lease }: RemovalFacts): EndFirst | undefined {
+  const processes = (inside ?? []).filter(({ isOurs }) => isOurs);
+  const terminals = (tmux ?? []).map(({ name }) => name);
+  const isLeased = lease.is === 'live';
+  if (processes.length === 0 && terminals.length === 0 && !isLeased) return undefined;
+  return { processes, tmux: terminals, lease: isLeased };
+}
+
+/** Without force only what a finished task left running: a development server, a watcher. */
+function mayEnd({ status, lease }: RemovalFacts, request: RemovalRequest): boolean {
+  if (request.by === 'person') return request.isForced && request.isNamed;
+  return status !== null && isFinished(status) && lease.is === 'none';
+}
+
+function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: RemovalRequest): Refused {
+  const [process] = ends.processes;
+  const [terminal] = ends.tmux;
+  const what =
+    process !== undefined
+      ? `${named(process)} is running in it`
+      : terminal !== undefined
+        ? `its terminal ${shown(terminal)} is open`
+        : 'a session holds the task';
+  const next = [`copse cleanup ${task} --force`, `copse show ${task}`] as const;
+  const hint = request.by === 'person' ? '' : ' It is looked at again later.';
+  return refuse('agent_alive', `The agent of ${task} is still at work: ${what}.${hint}`, ...next);
+}
+
+/**
+ * A stale lock goes to the trash with the rest; a rescue does not need the worktree's own index. Whoever forces has just
+ * ended the agent, and with it the git that left the lock.
+ */
+function refuseLocks(facts: RemovalFacts, request: RemovalRequest, policy: Rules): Refused | undefined {
+  const isForced = request.by === 'person' && request.isForced;
+  const isStale = ({ ageMs }: GitLock) => isForced || ageMs >= policy.removal.staleLockAgeMs;
+  const lock = facts.locks.find((one) => one.isHeld || !isStale(one));
+  if (lock === undefined) return undefined;
+  return refuse(
+    'git_lock',
+    `A git command may be at work in the worktree of ${facts.task}: ${shown(lock.file)} exists${lock.isHeld ? ' and git is running' : ''}.`,
+    lock.isHeld ? `When git has ended: copse cleanup ${facts.task}` : `copse cleanup ${facts.task} --force`,
+  );
+}
+
+/** What would leave with the worktree, as sentences; none when nothing would be missed. */
+function atStake(facts: RemovalFacts): readonly string[] {
+  const { uncommitted, unmerged, operation, disposition, status, unreadable } = facts;
+  const work = [
+    ...countedIfAny(uncommitted, 'uncommitted change'),
+    ...countedIfAny(unmerged, 'unmerged commit'),
+    ...(operation === null ? [] : [`an unfinished ${shown(operation)}`]),
+  ];
+  const [first] = unreadable;
+  return [
+    ...(work.length === 0 ? [] : [`It has ${list(work)}, which would be kept as a rescue or on its branch.`]),
+    ...(disposition?.is === 'kept' ? [`It is kept (${disposition.why}).`] : []),
+    ...(status === 'landing' ? ['Its branch is in the merge queue.'] : []),
+    ...(first === undefined ? [] : [`${named(first)} may be inside.`]),
+  ];
+}
+
+function refuseWorkLeft({ task }: RemovalFacts, stake: readonly string[]): Refused {
+  return refuse(
+    'work_left',
+    `The worktree of ${task} stays. ${stake.join(' ')}`,
+    `copse diff ${task}`,
+    `copse cleanup ${task}`,
+  );
+}
+
+function branchAfter({ branch }: RemovalFacts, request: RemovalRequest): 'delete' | 'keep' {
+  if (branch === 'gone') return 'keep';
+  if (branch === 'merged') return 'delete';
+  switch (request.by) {
+    case 'person':
+      return request.deleteBranch && request.isNamed ? 'delete' : 'keep';
+    case 'sweep':
+      return request.pruneUnmergedBranches ? 'delete' : 'keep';
+    case 'landing':
+      return 'keep';
+    default:
+      return unreachable(request);
+  }
+}
+
+function againOf(request: RemovalRequest): string | undefined {
+  return request.by === 'person' ? request.again : undefined;
+}
+
+function named({ name, pid }: InsideProcess): string {
+  return `${shown(name)} (pid ${pid})`;
+}
+
+function countedIfAny(found: number | null, noun: string): readonly string[] {
+  if (found === null) return [`${noun}s that cannot be counted`];
+  return found === 0 ? [] : [counted(found, noun)];
+}
+
+function list(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+}
+
+function refuse(because: RemovalRefusal, reason: string, ...next: readonly [string, ...string[]]): Refused {
+  return { may: false, because, reason, next };
+}

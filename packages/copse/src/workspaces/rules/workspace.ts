@@ -1,0 +1,159 @@
+/**
+ * A workspace: where a session works, a worktree and its branch, or nothing for non-code tasks.
+ *
+ *   active → committed → merged → released, and kept with a reason
+ *
+ * Only what git and the lease cannot tell is stored (kept, released); the rest is derived from facts by
+ * `workspaceStatus`, so it cannot be stale.
+ */
+
+import { type Decision, decided, refused } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { Escape } from './escape.ts';
+import { existing, mustBeNew } from '../../kernel/evolution.ts';
+import type { BranchName, CommitId, NodeId, TaskId, Timestamp, WorkspaceId } from '../../kernel/ids.ts';
+
+type WorkspaceStrategy = 'git_worktree' | 'static' | 'none';
+
+export type WorkspaceStatus = 'active' | 'committed' | 'merged' | 'released' | 'kept';
+
+export const keepReasons = ['conflict', 'debugging', 'asked'] as const;
+type KeepReason = (typeof keepReasons)[number];
+
+export type Disposition =
+  | { readonly is: 'in_use' }
+  | { readonly is: 'kept'; readonly why: KeepReason; readonly detail: string; readonly since: Timestamp }
+  | { readonly is: 'released'; readonly at: Timestamp; readonly rescue: string | null };
+
+interface Worktree {
+  readonly path: string;
+  readonly branch: BranchName;
+  readonly baseBranch: BranchName;
+  readonly baseCommit: CommitId;
+}
+
+export interface Workspace {
+  readonly id: WorkspaceId;
+  readonly task: TaskId;
+  readonly node: NodeId;
+  readonly strategy: WorkspaceStrategy;
+  /** Null for non-code tasks. */
+  readonly worktree: Worktree | null;
+  readonly preparedAt: Timestamp;
+  readonly disposition: Disposition;
+  /** The main checkout changed while its session ran: the latest time, without what was moved into the worktree since. */
+  readonly escape?: Escape & { readonly at: Timestamp };
+}
+
+/** What git and the board say about a workspace right now. */
+export interface WorkspaceFacts {
+  readonly leaseIsLive: boolean;
+  readonly hasUncommittedChanges: boolean;
+  readonly hasCommitsOfItsOwn: boolean;
+  /** The target contains commits of its own; a branch that has none is not merged but new. */
+  readonly isMerged: boolean;
+}
+
+export function workspaceStatus(disposition: Disposition, facts: WorkspaceFacts): WorkspaceStatus {
+  if (disposition.is === 'released') return 'released';
+  if (disposition.is === 'kept') return 'kept';
+  if (facts.leaseIsLive || facts.hasUncommittedChanges) return 'active';
+  if (facts.isMerged) return 'merged';
+  return facts.hasCommitsOfItsOwn ? 'committed' : 'active';
+}
+
+export const workspaceTransitions = {
+  keep: { in_use: ['kept'], kept: ['kept'] },
+  use: { kept: ['in_use'], in_use: ['in_use'] },
+  release: { in_use: ['released'], kept: ['released'] },
+} as const satisfies Readonly<
+  Record<string, Partial<Readonly<Record<Disposition['is'], readonly Disposition['is'][]>>>>
+>;
+
+export type WorkspaceAction = keyof typeof workspaceTransitions;
+
+interface Of<T extends string> {
+  readonly type: T;
+  readonly id: WorkspaceId;
+  readonly at: Timestamp;
+}
+
+export type WorkspaceEvent =
+  | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)
+  | (Of<'workspace.kept'> & { readonly why: KeepReason; readonly detail: string })
+  | Of<'workspace.used_again'>
+  | (Of<'workspace.escaped'> & Escape)
+  | (Of<'workspace.escape_moved'> & { readonly paths: readonly string[]; readonly rescue: string })
+  | (Of<'workspace.released'> & { readonly rescue: string | null });
+
+export type WorkspaceRequest =
+  | { readonly action: 'keep'; readonly why: KeepReason; readonly detail: string }
+  | { readonly action: 'use' }
+  | { readonly action: 'release'; readonly rescue: string | null };
+
+export function decideWorkspace(
+  workspace: Workspace,
+  request: WorkspaceRequest,
+  at: Timestamp,
+): Decision<WorkspaceEvent> {
+  const { is } = workspace.disposition;
+  const from: Partial<Record<Disposition['is'], readonly string[]>> = workspaceTransitions[request.action];
+  if (from[is] === undefined) {
+    return refused(
+      'wrong_status',
+      `The workspace of ${workspace.task} is released: there is nothing left to ${request.action}.`,
+      `copse work ${workspace.task}`,
+    );
+  }
+  const of = { id: workspace.id, at };
+  switch (request.action) {
+    case 'keep':
+      return decided({ type: 'workspace.kept', ...of, why: request.why, detail: request.detail });
+    case 'use':
+      return decided({ type: 'workspace.used_again', ...of });
+    case 'release':
+      return decided({ type: 'workspace.released', ...of, rescue: request.rescue });
+    default:
+      return unreachable(request);
+  }
+}
+
+export function evolveWorkspace(workspace: Workspace | undefined, event: WorkspaceEvent): Workspace {
+  if (event.type === 'workspace.prepared') {
+    mustBeNew(workspace, event);
+    const { id, task, node, strategy, worktree, at } = event;
+    return { id, task, node, strategy, worktree, preparedAt: at, disposition: { is: 'in_use' } };
+  }
+  const before = existing(workspace, event);
+  if (event.type === 'workspace.escaped') {
+    const { type: _, id: __, ...escape } = event;
+    return { ...before, escape };
+  }
+  if (event.type === 'workspace.escape_moved') return withoutMoved(before, event.paths);
+  return { ...before, disposition: nextDisposition(event) };
+}
+
+function withoutMoved({ escape, ...workspace }: Workspace, moved: readonly string[]): Workspace {
+  if (escape === undefined) return workspace;
+  const paths = escape.paths.filter((path) => !moved.includes(path));
+  const isOver = paths.length === 0 && escape.more === 0 && escape.head === null;
+  return isOver ? workspace : { ...workspace, escape: { ...escape, paths } };
+}
+
+type DispositionEvent = Extract<
+  WorkspaceEvent,
+  { type: 'workspace.kept' | 'workspace.used_again' | 'workspace.released' }
+>;
+
+function nextDisposition(event: DispositionEvent): Disposition {
+  switch (event.type) {
+    case 'workspace.kept':
+      return { is: 'kept', why: event.why, detail: event.detail, since: event.at };
+    case 'workspace.used_again':
+      return { is: 'in_use' };
+    case 'workspace.released':
+      return { is: 'released', at: event.at, rescue: event.rescue };
+    default:
+      return unreachable(event);
+  }
+}

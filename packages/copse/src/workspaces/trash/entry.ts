@@ -1,0 +1,109 @@
+/** What the trash keeps about a removed worktree, on disk; see trash.ts for the order in which it is written. */
+
+import { closeSync, fsyncSync, lstatSync, openSync, readdirSync, renameSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { syncFolder } from '../../kernel/system/sync-folder.ts';
+
+export const RECORD = 'record.json';
+const RETIRED = 'retired';
+const THIN = 'thin';
+const BEGUN = 'begun';
+const KEPT = 'kept';
+
+/** Oldest first. A folder without a whole record is not an entry: nothing was moved into it. */
+export function listTrash(home: string): readonly TrashEntry[] {
+  return namesIn(trashFolder(home))
+    .toSorted()
+    .flatMap((name) => readEntry(path.join(trashFolder(home), name)) ?? []);
+}
+
+export function trashFolder(home: string): string {
+  return path.join(home, '.copse', 'trash');
+}
+
+/** Places inside the entry are written as such, so that a repository can be moved with its trash. */
+export function writeEntry({ folder, record, files, gitDir, gitDirWas }: TrashEntry): void {
+  const places = { files: path.relative(folder, files), gitDir: path.relative(folder, gitDir), gitDirWas };
+  const text = `${JSON.stringify({ ...record, places }, undefined, 2)}\n`;
+  const fresh = path.join(folder, `${RECORD}.${process.pid}`);
+  const file = openSync(fresh, 'w', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, path.join(folder, RECORD));
+  for (const one of [folder, path.dirname(folder)]) syncFolder(one);
+}
+
+export function readEntry(folder: string): TrashEntry | undefined {
+  const text = readIfThere(path.join(folder, RECORD));
+  if (text === undefined) return undefined;
+  const stored = parseRecord(text);
+  if (stored === undefined) return undefined;
+  const { places, ...record } = stored;
+  return {
+    folder,
+    record,
+    files: path.resolve(folder, places.files),
+    gitDir: path.resolve(folder, places.gitDir),
+    gitDirWas: places.gitDirWas,
+    isRetired: isThere(path.join(folder, RETIRED)),
+    isBegun: isThere(path.join(folder, BEGUN)),
+    isThin: isThere(path.join(folder, THIN)),
+    isKept: isThere(path.join(folder, KEPT)),
+  };
+}
+
+interface StoredRecord extends TrashRecord {
+  readonly places: { readonly files: string; readonly gitDir: string; readonly gitDirWas: string | null };
+}
+
+/** Undefined for what a failing disk left of one. It and what lies beside it stay: nobody knows what they are. */
+function parseRecord(text: string): StoredRecord | undefined {
+  try {
+    const stored = JSON.parse(text) as Partial<StoredRecord> | null;
+    return typeof stored?.places?.files === 'string' ? (stored as StoredRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function retire(entry: TrashEntry): void {
+  mark(entry, RETIRED);
+}
+
+export function begin(entry: TrashEntry): void {
+  mark(entry, BEGUN);
+}
+
+export function markThin(entry: TrashEntry): void {
+  mark(entry, THIN);
+}
+
+export function markKept(entry: TrashEntry): void {
+  mark(entry, KEPT);
+}
+
+function mark({ folder }: TrashEntry, name: string): void {
+  closeSync(openSync(path.join(folder, name), 'w', 0o600));
+  syncFolder(folder);
+}
+
+export function isThere(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false }) !== undefined;
+}
+
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+import { existsSync, renameSync } from 'node:fs';
+import path from 'node:path';
+
+import { type Trash, queueAsTask } from '../ports/trash.ts';
+import { fromTrash } from './bring-back.ts';
+import { repositoriesIn } from './repositories.ts';
+import { thin } from './thin.ts';
+import { begin, listTrash, markKept, markThin, retire } from './entry.ts';
+import { deleteTrash, stateOf, toTrash } from './trash.ts';
+
+/** The trash of one repository; `home` is where `.copse/` is. */
+export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash {
+  return {
+    async put(removed) {
+      const trashed = toTrash({ home, ...removed });
+      if (!trashed.moved) throw new Error(`${trashed.reason} Nothing was deleted.`);
+      return trashed.entry;
+    },
+    list: async () => {
+      const wanted = listTrash(home).filter((entry) => {
+        // A record alone is a removal that never happened.
+        const { hasFiles, hasGitDir } = stateOf(entry);
+        return !entry.isRetired && (hasFiles || hasGitDir);
+      });
+      return wanted.toReversed();
+    },
+    async bringBack(entry, worktree, gitDir) {
+      const modules = path.join(entry.gitDir, 'modules');
+      const place = gitDir && path.join(gitDir, 'modules');
+      if (place && existsSync(modules) && !existsSync(place)) renameSync(modules, place);
+      return fromTrash(entry, worktree);
+    },
+    begin: async (entry) => begin(entry),
+    retire: async (entry) => retire(entry),
+    all: async () => listTrash(home),
+    async thin(entry, held) {
+      await thin(entry.files, held, { objectFormat });
+      markThin(entry);
+    },
+    async delete(entry) {
+      const repositories = entry.record.task === queueAsTask ? [] : repositoriesIn(entry);
+      if (repositories.length > 0) {
+        markKept(entry);
+        return { deleted: false, repositories };
+      }
+      await deleteTrash(entry);
+      return { deleted: true };
+    },
+  };
+}

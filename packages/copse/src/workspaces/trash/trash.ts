@@ -1,0 +1,219 @@
+/**
+ * Removed worktrees wait in the trash, whole, until they are old enough.
+ *
+ *   .copse/trash/<utc time>-<task>/
+ *     record.json   what this was; on disk before anything is moved, gone after everything else
+ *     files         the folder of the worktree
+ *     gitdir        what git kept about it: its index, HEAD, reflog
+ *
+ * A removal is two renames, first the files, then the git directory. A crash leaves one of these, and doing the same again
+ * goes on from there:
+ *
+ *   record only              nothing has happened yet; whoever comes next has to ask the gate again
+ *   record, files            git still knows a worktree whose folder is absent
+ *   record, files, gitdir    done
+ *
+ * A rename cannot cross file systems. What lives on another one goes to a trash beside it, and the record says where. If
+ * that does not work either, nothing is removed: there is no falling back to copying or deleting.
+ */
+
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+
+import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { RECORD, isThere, listTrash, namesIn, readEntry, trashFolder, writeEntry } from './entry.ts';
+
+export type TrashStep = 'recorded' | 'files_moved' | 'git_dir_moved';
+
+export interface Removal {
+  /** Where `.copse/` is. */
+  readonly home: string;
+  readonly path: string;
+  /** `<common directory>/worktrees/<name>`, or null if git does not know the worktree. */
+  readonly gitDir: string | null;
+  readonly record: TrashRecord;
+  readonly onStep?: (step: TrashStep) => void;
+}
+
+export type Trashed =
+  | { readonly moved: true; readonly entry: TrashEntry }
+  /** Something else is at the path now, or the system refused; what was there still is. */
+  | { readonly moved: false; readonly reason: string };
+
+/** May be repeated: the same record means the same entry, and a removal that was interrupted halfway is finished. */
+export function toTrash({ home, path: worktree, gitDir, record, onStep }: Removal): Trashed {
+  let entry = findHalfDone(home, worktree, gitDir) ?? newEntry(home, worktree, gitDir, record);
+  const { folder } = entry;
+  writeEntry(entry);
+  onStep?.('recorded');
+
+  const files = moveOnce(worktree, entry.files);
+  if (files === 'other_file_system' && entry.files === path.join(folder, 'files')) {
+    // One device, yet two file systems to the kernel: a bind mount.
+    entry = { ...entry, files: path.join(besideFiles(worktree), path.basename(folder), 'files') };
+    writeEntry(entry);
+    const again = moveOnce(worktree, entry.files);
+    if (again !== 'moved') return notMoved(worktree, again);
+  } else if (files !== 'moved') {
+    return notMoved(worktree, files);
+  }
+  onStep?.('files_moved');
+
+  if (gitDir !== null) {
+    const moved = moveOnce(gitDir, entry.gitDir);
+    if (moved !== 'moved') return notMoved(gitDir, moved);
+  }
+  onStep?.('git_dir_moved');
+  return { moved: true, entry };
+}
+
+/** The files went and then everything stopped: they and their git directory belong together. */
+function findHalfDone(home: string, worktree: string, gitDir: string | null): TrashEntry | undefined {
+  if (gitDir === null || isThere(worktree)) return undefined;
+  return listTrash(home).findLast((entry) => entry.gitDirWas === gitDir && stateOf(entry).isHalfDone);
+}
+
+function newEntry(home: string, worktree: string, gitDir: string | null, record: TrashRecord): TrashEntry {
+  for (let number = 1; ; number += 1) {
+    const folder = path.join(trashFolder(home), entryName(record, number));
+    makeFolder(folder);
+    const known = readEntry(folder);
+    if (known !== undefined) {
+      if (isDeepStrictEqual(known.record, record)) return known;
+      continue;
+    }
+    if (namesIn(folder).some((name) => name === 'files' || name === 'gitdir')) continue;
+    const filesIn = chooseFolder(worktree, folder, besideFiles(worktree));
+    const gitDirIn = gitDir === null ? folder : chooseFolder(gitDir, folder, besideGitDir(gitDir));
+    return {
+      folder,
+      record,
+      files: path.join(filesIn, 'files'),
+      gitDir: path.join(gitDirIn, 'gitdir'),
+      gitDirWas: gitDir,
+      isRetired: false,
+      isBegun: false,
+      isThin: false,
+      isKept: false,
+    };
+  }
+}
+
+export interface TrashState {
+  readonly hasFiles: boolean;
+  readonly hasGitDir: boolean;
+  /** The files are here and git still knows the worktree: the removal has to be finished with `toTrash`. */
+  readonly isHalfDone: boolean;
+}
+
+export function stateOf({ record, files, gitDir, gitDirWas }: TrashEntry): TrashState {
+  const hasFiles = isThere(files);
+  const hasGitDir = isThere(gitDir);
+  const isRegistered = gitDirWas !== null && registeredPath(gitDirWas) === record.path;
+  // Somebody may have prepared the task anew since, under the same name.
+  return { hasFiles, hasGitDir, isHalfDone: hasFiles && !hasGitDir && isRegistered && !isThere(record.path) };
+}
+
+/** Where git believes the worktree to be: its name may be another one's by now. */
+function registeredPath(gitDir: string): string | undefined {
+  const text = readIfThere(path.join(gitDir, 'gitdir'));
+  return text === undefined ? undefined : path.dirname(path.resolve(gitDir, text.trimEnd()));
+}
+
+/** The record goes last: whatever is interrupted can be repeated. */
+export async function deleteTrash({ folder, files, gitDir }: TrashEntry): Promise<void> {
+  for (const part of [files, gitDir]) {
+    await removeTree(part);
+    const holder = path.dirname(part);
+    if (holder !== folder) removeFolders([holder, path.dirname(holder)]);
+  }
+  for (const name of namesIn(folder)) await removeTree(path.join(folder, name), name !== RECORD);
+  await removeTree(path.join(folder, RECORD));
+  removeFolders([folder]);
+}
+
+/** Sorts by time and is a valid name on every file system. */
+function entryName({ at, task }: TrashRecord, number: number): string {
+  const name = `${new Date(at).toISOString().replaceAll(/[-:.]/g, '')}-${task}`;
+  return number === 1 ? name : `${name}-${number}`;
+}
+
+function besideFiles(worktree: string): string {
+  return path.join(path.dirname(worktree), '.copse-trash');
+}
+
+/** Not in `worktrees/` itself: git takes everything there for worktrees and prunes what is none. */
+function besideGitDir(gitDir: string): string {
+  return path.join(path.dirname(path.dirname(gitDir)), 'copse-trash');
+}
+
+function chooseFolder(source: string, folder: string, beside: string): string {
+  const found = lstatSync(source, { throwIfNoEntry: false });
+  const isNear = found === undefined || found.dev === lstatSync(folder).dev;
+  return isNear ? folder : path.join(beside, path.basename(folder));
+}
+
+type Move = 'moved' | 'other_file_system' | { readonly failed: string };
+
+/** Moves whatever is there, a link as a link, unless that has been done. Never onto or into anything. */
+function moveOnce(from: string, to: string): Move {
+  const source = lstatSync(from, { throwIfNoEntry: false });
+  if (source === undefined) return 'moved';
+  if (isThere(to)) return { failed: `${to} is there already, so this is a newer one` };
+  try {
+    makeFolder(path.dirname(to));
+    renameSync(from, to);
+    return 'moved';
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'EXDEV' ? 'other_file_system' : { failed: message };
+  }
+}
+
+function notMoved(what: string, move: Exclude<Move, 'moved'>): Trashed {
+  const why = move === 'other_file_system' ? 'no trash is on its file system' : move.failed;
+  return { moved: false, reason: `${what} could not be moved to the trash: ${why}.` };
+}
+
+/** A link would lead somewhere else. */
+function makeFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const one of [folder, path.dirname(folder)]) {
+    if (lstatSync(one).isDirectory()) continue;
+    throw new Error(`${one} is a link and not a folder, so nothing is moved there. Remove the link.`);
+  }
+}
+
+/** Follows no link. Folders that nobody may write to, as some package caches are, are made writable first. */
+async function removeTree(place: string, isWanted = true): Promise<void> {
+  if (!isWanted) return;
+  try {
+    await rm(place, { recursive: true, force: true });
+  } catch (error) {
+    if (!hasCode(error, 'EACCES', 'EPERM')) throw error;
+    makeWritable(place);
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+function makeWritable(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) makeWritable(path.join(folder, entry.name));
+  }
+}
+
+function removeFolders(folders: readonly string[]): void {
+  for (const folder of folders) {
+    try {
+      rmdirSync(folder);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** The command line of `sandbox: docker`. No container is started here: what Docker makes of it is not tested. */
+
+import { expect, it } from 'vitest';
+
+import {
+  type DockerRequest,
+  dockerArguments,
+  dockerProblem,
+} from '../../../packages/copse/src/agents/sandbox/docker.ts';
+import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+
+const program = {
+  argv: ['sh', '-c', 'echo "$1"', 'sh', '--privileged'] as const,
+  folder: '/w/tree',
+  attempt: brand<AttemptId>('at-1'),
+};
+const request: DockerRequest = {
+  name: 'copse-at-1-1',
+  image: 'some/image:1',
+  user: '1000:1000',
+  read: ['/r'],
+  write: ['/w/tree'],
+  keep: ['/w/tree/.git'],
+  variables: ['COPSE_TOKEN', 'PATH', 'SSH_AUTH_SOCK'],
+  hasTerminal: false,
+};
+
+it('the program and its arguments come last, behind the image, so none of them is an option of Docker', () => {
+  expect(dockerArguments(program, request).slice(-6)).toEqual(['some/image:1', ...program.argv]);
+});
+
+it('what may be read, written and is kept are mounts, each at its own path', () => {
+  const mounts = dockerArguments(program, request).filter((word) => word.startsWith('--mount='));
+  expect(mounts).toEqual([
+    '--mount=type=bind,source=/r,target=/r,readonly',
+    '--mount=type=bind,source=/w/tree,target=/w/tree',
+    '--mount=type=bind,source=/w/tree/.git,target=/w/tree/.git,readonly',
+  ]);
+});
+
+it('a path with commas or quotes stays one path', () => {
+  const mounts = dockerArguments(program, {
+    ...request,
+    read: ['/a,readonly=false,"b"'],
+    write: [],
+    keep: [],
+  });
+  expect(mounts).toContain(
+    '--mount=type=bind,"source=/a,readonly=false,""b""","target=/a,readonly=false,""b""",readonly',
+  );
+});
+
+it('variables are named without their values, and those that mean something only outside are not', () => {
+  const words = dockerArguments(program, request);
+  expect(words.filter((word) => word.startsWith('--env'))).toEqual(['--env=COPSE_TOKEN']);
+});
+
+it('there is a terminal only where one was asked for', () => {
+  expect(dockerArguments(program, request)).not.toContain('--tty');
+  expect(dockerArguments(program, { ...request, hasTerminal: true })).toContain('--tty');
+});
+
+it('is not available without an image, or when Docker does not answer', () => {
+  expect(dockerProblem(undefined, () => null)).toContain('docker.image');
+  expect(dockerProblem('x', () => 'no daemon')).toBe('Docker does not answer: no daemon');
+  expect(dockerProblem('x', () => null)).toBeNull();
+});

@@ -1,0 +1,283 @@
+/** What `sandbox: runtime` keeps an agent from, tried from inside by a real one, and what it leaves to it. */
+
+import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { answer, copse, git, newRepository, printed, startCopse } from '../../support/cli.ts';
+import {
+  Around,
+  matrix,
+  newDiskArea,
+  noSandbox,
+  onlyGit,
+  quoted,
+  sandboxModules,
+} from '../../support/agents/sandbox-matrix.ts';
+import { until } from '../../support/records/turns.ts';
+
+const area = newDiskArea();
+
+interface TaskView {
+  readonly id: string;
+  readonly status: string;
+  readonly reason: string | null;
+}
+
+let sites = 0;
+
+/** A repository with one agent, whose program is a line for the shell. */
+class Site {
+  readonly folder = newRepository(area);
+  readonly place = path.join(area, `around ${(sites += 1)}`);
+  readonly home = path.join(this.place, 'home');
+
+  constructor() {
+    mkdirSync(this.home, { recursive: true });
+    // Agents do not get the variables of git.
+    git(this.folder, 'config', 'user.name', 'Agent');
+    git(this.folder, 'config', 'user.email', 'agent@example.invalid');
+    writeFileSync(path.join(this.folder, 'tracked.txt'), 'tracked\n');
+    writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
+    symlinkSync(sandboxModules(), path.join(this.folder, 'node_modules'));
+    this.configure({});
+  }
+
+  configure(agent: object, more: object = {}): void {
+    const policy = {
+      first_backoff: '100ms',
+      max_retries: 3,
+      poll_interval: '500ms',
+      min_free_memory: '50MB',
+    };
+    const config = {
+      agents: { agent: { command: 'true', sandbox: 'runtime', ...agent } },
+      landing: { policy: 'review' },
+      policy,
+      ...more,
+    };
+    writeFileSync(path.join(this.folder, 'copse.yml'), JSON.stringify(config));
+    git(this.folder, 'add', '--all');
+    git(this.folder, 'commit', '--quiet', '--message=chore: agents');
+  }
+
+  get at() {
+    return { cwd: this.folder, env: { HOME: this.home } };
+  }
+
+  async add(title: string, ...more: readonly string[]): Promise<string> {
+    return (await answer<TaskView>(['add', title, ...more], this.at)).id;
+  }
+
+  async task(id: string): Promise<TaskView> {
+    return answer<TaskView>(['show', id], this.at);
+  }
+
+  worktree(id: string): string {
+    const line = git(this.folder, 'worktree', 'list', '--porcelain')
+      .split('\n')
+      .find((text) => text.startsWith('worktree ') && text.includes(id));
+    return line?.slice('worktree '.length) ?? '';
+  }
+
+  async orchestrate(): Promise<string> {
+    return printed(['orchestrate', '--until-idle'], this.at);
+  }
+
+  /** Everything in the repository that is not the task's. */
+  others(id: string): unknown {
+    const common = path.join(this.folder, '.git');
+    const refs = git(this.folder, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n');
+    return {
+      refs: refs.filter((line) => !line.includes(id) && !line.startsWith('refs/copse/')),
+      config: readFileSync(path.join(common, 'config'), 'utf8'),
+      packed: readFileSync(path.join(common, 'packed-refs'), 'utf8'),
+      hooks: readdirSync(path.join(common, 'hooks')),
+      packs: readdirSync(path.join(common, 'objects', 'pack')),
+      main: git(this.folder, 'status', '--porcelain'),
+      home: readdirSync(this.home),
+    };
+  }
+
+  attempts(): readonly string[] {
+    const folder = path.join(this.folder, '.copse', 'attempts');
+    return existsSync(folder) ? readdirSync(folder) : [];
+  }
+}
+
+/** With its reason in the report where it is skipped. */
+const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
+
+describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
+  // promise: sandbox-files, sandbox-network
+  it(
+    'can do its work and report, and can touch nothing that is not its own',
+    { timeout: 180_000 },
+    async () => {
+      const site = new Site();
+      const around = await Around.open(site.place, site.folder);
+      try {
+        const report =
+          'copse phase working && copse ledger add learning "seen from inside" && copse finish --summary "all tried"';
+        site.configure({
+          command: `sh ${quoted(around.script)} && ${report}`,
+          sandbox_hosts: [`127.0.0.1:${around.modelPort}`],
+        });
+        const id = await site.add('Try everything');
+        git(site.folder, 'pack-refs', '--all');
+        const before = site.others(id);
+        await site.orchestrate();
+        const worktree = site.worktree(id);
+        const inside = around.tried(worktree);
+        expect(inside.did).toEqual(matrix.allowed);
+        expect(inside.couldNot).toEqual(matrix.forbidden);
+        expect(site.others(id)).toEqual(before);
+        expect(await site.task(id)).toMatchObject({ status: 'in_review' });
+        expect(await answer(['ledger', 'list', '--task', id], site.at)).toMatchObject({
+          entries: [{ text: 'seen from inside' }],
+        });
+        expect(site.attempts()).toEqual([]);
+        expect(existsSync(path.join(site.folder, '.git', 'refs', 'heads', id, '.copse-sandbox'))).toBe(false);
+
+        // Each line can succeed: what kept it from that was the sandbox.
+        await around.tryOutside(worktree, id, site.home);
+        expect(around.tried(worktree)).toEqual({
+          did: [...matrix.forbidden, ...matrix.allowed],
+          couldNot: [],
+        });
+      } finally {
+        await around.close();
+      }
+    },
+  );
+
+  it('can commit although somebody packs the refs meanwhile', { timeout: 120_000 }, async () => {
+    const site = new Site();
+    site.configure({
+      command:
+        'mkdir -p .copse && git commit --quiet --allow-empty --message="feat: one" && : > .copse/waits && while ! test -f .copse/go; do sleep 0.1; done && echo x > x && git add x && git commit --quiet --message="feat: two" && copse finish',
+    });
+    const id = await site.add('Commit twice');
+    const running = site.orchestrate();
+    await until(() => existsSync(path.join(site.worktree(id) || '/nowhere', '.copse', 'waits')));
+    git(site.folder, 'pack-refs', '--all', '--prune');
+    writeFileSync(path.join(site.worktree(id), '.copse', 'go'), '');
+    await running;
+    expect(await site.task(id)).toMatchObject({ status: 'in_review' });
+    expect(git(site.worktree(id), 'log', '--format=%s', 'main..')).toBe('feat: two\nfeat: one');
+  });
+
+  // promise: sandbox-files
+  it('has its accept commands run in the same sandbox', { timeout: 120_000 }, async () => {
+    const site = new Site();
+    const escape =
+      'mkdir -p .copse; echo x > "$COPSE_REPO_ROOT/escaped"; echo "$COPSE_SANDBOX" > .copse/accepted';
+    site.configure({
+      command: `echo ${quoted(escape)} > check.sh && git add check.sh && git commit --quiet --message="feat: check" && copse finish`,
+    });
+    const id = await site.add('Escape by acceptance', '--accept', 'sh check.sh');
+    await site.orchestrate();
+    expect(readFileSync(path.join(site.worktree(id), '.copse', 'accepted'), 'utf8')).toBe('runtime\n');
+    expect(existsSync(path.join(site.folder, 'escaped'))).toBe(false);
+    expect(await site.task(id)).toMatchObject({ status: 'in_review' });
+  });
+
+  // promise: sandbox-processes-end
+  it(
+    'leaves no process behind when it is paused, or when the sandbox itself is killed',
+    { timeout: 180_000 },
+    async () => {
+      const site = new Site();
+      site.configure({
+        command: 'sleep 600 & setsid sleep 601 & mkdir -p .copse; : > .copse/works; sleep 602',
+      });
+      const id = await site.add('Stay for long');
+      const orchestrator = startCopse(['orchestrate'], site.at);
+      try {
+        const attemptOf = async (already: readonly string[]) => {
+          let found: string | undefined;
+          await until(() => {
+            found = site.attempts().find((name) => name.endsWith('.sandbox') && !already.includes(name));
+            return (
+              found !== undefined && existsSync(path.join(site.worktree(id) || '/nowhere', '.copse', 'works'))
+            );
+          });
+          return brand<AttemptId>((found ?? '').replace(/\.sandbox$/, ''));
+        };
+        const first = await attemptOf([]);
+        const srt = (await processesOfAttempt(first)).find(({ pid }) =>
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('dist/cli.js'),
+        );
+        expect((await processesOfAttempt(first)).length).toBeGreaterThan(4);
+        process.kill(srt?.pid ?? 0, 'SIGKILL');
+        await until(async () => (await processesOfAttempt(first)).length === 0);
+
+        const second = await attemptOf([`${first}.sandbox`]);
+        await until(async () => (await processesOfAttempt(second)).length > 4);
+        const paused = await copse(['pause', id], site.at);
+        expect(paused).toMatchObject({ code: 0 });
+        await until(async () => (await processesOfAttempt(second)).length === 0);
+        await until(() => site.attempts().length === 0);
+      } finally {
+        orchestrator.kill('SIGTERM');
+        await new Promise((resolve) => orchestrator.once('close', resolve));
+      }
+    },
+  );
+});
+
+describe('an agent that asks for a sandbox which cannot be had', () => {
+  interface Agents {
+    readonly agents: readonly { readonly name: string; readonly sandbox: string }[];
+    readonly unusable: readonly { readonly name: string; readonly reason: string }[];
+  }
+
+  async function agentsOf(agent: object, env: Readonly<Record<string, string>> = {}): Promise<Agents> {
+    const folder = newRepository(area);
+    const agents = { agent: { command: 'true', ...agent }, free: { command: 'true' } };
+    writeFileSync(path.join(folder, 'copse.yml'), JSON.stringify({ agents }));
+    return answer<Agents>(['agents'], { cwd: folder, env });
+  }
+
+  // promise: sandbox-required
+  it('is not used, and one sentence says why and what to do', async () => {
+    const nothing = { PATH: onlyGit(area) };
+    const cases: readonly (readonly [object, string])[] = [
+      [{ sandbox: 'docker', docker: { image: 'some/image' } }, 'Docker does not answer'],
+      [{ sandbox: 'docker' }, 'it has no image: set `docker.image`'],
+      [
+        { sandbox: 'runtime' },
+        'the package @anthropic-ai/sandbox-runtime is not installed: npm install --global @anthropic-ai/sandbox-runtime',
+      ],
+      [
+        { sandbox: 'runtime', workspace: { branch_pattern: '{task}-{slug}' } },
+        'it could move those of others',
+      ],
+      [
+        { sandbox: 'runtime', workspace: { branch_pattern: 'copse/{task}-{slug}' } },
+        'it could move those of others',
+      ],
+      [{ sandbox: 'runtime', workspace: { strategy: 'static' } }, 'works in the checkout itself'],
+    ];
+    for (const [agent, reason] of cases) {
+      const { agents, unusable } = await agentsOf(agent, nothing);
+      expect(agents.map(({ name, sandbox }) => [name, sandbox])).toEqual([['free', 'none']]);
+      expect(unusable).toMatchObject([{ name: 'agent', reason: expect.stringContaining(reason) as string }]);
+    }
+  });
+
+  it.runIf(noSandbox === null)('hears which system programs are missing', async () => {
+    const folder = newRepository(area);
+    symlinkSync(sandboxModules(), path.join(folder, 'node_modules'));
+    writeFileSync(
+      path.join(folder, 'copse.yml'),
+      JSON.stringify({ agents: { agent: { command: 'true', sandbox: 'runtime' } } }),
+    );
+    const env = { PATH: onlyGit(area) };
+    const { unusable } = await answer<Agents>(['agents'], { cwd: folder, env });
+    expect(unusable[0]?.reason).toContain('apt install bubblewrap socat ripgrep');
+  });
+});

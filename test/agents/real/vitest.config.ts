@@ -1,0 +1,14 @@
+import { availableParallelism } from 'node:os';
+
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    // The sandbox is one of the programs.
+    include: ['test/agents/real/**/*.agents.ts', 'test/agents/faults/sandbox.test.ts'],
+    pool: 'forks',
+    maxWorkers: availableParallelism() + 1,
+    testTimeout: 240_000,
+    hookTimeout: 60_000,
+  },
+});

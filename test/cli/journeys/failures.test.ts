@@ -1,0 +1,289 @@
+/** What a command says when it does not do what was asked, and the exit code that scripts read. */
+
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import pg from 'pg';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+
+import {
+  answer,
+  cliFile,
+  copse,
+  finished,
+  newArea,
+  newRepository,
+  newTasks,
+  plainEnv,
+  printed,
+} from '../../support/cli.ts';
+
+const area = newArea();
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = newRepository(area);
+  await newTasks(['Here'], { cwd });
+});
+
+const STYLE = /^copse: \S.*(\n\(.*\))?\n( {2}→ \S.*\n)+$/;
+
+const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
+  [['xyzzy'], "Unknown command 'xyzzy'."],
+  [['lst'], 'Did you mean one of list, ls?'],
+  [['list', '--stauts', 'x'], 'Did you mean --status?'],
+  [['--nonsense'], "Unknown option '--nonsense'."],
+  [['add'], "Missing required argument 'title'."],
+  [['show'], "Missing required argument 'id'."],
+  [['show', 'a', 'b'], 'Too many arguments'],
+  [['add', 'x', '--priority'], "Option '--priority <p1-p5>' argument missing."],
+  [['add', 'x', '--priority', 'p9'], '"p9" is not a priority; p5 is the most urgent'],
+  [['add', 'x', '--area', '../x'], '"../x" is not an area'],
+  [['add', 'x', '--requires', 'a b'], '"a b" is not a capability'],
+  [['add', 'x', '--kind', 'cod'], '"cod" is not a kind of task; there are code, non-code, import.'],
+  [['add', 'x', '--agent', ''], 'A name is empty'],
+  [['add', ' '], 'A title is empty'],
+  [['add', 'two\nlines'], 'A title is one line'],
+  [['add', 'x'.repeat(201)], 'at most 200 characters; this one has 201'],
+  [['add', 'x', '--body', 'a', '--body-file', 'b'], 'The body was given twice'],
+  [['add', 'x', '--accept', ' '], 'An accept command cannot be empty'],
+  [['list', '--status', 'reddy'], '"reddy" is not a status; there are pending, ready'],
+  [['ledger', 'add', 'note', 'x', '--task', 'TASK'], '"note" is not a kind of ledger entry'],
+  [['ledger', 'add', 'learning', 'x'], 'Which task is meant?'],
+  [['ledger', 'add', 'learning', ' ', '--task', 'TASK'], 'A ledger entry cannot be empty.'],
+  [['plan', 'add', ' '], 'A title is empty'],
+  [['events', '--after', 'yesterday'], '"yesterday" is not the number of an event.'],
+  [['events', '--last', '-1'], '"-1" is not'],
+  [['config', 'edit'], '"edit" is not something config can do'],
+  [['completion', 'tcsh'], 'There is completion for bash, zsh, fish'],
+];
+
+const notFound: readonly (readonly [argv: readonly string[], says: string])[] = [
+  [['show', 'zzzz'], 'There is no task "zzzz" on this board.'],
+  [['edit', 'zzzz', '--title', 'x'], 'There is no task "zzzz" on this board.'],
+  [['delete', 'TASK', 'zzzz'], 'There is no task "zzzz" on this board.'],
+  [['add', 'x', '--depends', 'zzzz'], 'There is no task "zzzz" on this board.'],
+  [['add', 'x', '--plan', 'zzzz'], 'There is no plan "zzzz" on this board.'],
+  [['list', '--plan', 'zzzz'], 'There is no plan "zzzz" on this board.'],
+  [['plan', 'show', 'zzzz'], 'There is no plan "zzzz" on this board.'],
+  [['ledger', 'list', '--task', 'zzzz'], 'There is no task "zzzz" on this board.'],
+  [['events', '--task', 'zzzz'], 'There is no task "zzzz" on this board.'],
+  [['add', 'x', '--body-file', 'nö.md'], 'nö.md cannot be read'],
+  [['import', 'nö.jsonl'], 'nö.jsonl cannot be read'],
+];
+
+describe('an error', () => {
+  test('is a sentence and a next step on stderr: 2 for usage', async () => {
+    await checkAll(usage, 2);
+    expect(await printed(['list'], { cwd })).toContain('Active (1)');
+  });
+
+  test('is a sentence and a next step on stderr: 3 for what is not found', async () => {
+    await checkAll(notFound, 3);
+    expect(await printed(['list'], { cwd })).toContain('Active (1)');
+  });
+
+  test('with --json is one document on stderr and nothing on stdout', async () => {
+    const rows = [
+      [['bogus', '--json'], 2, 'usage'],
+      [['list', '--bogus', '--json'], 2, 'usage'],
+      [['add', 'x', '--priority', 'p9', '--json'], 2, 'invalid'],
+      [['show', 'zzzz', '--json'], 3, 'not_found'],
+      [['add', 'x', '--plan', 'zzzz', '--json'], 3, 'not_found'],
+      [['events', '--task', 'zzzz', '--json'], 3, 'not_found'],
+      [['config', 'edit', '--json'], 2, 'invalid'],
+    ] as const;
+    const runs = await Promise.all(rows.map(([argv]) => copse(argv, { cwd })));
+    for (const [index, [argv, code, name]] of rows.entries()) {
+      const run = runs[index];
+      expect({ argv, code: run?.code, stdout: run?.stdout }).toEqual({ argv, code, stdout: '' });
+      const document = JSON.parse(run?.stderr ?? '') as unknown;
+      expect(document).toEqual({
+        error: {
+          code: name,
+          reason: expect.stringMatching(/\S/) as string,
+          next: expect.arrayContaining([expect.any(String)]) as string[],
+        },
+      });
+    }
+  });
+
+  test('about usage points to the help of that very command, also of its alias and of what is below it', async () => {
+    const rows = [
+      [['add'], 'copse add --help'],
+      [['rm'], 'copse delete --help'],
+      [['prd', 'add'], 'copse plan add --help'],
+      [['ledger', 'add', 'learning'], 'copse ledger add --help'],
+    ] as const;
+    const runs = await Promise.all(rows.map(([argv]) => copse(argv, { cwd })));
+    expect(runs.map(({ stderr }) => /→ (.*)/.exec(stderr)?.[1])).toEqual(rows.map(([, help]) => help));
+  });
+
+  test('outside a repository says so and how to make one: 3', async () => {
+    const nowhere = path.join(area, 'nowhere');
+    mkdirSync(nowhere);
+    for (const argv of [['list'], ['add', 'x'], ['export'], ['config', 'show']]) {
+      const { code, stdout, stderr } = await copse(argv, { cwd: nowhere });
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(STYLE);
+      expect(stderr).toContain('is not inside a git repository');
+      expect(stderr).toContain('git init');
+    }
+  });
+
+  test('in a folder that was removed meanwhile is a sentence, not a stack', async () => {
+    const gone = path.join(area, 'gone');
+    mkdirSync(gone);
+    const script = 'rmdir "$PWD" && exec "$@"';
+    const argv = ['-c', script, 'sh', process.execPath, cliFile, 'list'];
+    const { code, stderr } = await finished(spawn('/bin/sh', argv, { cwd: gone, env: plainEnv }));
+    expect(stderr).toMatch(STYLE);
+    expect(code).toBe(3);
+  });
+});
+
+describe('a board that cannot be used: 1', () => {
+  // promise: full-disk-safe
+  test('is a file that is no board, damaged, or a folder', async () => {
+    const content = readFileSync(path.join(cwd, '.copse', 'board.db'));
+    const damaged = Buffer.from(content).fill(0xa5, 4096, 4096 * 20);
+    const cases: readonly (readonly [name: string, content: Buffer | string | undefined])[] = [
+      ['text', 'This is a text and not a database. '.repeat(10)],
+      ['cut off', content.subarray(0, 5000)],
+      ['damaged', damaged],
+      ['a folder', undefined],
+    ];
+    for (const [name, bytes] of cases) {
+      const broken = newRepository(area);
+      const file = path.join(broken, '.copse', 'board.db');
+      mkdirSync(bytes === undefined ? file : path.dirname(file), { recursive: true });
+      if (bytes !== undefined) writeFileSync(file, bytes);
+      const runs = [await copse(['list'], { cwd: broken }), await copse(['add', 'x'], { cwd: broken })];
+      for (const { code, stdout, stderr } of runs) {
+        expect({ name, code, stdout }).toEqual({ name, code: 1, stdout: '' });
+        expect({ name, stderr }).toEqual({ name, stderr: expect.stringMatching(STYLE) as string });
+        expect(stderr).toContain(file);
+      }
+      if (bytes !== undefined) expect(readFileSync(file).equals(Buffer.from(bytes))).toBe(true);
+    }
+  });
+
+  // promise: full-disk-safe
+  test('is one that cannot grow, as on a full disk: nothing changes and it works again afterwards', async () => {
+    const full = newRepository(area);
+    await newTasks(['Here'], { cwd: full });
+    // A limit on the size of files stands in for the end of the disk; the signal that comes with it would kill.
+    const script = `trap '' XFSZ; ulimit -f 300; exec "$@"`;
+    const argv = [
+      '-c',
+      script,
+      'bash',
+      process.execPath,
+      cliFile,
+      'add',
+      'Large',
+      '--body',
+      'x'.repeat(120_000),
+    ];
+    const runs = [];
+    for (let run = 0; run < 4; run += 1) {
+      runs.push(await finished(spawn('bash', argv, { cwd: full, env: plainEnv })));
+    }
+    const failed = runs.filter(({ code }) => code !== 0);
+    expect(failed).not.toEqual([]);
+    for (const { code, stdout, stderr } of failed) {
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(STYLE);
+      expect(stderr).toContain(path.join(full, '.copse', 'board.db'));
+    }
+    const list = await printed(['list'], { cwd: full });
+    expect(list).toContain(`Active (${1 + runs.length - failed.length})`);
+  });
+
+  // promise: full-disk-safe
+  test('leaves no half export behind when the disk is full', async () => {
+    const full = newRepository(area);
+    await newTasks(['Here'], { cwd: full });
+    await answer(['add', 'Large', '--body', 'x'.repeat(100_000)], { cwd: full });
+    const script = `trap '' XFSZ; ulimit -f 100; exec "$@"`;
+    const argv = ['-c', script, 'bash', process.execPath, cliFile, 'export', 'board.jsonl'];
+    const { code, stdout, stderr } = await finished(spawn('bash', argv, { cwd: full, env: plainEnv }));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(STYLE);
+    expect(readdirSync(full).filter((name) => name.includes('board'))).toEqual([]);
+  });
+
+  // promise: newer-board-refused
+  test('is one of a newer version, on either engine, and nothing on it changes', async () => {
+    const newer = newRepository(area);
+    await newTasks(['Here'], { cwd: newer });
+    const file = path.join(newer, '.copse', 'board.db');
+    const database = new DatabaseSync(file);
+    database.exec('update board set version = 99');
+    database.close();
+
+    const schema = `cli_${randomBytes(6).toString('hex')}`;
+    const env = { COPSE_BOARD: `${inject('postgresUrl')}?schema=${schema}` };
+    await newTasks(['Here'], { cwd: newer, env });
+    const client = new pg.Client({ connectionString: inject('postgresUrl') });
+    await client.connect();
+    await client.query(`update ${schema}.board set version = 99`);
+
+    for (const options of [{ cwd: newer }, { cwd: newer, env }]) {
+      const { code, stdout, stderr } = await copse(['add', 'x'], options);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(STYLE);
+      expect(stderr).toMatch(/was written by a newer Copse: it is at version 99, this one knows up to \d+\./);
+    }
+    const { rows } = await client.query(`select count(*)::int as tasks from ${schema}.tasks`);
+    expect(rows).toEqual([{ tasks: 1 }]);
+    await client.end();
+  });
+
+  // promise: passwords-hidden
+  test('is a server that is not there or an address that is none: one sentence, soon, without the password', async () => {
+    const addresses = [
+      'postgres://ada:s3cret@127.0.0.1:1/db',
+      'postgres://ada:s3cret%zz@127.0.0.1:1/db',
+      'postgres://ada:s3cret@no-such-host.invalid/db',
+      'postgres://ada:s3cret@127.0.0.1:99999/db',
+      'mysql://ada:s3cret@127.0.0.1/db',
+      's3cret',
+      `${inject('postgresUrl').replace('copse@', 'copse:s3cret@')}-none`,
+    ];
+    for (const address of addresses) {
+      const began = performance.now();
+      const { code, stdout, stderr } = await copse(['list'], { cwd, env: { COPSE_BOARD: address } });
+      expect({ address, code, stdout }).toEqual({ address, code: 1, stdout: '' });
+      expect({ address, stderr }).toEqual({ address, stderr: expect.stringMatching(STYLE) as string });
+      expect(stderr).not.toContain('s3cret');
+      expect(stderr).toContain('COPSE_BOARD');
+      expect(performance.now() - began).toBeLessThan(5_000);
+    }
+  });
+});
+
+async function checkAll(
+  rows: readonly (readonly [argv: readonly string[], says: string])[],
+  expected: number,
+): Promise<void> {
+  const { stdout: listed } = await copse(['list', '--json'], { cwd });
+  const [task] = (JSON.parse(listed) as { tasks: { id: string }[] }).tasks;
+  const runs = await Promise.all(
+    rows.map(([argv]) =>
+      copse(
+        argv.map((word) => (word === 'TASK' ? (task?.id ?? '') : word)),
+        { cwd },
+      ),
+    ),
+  );
+  for (const [index, [argv, says]] of rows.entries()) {
+    const { code, stdout, stderr } = runs[index] ?? { code: null, stdout: '', stderr: '' };
+    expect({ argv, code, stdout }).toEqual({ argv, code: expected, stdout: '' });
+    expect({ argv, stderr }).toEqual({ argv, stderr: expect.stringMatching(STYLE) as string });
+    expect(stderr).toContain(says);
+  }
+}

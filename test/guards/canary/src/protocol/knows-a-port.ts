@@ -1,1 +1,0 @@
-export { parse } from '../ports/parses-yaml.ts';

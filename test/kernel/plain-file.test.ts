@@ -1,0 +1,140 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import { inFolder } from '../../packages/copse/src/workspaces/files/in-folder.ts';
+import { readInside } from '../../packages/copse/src/workspaces/files/read-inside.ts';
+import { readPlainFile, withPlainFile } from '../../packages/copse/src/kernel/system/plain-file.ts';
+import { newArea } from '../support/cli.ts';
+
+const area = newArea();
+let folders = 0;
+
+function newFolder(): string {
+  folders += 1;
+  const folder = path.join(area, String(folders), "wörk 'tree' 林");
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+describe('a file that somebody else may replace', () => {
+  test('is read to its end, or as far as one wants', () => {
+    const file = path.join(newFolder(), 'text');
+    writeFileSync(file, '12345');
+    expect(readPlainFile(file, 6)).toEqual({ is: 'plain', value: { text: '12345', isCut: false } });
+    expect(readPlainFile(file, 5)).toEqual({ is: 'plain', value: { text: '12345', isCut: false } });
+    expect(readPlainFile(file, 4)).toEqual({ is: 'plain', value: { text: '1234', isCut: true } });
+  });
+
+  test('may be empty', () => {
+    const file = path.join(newFolder(), 'text');
+    writeFileSync(file, '');
+    expect(readPlainFile(file, 0)).toEqual({ is: 'plain', value: { text: '', isCut: false } });
+  });
+
+  test('is the one that was opened, whatever takes its name meanwhile', () => {
+    const file = path.join(newFolder(), 'text');
+    writeFileSync(file, 'before');
+    const read = withPlainFile(Buffer.from(file), (opened, { size }) => {
+      execFileSync('sh', ['-c', 'echo other > "$1.new" && mv "$1.new" "$1"', 'sh', file]);
+      return { text: readFileSync(opened, 'utf8'), size };
+    });
+    expect(read).toEqual({ is: 'plain', value: { text: 'before', size: 6 } });
+  });
+
+  test('is closed again, also when the work fails', () => {
+    const file = path.join(newFolder(), 'text');
+    writeFileSync(file, 'text');
+    let used: number | undefined;
+    const fail = () =>
+      withPlainFile(file, (opened) => {
+        used = opened;
+        throw new Error('the work failed');
+      });
+    expect(fail).toThrow('the work failed');
+    expect(() => readFileSync(used!)).toThrow('EBADF');
+  });
+});
+
+describe('what is no plain file is not read:', () => {
+  test('nothing, and a file in place of its folder', () => {
+    const folder = newFolder();
+    writeFileSync(path.join(folder, 'file'), '');
+    expect(readPlainFile(path.join(folder, 'none'), 10)).toEqual({ is: 'missing' });
+    expect(readPlainFile(path.join(folder, 'file', 'none'), 10)).toEqual({ is: 'missing' });
+  });
+
+  test('a link, to something or to nowhere', () => {
+    const folder = newFolder();
+    writeFileSync(path.join(folder, 'secret'), 'secret');
+    symlinkSync('secret', path.join(folder, 'link'));
+    symlinkSync('gone', path.join(folder, 'dangling'));
+    expect(readPlainFile(path.join(folder, 'link'), 10)).toEqual({ is: 'link' });
+    expect(readPlainFile(path.join(folder, 'dangling'), 10)).toEqual({ is: 'link' });
+  });
+
+  test('a folder, a pipe that nobody writes to, a socket', async () => {
+    const folder = newFolder();
+    const pipe = path.join(folder, 'pipe');
+    execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe]);
+    // The path of a socket may have about a hundred bytes.
+    const socket = path.relative(process.cwd(), path.join(folder, '..', 's'));
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    for (const place of [folder, pipe, socket]) expect(readPlainFile(place, 10)).toEqual({ is: 'other' });
+  });
+});
+
+describe('inside of a folder that somebody else prepared', () => {
+  test('a file is read, however deep it is, and also below a root that is a link', () => {
+    const folder = newFolder();
+    mkdirSync(path.join(folder, 'a', 'b'), { recursive: true });
+    writeFileSync(path.join(folder, 'a', 'b', 'text'), 'text');
+    writeFileSync(path.join(folder, 'top'), 'top');
+    const link = path.join(newFolder(), 'link');
+    symlinkSync(folder, link);
+    for (const root of [folder, link]) {
+      expect(readInside({ root, file: 'a/b/text' }, 3)).toEqual({ text: 'tex', isCut: true });
+      expect(readInside({ root, file: 'top' }, 3)).toEqual({ text: 'top', isCut: false });
+    }
+  });
+
+  test('no link is followed, neither at the end nor on the way', () => {
+    const [root, outside] = [newFolder(), newFolder()];
+    mkdirSync(path.join(root, 'a'));
+    mkdirSync(path.join(outside, 'b'));
+    writeFileSync(path.join(outside, 'b', 'text'), 'secret');
+    symlinkSync(path.join(outside, 'b'), path.join(root, 'a', 'b'));
+    symlinkSync(path.join(outside, 'b', 'text'), path.join(root, 'a', 'text'));
+    symlinkSync(outside, path.join(root, 'c'));
+    for (const file of ['a/b/text', 'a/text', 'c/b/text'])
+      expect({ file, read: readInside({ root, file }, 10) }).toEqual({ file, read: undefined });
+  });
+
+  test('what is not there, or has a file on the way, is nothing', () => {
+    const root = newFolder();
+    writeFileSync(path.join(root, 'file'), '');
+    for (const file of ['none', 'a/none', 'file/none', 'file/none/none'])
+      expect({ file, read: readInside({ root, file }, 10) }).toEqual({ file, read: undefined });
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'work goes on in the folder that was entered, whatever takes its name meanwhile',
+    () => {
+      const [root, outside] = [newFolder(), newFolder()];
+      mkdirSync(path.join(root, 'a', 'b'), { recursive: true });
+      inFolder(root, ['a', 'b'], (folder) => {
+        renameSync(path.join(root, 'a'), path.join(root, 'aside'));
+        mkdirSync(path.join(outside, 'b'));
+        symlinkSync(outside, path.join(root, 'a'));
+        writeFileSync(path.join(folder, 'text'), 'text');
+      });
+      expect(readdirSync(path.join(outside, 'b'))).toEqual([]);
+      expect(readFileSync(path.join(root, 'aside', 'b', 'text'), 'utf8')).toBe('text');
+    },
+  );
+});

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
+import { checkBody, checkName, checkTitle, shown } from '../../packages/copse/src/kernel/text.ts';
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  // Every UTF-16 code unit, lone surrogates included.
+  fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units)),
+  fc.string({
+    unit: fc.constantFrom(
+      'a',
+      '\n',
+      '\t',
+      '\r',
+      '\u001b',
+      '\u009b',
+      '\u202e',
+      '\u202a',
+      '\u202c',
+      '\u2066',
+      '\u2069',
+      '\ud800',
+    ),
+  }),
+);
+
+const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
+
+describe('a title', () => {
+  test.each([
+    'Fix login',
+    'Größe ändern / fix: ünïcode 😀',
+    'تصحيح تسجيل الدخول',
+    'תיקון \u2068login\u2069 בדף',
+    'a mark \u200f or two \u200e',
+    '👩‍👩‍👧‍👦',
+    'e\u0301 stays as it came',
+    '-v is not an option here',
+    'x'.repeat(200),
+    '😀'.repeat(200),
+  ])('%j is kept exactly as written', (text) => {
+    expect(checkTitle(text)).toEqual({ ok: true, title: text });
+  });
+
+  test('loses the space around it', () => {
+    expect(checkTitle(' \t\u3000Fix login\n')).toEqual({ ok: true, title: 'Fix login' });
+  });
+
+  test.each([
+    ['', /empty/],
+    [' \n\t', /empty/],
+    ['two\nlines', /one line/],
+    ['two\rlines', /one line/],
+    ['two\u2028lines', /one line/],
+    ['two\u0085lines', /one line/],
+    ['a\tb', /U\+0009/],
+    ['a\u0000b', /U\+0000/],
+    ['\u001b[31mred', /U\+001B/],
+    ['\u009b31mred', /U\+009B/],
+    ['a\u007fb', /U\+007F/],
+    ['half \ud83d', /surrogate/],
+    ['\udc00 half', /surrogate/],
+    ['\u200b\u2060', /no visible/],
+    ['\u3164', /no visible/],
+    ['safe\u202etxt.exe', /direction/],
+    ['\u202dover\u202c', /direction/],
+    ['open \u2067isolate', /direction/],
+    ['stray \u2069', /direction/],
+    ['crossed \u202a\u2067\u202c\u2069', /direction/],
+    ['x'.repeat(201), /at most 200 characters; this one has 201/],
+    ['😀'.repeat(201), /at most 200/],
+  ])('%j is refused with a reason', (text, reason) => {
+    const checked = checkTitle(text);
+    expect(checked.ok).toBe(false);
+    expect(checked).toHaveProperty('reason', matching(reason));
+  });
+
+  // promise: terminal-safe
+  test('is accepted again as it was accepted, prints as it is, and fits one line', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const checked = checkTitle(text);
+        if (!checked.ok) return;
+        expect(checkTitle(checked.title)).toEqual(checked);
+        expect(shown(checked.title)).toBe(checked.title);
+        expect(checked.title).not.toMatch(/[\n\r\u0085\u2028\u2029]/);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('never puts what it refuses raw into the reason', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const checked = checkTitle(text);
+        expect(checked.ok ? 'accepted' : checked.reason).toMatch(/^[\x20-\x7e]+$/);
+      }),
+    );
+  });
+});
+
+describe('a name', () => {
+  test.each(['ada', 'a b', '../x.lock', '日本', 'Größe', 'x'.repeat(100)])('%j is accepted', (text) => {
+    expect(checkName(text)).toEqual({ ok: true, name: text });
+  });
+
+  test.each([
+    ['', /A name is empty/],
+    ['--help', /option/],
+    [' -x', /option/],
+    ['a\nb', /one line/],
+    ['a\u0000', /U\+0000/],
+    ['x'.repeat(101), /at most 100/],
+  ])('%j is refused with a reason', (text, reason) => {
+    expect(checkName(text)).toEqual({ ok: false, reason: matching(reason) });
+  });
+});
+
+describe('a body', () => {
+  test('is kept unchanged whatever it holds', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(checkBody(text)).toEqual({ ok: true, body: text });
+      }),
+    );
+    expect(checkBody('\u0000\ud800 \n')).toEqual({ ok: true, body: '\u0000\ud800 \n' });
+  });
+
+  test('may be as long as the policy says and not one character longer', () => {
+    const { bodyLength } = defaultPolicy.text;
+    expect(checkBody('x'.repeat(bodyLength)).ok).toBe(true);
+    expect(checkBody('x'.repeat(bodyLength + 1))).toEqual({
+      ok: false,
+      reason: matching(/at most 8388608/),
+    });
+  });
+});
+
+describe('text shown on a terminal', () => {
+  test.each([
+    ['plain\n\ttext', 'plain\n\ttext'],
+    ['\u001b[2J', '\\x1b[2J'],
+    ['\u009b2J', '\\x9b2J'],
+    ['over\rwrite', 'over\\x0dwrite'],
+    ['\u0000\u0007\u0008\u007f', '\\x00\\x07\\x08\\x7f'],
+    ['a\ud800b', 'a\ufffdb'],
+    ['😀 שלום', '😀 שלום'],
+    ['safe\u202etxt', 'safe\\u202etxt'],
+    ['\u2067closed\u2069', '\u2067closed\u2069'],
+    ['\u2067open\nnext', '\\u2067open\nnext'],
+    ['\u2067open\n\u2067closed\u2069', '\\u2067open\n\u2067closed\u2069'],
+  ])('%j becomes %j', (text, expected) => {
+    expect(shown(text)).toBe(expected);
+  });
+
+  // promise: terminal-safe
+  test('holds no control character but line feed and tab, is well formed, and does not change when shown again', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const printed = shown(text);
+        expect(printed.replace(/[\n\t]/g, '')).not.toMatch(/\p{Cc}/u);
+        expect(printed).not.toMatch(/[\u202d\u202e]/);
+        expect(printed.isWellFormed()).toBe(true);
+        expect(shown(printed)).toBe(printed);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('keeps the lines where they were', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(shown(text).split('\n')).toHaveLength(text.split('\n').length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { Decision } from '../../../packages/copse/src/kernel/decision.ts';
+import {
+  type NodeEvent,
+  type Resource,
+  type ResourceEvent,
+  type ScheduleEvent,
+  decideGiveBack,
+  decideTake,
+  evolveNode,
+  evolveResource,
+  evolveSchedule,
+} from '../../../packages/copse/src/machines/rules/fleet.ts';
+import { brand, fencingToken, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import type {
+  AgentName,
+  FencingToken,
+  NodeId,
+  ResourceName,
+  ScheduleId,
+} from '../../../packages/copse/src/kernel/ids.ts';
+
+const at = timestamp(1_000);
+const later = timestamp(2_000);
+const queue = brand<ResourceName>('queue:main');
+
+function after(resource: Resource | undefined, decision: Decision<ResourceEvent>): Resource {
+  if (!decision.decided) throw new Error(decision.refusal.reason);
+  return decision.events
+    .slice(1)
+    .reduce<Resource>(evolveResource, evolveResource(resource, decision.events[0]));
+}
+
+describe('a resource', () => {
+  const held = after(undefined, decideTake(queue, undefined, 'no-1', later, at));
+  const free = after(held, decideGiveBack(held, held.token, later));
+
+  it('that nobody ever had is taken with token 1', () => {
+    expect(held).toEqual({ id: queue, holder: 'no-1', token: 1, since: at, heldUntil: later });
+  });
+
+  it('that is held is refused to another, with the holder named', () => {
+    expect(decideTake(queue, held, 'no-2', null, at)).toEqual({
+      decided: false,
+      refusal: {
+        code: 'wrong_status',
+        reason: 'queue:main is held by no-1.',
+        next: ['wait until no-1 releases it'],
+      },
+    });
+  });
+
+  it('is taken again by its holder with the next token, which shuts out the one before', () => {
+    const again = after(held, decideTake(queue, held, 'no-1', later, at));
+    expect(again).toMatchObject({ holder: 'no-1', token: 2 });
+    expect(decideGiveBack(again, held.token, at)).toMatchObject({ decided: false });
+  });
+
+  it('that is given back is free, keeps its token, and gives the next one to the next holder', () => {
+    expect(free).toEqual({ id: queue, holder: null, token: 1, since: later, heldUntil: null });
+    const again = after(free, decideTake(queue, free, 'no-2', null, later));
+    expect(again).toEqual({ id: queue, holder: 'no-2', token: 2, since: later, heldUntil: null });
+  });
+
+  it('lapses exactly at its time, and never when it has none', () => {
+    expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).decided).toBe(false);
+    expect(decideTake(queue, held, 'no-2', null, later).decided).toBe(true);
+    const forever = after(undefined, decideTake(queue, undefined, 'no-1', null, at));
+    expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).decided).toBe(false);
+  });
+
+  it('that lapsed and was taken by another is not given back by the old token', () => {
+    const taken = after(held, decideTake(queue, held, 'no-2', null, later));
+    expect(taken).toMatchObject({ holder: 'no-2', token: 2 });
+    expect(decideGiveBack(taken, held.token, later)).toEqual({
+      decided: false,
+      refusal: {
+        code: 'fenced',
+        reason: 'queue:main is at token 2; 1 no longer holds it.',
+        next: ['do nothing: it has already passed on'],
+      },
+    });
+    expect(decideGiveBack(taken, taken.token, later).decided).toBe(true);
+  });
+
+  it('that lapsed but was taken by nobody is still given back by its holder', () => {
+    expect(decideGiveBack(held, held.token, timestamp(later + 1)).decided).toBe(true);
+  });
+
+  it('is given back once, and never with a token that was not given out', () => {
+    expect(decideGiveBack(free, free.token, later)).toMatchObject({ refusal: { code: 'fenced' } });
+    expect(decideGiveBack(held, fencingToken(2), at)).toMatchObject({ refusal: { code: 'fenced' } });
+  });
+});
+
+describe('whoever takes a resource and whenever', () => {
+  const anyStep = fc.record({
+    who: fc.nat(1),
+    does: fc.constantFrom('take', 'give back'),
+    untilMs: fc.constantFrom(null, 500, 5_000),
+    waitMs: fc.constantFrom(0, 1, 500, 5_000),
+  });
+
+  // promise: lead-fenced
+  it('tokens only grow, at most one gives it back, and everything can be told again', () => {
+    fc.assert(
+      fc.property(fc.array(anyStep, { minLength: 1, maxLength: 60, size: 'max' }), (steps) => {
+        let now = at;
+        let resource: Resource | undefined;
+        const events: ResourceEvent[] = [];
+        const believed: FencingToken[] = [fencingToken(0), fencingToken(0)];
+        for (const { who, does, untilMs, waitMs } of steps) {
+          now = timestamp(now + waitMs);
+          const until = untilMs === null ? null : timestamp(now + untilMs);
+          if (does === 'give back' && resource === undefined) continue;
+          const decision =
+            resource === undefined || does === 'take'
+              ? decideTake(queue, resource, `no-${who}`, until, now)
+              : decideGiveBack(resource, believed[who] ?? fencingToken(0), now);
+          const before: number = resource?.token ?? 0;
+          expect(unexplained(decision)).toEqual([]);
+          if (decision.decided) {
+            resource = after(resource, decision);
+            events.push(...decision.events);
+            if (does === 'take') believed[who] = resource.token;
+          }
+          expect((resource?.token ?? 0) - before).toBe(does === 'take' && decision.decided ? 1 : 0);
+          if (resource === undefined) continue;
+          const one = resource;
+          const tokens = Array.from({ length: one.token + 2 }, (_, token) => fencingToken(token));
+          const accepted = tokens.filter((token) => decideGiveBack(one, token, now).decided);
+          expect(accepted).toEqual(one.holder === null ? [] : [one.token]);
+        }
+        const stored = JSON.parse(JSON.stringify(events)) as ResourceEvent[];
+        expect(stored.reduce<Resource | undefined>(evolveResource, undefined)).toEqual(resource);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('a node', () => {
+  const joined: NodeEvent = { type: 'node.joined', id: brand<NodeId>('no-1'), at, name: 'laptop' };
+  const node = evolveNode(undefined, joined);
+
+  it('is there from when it joins until it leaves', () => {
+    expect(node).toEqual({ id: 'no-1', name: 'laptop', joinedAt: at, leftAt: null });
+    expect(evolveNode(node, { type: 'node.left', id: node.id, at: later })).toEqual({
+      ...node,
+      leftAt: later,
+    });
+  });
+
+  it('that joins again is there again', () => {
+    const gone = evolveNode(node, { type: 'node.left', id: node.id, at: later });
+    const back = evolveNode(gone, { ...joined, at: timestamp(3_000), name: 'desk' });
+    expect(back).toEqual({ id: 'no-1', name: 'desk', joinedAt: 3_000, leftAt: null });
+  });
+});
+
+describe('a schedule', () => {
+  const set: ScheduleEvent & { type: 'schedule.set' } = {
+    type: 'schedule.set',
+    id: brand<ScheduleId>('sc-1'),
+    at,
+    agent: brand<AgentName>('coder'),
+    name: 'nightly',
+    timing: { type: 'cron', expression: '0 3 * * *' },
+    enabled: true,
+    nextAt: later,
+  };
+  const schedule = evolveSchedule(undefined, set);
+  const fired = evolveSchedule(schedule, { type: 'schedule.fired', id: set.id, at: later, nextAt: null });
+
+  it('has not fired when it is new', () => {
+    const { type: _, at: __, ...given } = set;
+    expect(schedule).toEqual({ ...given, lastFiredAt: null });
+  });
+
+  it('remembers when it fired and when it is due again', () => {
+    expect(fired).toEqual({ ...schedule, lastFiredAt: later, nextAt: null });
+  });
+
+  it('that is set anew changes in everything but when it last fired', () => {
+    const timing = { type: 'interval', everyMs: 60_000 } as const;
+    const changed = { ...set, name: 'hourly', timing, enabled: false, nextAt: timestamp(9_000) };
+    const { type: _, at: __, ...given } = changed;
+    expect(evolveSchedule(fired, changed)).toEqual({ ...given, lastFiredAt: later });
+  });
+
+  it('is gone once it is removed, and starts from nothing when it is set again', () => {
+    expect(evolveSchedule(fired, { type: 'schedule.removed', id: set.id, at: later })).toBeUndefined();
+    expect(evolveSchedule(undefined, set)).toMatchObject({ lastFiredAt: null });
+  });
+});
+
+/** What is missing from a refusal: a sentence that names the resource, and what to do. */
+function unexplained(decision: Decision<ResourceEvent>): readonly string[] {
+  if (decision.decided) return [];
+  const { reason, next } = decision.refusal;
+  return [
+    ...(/queue:main.*[^.]\.$/.test(reason) ? [] : [reason]),
+    ...next.filter((advice) => advice.trim() === ''),
+  ];
+}

@@ -1,0 +1,197 @@
+/**
+ * Runners that are killed before they have told who they are, or tell it too late. Whoever started one has written down
+ * which process it is, so it is found at the next look; where nobody could, it is waited for, and shut out afterwards.
+ */
+
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { attemptFiles } from '../../../packages/copse/src/agents/files/attempt-files.ts';
+import { openRunners } from '../../../packages/copse/src/agents/files/runners.ts';
+import { Orchestrator } from '../../../packages/copse/src/orchestrator/orchestrate.ts';
+import type { RunContext } from '../../../packages/copse/src/queue/context.ts';
+import { type OpenRun, openRun } from '../../../packages/copse/src/compose/run/run.ts';
+import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
+import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
+import type { Attempt } from '../../../packages/copse/src/tasks/rules/attempt.ts';
+import { cliFile, git, newArea } from '../../support/cli.ts';
+import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
+import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
+
+const area = newArea();
+
+it.runIf(canSeeProcesses)(
+  'one that is killed before it told who it is, is a crash at the next look',
+  async () => {
+    await using run = await Run.open(area);
+    await explained(run, async () => {
+      await using late = await Late.open(run);
+      const [task] = await run.add('steps');
+      const { attempt, runner } = await late.begin(task!);
+      await late.look();
+      expect(await run.countEvents('task.crashed')).toBe(0);
+      kill(runner.pid, 'SIGKILL');
+      await run.until(async () => !(await run.context.occupancy.isAlive(runner)));
+      // One look, long before anybody would lose patience with a runner that lives.
+      await late.look();
+      expect(await late.crashes(task!)).toEqual([expect.stringContaining('its runner is gone')]);
+      expect((await run.context.board.get('attempt', attempt.id))?.end?.reason).toBe('crashed');
+      await late.finish();
+      expect(await run.countEvents('attempt.started')).toBe(2);
+    });
+  },
+);
+
+// promise: expired-lease-proves-nothing
+it.runIf(canSeeProcesses)(
+  'one that lives and does not tell who it is, is ended before its task is tried again',
+  async () => {
+    await using run = await Run.open(area);
+    await explained(run, async () => {
+      await using late = await Late.open(run, { runnerStartMs: 1_000 });
+      const [task] = await run.add('steps');
+      const { runner } = await late.begin(task!);
+      await run.until(async () => {
+        await late.look();
+        return (await run.countEvents('task.crashed')) === 1;
+      });
+      expect(await run.context.occupancy.isAlive(runner)).toBe(false);
+      expect(await late.crashes(task!)).toEqual([expect.stringContaining('did not start within 1 s')]);
+      await late.finish();
+    });
+  },
+);
+
+it.runIf(canSeeProcesses).each([
+  ['with its orders taken away', false],
+  // By another node, which cannot take anything away here.
+  ['with its orders still there', true],
+])(
+  'one that nobody knew of starts after it was given up, %s: it changes nothing and goes',
+  async (_, hasOrders) => {
+    await using run = await Run.open(area);
+    await explained(run, async () => {
+      await using late = await Late.open(run, { runnerStartMs: 1_000 });
+      const [task] = await run.add('steps');
+      const { attempt, runner } = await late.begin(task!);
+      const files = attemptFiles(run.folder, attempt.id);
+      const saved = path.join(area, 'orders');
+      copyFileSync(files.orders, saved);
+      // As if whoever started it had been killed before it could write that down.
+      rmSync(files.runner);
+      await run.until(async () => {
+        await late.look();
+        return (await run.countEvents('task.crashed')) === 1;
+      });
+      expect(await run.context.occupancy.isAlive(runner)).toBe(true);
+      if (hasOrders) copyFileSync(saved, files.orders);
+
+      const before = await late.everything();
+      late.letStart(attempt);
+      await run.until(async () => !(await run.context.occupancy.isAlive(runner)));
+      expect(await late.everything()).toEqual(before);
+      expect(run.said()).toEqual([]);
+      expect(readdirSync(path.dirname(files.orders))).toEqual([]);
+      if (hasOrders) {
+        const log = path.join(run.folder, '.copse', 'logs', task!, `${attempt.id}.runner.log`);
+        expect(readFileSync(log, 'utf8')).toContain('Ended: {"end":"lost"}');
+      }
+      await late.finish();
+      expect(await run.countEvents('attempt.started')).toBe(2);
+    });
+  },
+);
+
+/** An orchestrator in this process, whose runners do not begin before they may. */
+class Late implements AsyncDisposable {
+  readonly #run: Run;
+  readonly #context: RunContext;
+  readonly #gate: string;
+  #orchestrator: Orchestrator;
+  readonly #opened: OpenRun;
+
+  private constructor(run: Run, context: RunContext, gate: string, opened: OpenRun) {
+    this.#run = run;
+    this.#context = context;
+    this.#gate = gate;
+    this.#opened = opened;
+    this.#orchestrator = new Orchestrator(context, () => {});
+  }
+
+  static async open(run: Run, orchestration: Partial<RunContext['policy']['orchestration']> = {}) {
+    const opened = await openRun({ cwd: run.folder, env: run.env }, { asNode: true });
+    const { context } = opened;
+    const policy = {
+      ...context.policy,
+      orchestration: { ...context.policy.orchestration, ...orchestration },
+    };
+    const [agent] = context.agents;
+    const gate = `${run.log}.gate`;
+    mkdirSync(gate);
+    const runners = openRunners({
+      home: context.home,
+      program: ['/bin/sh', '-c', WAITING, gate, process.execPath, RUNNER],
+      environment: run.env,
+      identify: (pid) => context.occupancy.identify(pid),
+      processesOf: processesOfAttempt,
+      settingsOf: () => ({ agent, policy }),
+    });
+    return new Late(run, { ...context, policy, runners }, gate, opened);
+  }
+
+  /** Begins the task; its runner is a process by then, and has told nobody. */
+  async begin(task: TaskId): Promise<{ readonly attempt: Attempt; readonly runner: ProcessIdentity }> {
+    await this.look();
+    const [attempt] = await this.#context.board.list('attempt', { task });
+    const runner = attempt && (await this.#context.runners.runnerOf(attempt.id));
+    if (!attempt || !runner) throw new Error(`${task} has no runner`);
+    if (attempt.process !== null) throw new Error(`The runner of ${task} has told who it is`);
+    return { attempt, runner };
+  }
+
+  async look(): Promise<void> {
+    await this.#orchestrator.pass();
+    await this.#orchestrator.settle();
+  }
+
+  letStart({ id }: Attempt): void {
+    writeFileSync(path.join(this.#gate, `${id}.json`), '');
+  }
+
+  async crashes(task: TaskId): Promise<readonly string[]> {
+    const ledger = await this.#context.board.list('ledger', { task });
+    return ledger.flatMap(({ kind, text }) => (kind === 'crash' ? [text] : []));
+  }
+
+  async everything(): Promise<unknown> {
+    const { folder } = this.#run;
+    return {
+      events: await this.#context.board.lastEvent(),
+      refs: git(folder, 'for-each-ref'),
+      worktrees: git(folder, 'worktree', 'list', '--porcelain'),
+      status: git(folder, 'status', '--porcelain'),
+    };
+  }
+
+  /** From now on every runner begins at once, and has the time that it needs. */
+  async finish(): Promise<void> {
+    writeFileSync(path.join(this.#gate, 'all'), '');
+    this.#orchestrator = new Orchestrator({ ...this.#context, policy: this.#run.context.policy }, () => {});
+    await this.#run.until(async () => {
+      await this.look();
+      return Object.values(await this.#run.statuses()).every((status) => status === 'done');
+    });
+    await expectGoodEnd(this.#run);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#opened.close();
+  }
+}
+
+const WAITING =
+  'file=${3##*/}; until [ -e "$0/$file" ] || [ -e "$0/all" ]; do sleep 0.05; done; exec "$1" "$2" "$3"';
+const RUNNER = path.join(path.dirname(cliFile), 'runner.js');

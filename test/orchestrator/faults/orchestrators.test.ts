@@ -1,0 +1,77 @@
+/** Orchestrators come and go, one after another and beside each other; the work goes on, once. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { type EventNumber, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { newArea } from '../../support/cli.ts';
+import { expectGoodEnd, explained } from '../../support/agents/runs-checks.ts';
+import { type Orchestrating, Run, canSeeProcesses } from '../../support/agents/runs.ts';
+
+const PAST_A_LEASE_MS = 3_500;
+
+const area = newArea();
+
+const ways: readonly (readonly [string, (one: Orchestrating) => void, number | NodeJS.Signals])[] = [
+  ['interrupted with Ctrl+C', (one) => one.interrupt(), 0],
+  ['killed', (one) => one.signal('SIGKILL'), 'SIGKILL'],
+];
+
+describe.each(ways)('an orchestrator that is %s', (_, end, code) => {
+  // promise: orchestrator-restart
+  it.runIf(canSeeProcesses)('leaves its agents running, and the next one goes on with them', async () => {
+    await using run = await Run.open(area);
+    await explained(run, async () => {
+      const [task] = await run.add('long');
+      const first = run.orchestrate();
+      const attempt = await run.atWork(task!);
+      end(first);
+      expect(await first.ended).toBe(code);
+      if (code === 0) expect(first.printed).toContain('Stopped. 1 agent');
+      // Past its lease: nobody looks, and it is renewed all the same.
+      const before = await run.context.board.lease(task!);
+      await sleep(PAST_A_LEASE_MS);
+      const after = await run.context.board.lease(task!);
+      expect(after?.token).toBe(before?.token);
+      expect(after?.renewedAt).toBeGreaterThan(before?.renewedAt ?? Infinity);
+      expect(await run.runners()).toEqual([attempt.process.pid]);
+      expect(run.agents()).toContain(run.agentOf(attempt.id));
+      const second = run.orchestrate('--until-idle');
+      await sleep(PAST_A_LEASE_MS);
+      expect(second.isRunning).toBe(true);
+      run.go();
+      expect(await second.ended).toBe(0);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('attempt.started')).toBe(1);
+    });
+  });
+});
+
+describe.runIf(canSeeProcesses)('two orchestrators of one node', () => {
+  // promise: one-claim, lands-once
+  it('claim and land each of sixteen tasks once, and have three agents at a time between them', async () => {
+    await using run = await Run.open(area, { policy: { max_agents: 3 } });
+    await explained(run, async () => {
+      await run.add(...Array.from({ length: 16 }, (_, index) => `steps ${index}`));
+      const both = [run.orchestrate('--until-idle'), run.orchestrate('--until-idle')];
+      expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+      await expectGoodEnd(run);
+      expect(await run.countEvents('task.claimed')).toBe(16);
+      expect(await run.countEvents('attempt.started')).toBe(16);
+      expect(await mostAtOnce(run)).toBeLessThanOrEqual(3);
+    });
+  });
+});
+
+async function mostAtOnce(run: Run): Promise<number> {
+  const open = new Set<string>();
+  let most = 0;
+  const events = await run.context.board.events({ after: brand<EventNumber>(0), limit: 10_000 });
+  for (const { event } of events) {
+    if (event.type === 'attempt.started') open.add(event.id);
+    if (event.type === 'attempt.ended') open.delete(event.id);
+    most = Math.max(most, open.size);
+  }
+  return most;
+}

@@ -1,0 +1,195 @@
+/** What a person does to tasks that agents work on: looks, answers, stops, lets go on. */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import {
+  answer,
+  cliFile,
+  copse,
+  finished,
+  newArea,
+  plainEnv,
+  printed,
+  startCopse,
+} from '../../support/cli.ts';
+import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+const hasTmux = spawnSync('tmux', ['-V']).status === 0;
+/** A server of tmux that is ours alone. */
+const TMUX_TMPDIR = path.join(area, 't');
+const tmux = (...argv: readonly string[]) =>
+  execFileSync('tmux', argv, { env: { ...plainEnv, TMUX_TMPDIR }, encoding: 'utf8', stdio: 'pipe' });
+
+afterAll(() => {
+  if (hasTmux) spawnSync('tmux', ['kill-server'], { env: { ...plainEnv, TMUX_TMPDIR } });
+  endAgents(area);
+});
+
+async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  for (let looks = 0; looks < 400; looks += 1) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    await sleep(100);
+  }
+  return expect.fail('It did not come about');
+}
+
+describe('while agents work', () => {
+  let scene: Scene;
+  let orchestrator: ReturnType<typeof startCopse>;
+  let output: ReturnType<typeof finished>;
+  const ids: Record<string, string> = {};
+  const id = (title: string): string => ids[title] ?? expect.fail(`There is no task ${title}`);
+  const noted = (word: string) => async () =>
+    existsSync(scene.notes) && readFileSync(scene.notes, 'utf8').includes(word);
+  const becomes = (title: string, status: string) =>
+    until(async () => (await scene.tasks()).get(id(title))?.status === status);
+
+  beforeAll(async () => {
+    mkdirSync(TMUX_TMPDIR);
+    const agents = { plain: {}, screened: { capabilities: ['tmux'], terminal: 'tmux' } };
+    scene = newScene(area, { agents, policy: { max_agents: 5 } });
+    const add = async (title: string, script: string, ...options: readonly string[]) => {
+      ids[title] = await scene.add(title, script, ...options);
+    };
+    await Promise.all([
+      add(
+        'is paused',
+        'if was_told "go on then"; then commit on on.txt; copse finish; else echo half > on.txt; copse phase working; note pausable; sleep 600; fi',
+      ),
+      add('is cancelled', 'echo dirt > dirt.txt; (setsid sleep 600 &); note cancellable; sleep 600'),
+      add(
+        'asks',
+        'if was_told "Keep both"; then commit both both.txt; copse finish; else copse stuck --reason "Drop it, or keep both?"; fi',
+      ),
+      ...(hasTmux
+        ? [
+            add(
+              'in tmux',
+              'echo "hello from $(tty)"; note shown; read -r word; commit "$word" tmux.txt',
+              '--requires',
+              'tmux',
+            ),
+          ]
+        : []),
+    ]);
+    orchestrator = startCopse(['orchestrate'], { ...scene.at, env: { TMUX_TMPDIR } });
+    output = finished(orchestrator);
+    for (const word of ['pausable', 'cancellable', ...(hasTmux ? ['shown'] : [])]) await until(noted(word));
+    await becomes('asks', 'stuck');
+  });
+
+  test('`list` and `agents` say who works on what', async () => {
+    const { running } = await answer<{ running: readonly Record<string, unknown>[] }>(['agents'], scene.at);
+    expect(running.find(({ task }) => task === id('is paused'))).toMatchObject({
+      agent: 'plain',
+      isHere: true,
+      phase: 'working',
+      runner: 'alive',
+      crashes: 0,
+    });
+    expect(await printed(['list'], scene.at)).toMatch(
+      new RegExp(`\\[\\*\\] #${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain\\n`),
+    );
+    expect((await scene.tasks()).get(id('is paused'))?.worker).toMatchObject({
+      agent: 'plain',
+      isByHand: false,
+    });
+    expect(await scene.why(id('is paused'))).toContain('plain works on it here for 0 min, in phase working.');
+  });
+
+  test.skipIf(!hasTmux)('an agent in tmux has a terminal to join, and its log too', async () => {
+    const at = { ...scene.at, env: { TMUX_TMPDIR } };
+    const name = `copse-${id('in tmux')}`;
+    expect(tmux('list-sessions', '-F', '#{session_name}').trim()).toBe(name);
+    expect(await printed(['logs', id('in tmux')], at)).toMatch(/^hello from \/dev\/\S+\r?\n/);
+    // No terminal here that it could be shown in.
+    const { code, stderr } = await copse(['attach', id('in tmux')], at);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('This is no terminal') });
+    const other = await copse(['attach', id('is paused')], at);
+    expect(other).toMatchObject({ code: 3, stderr: expect.stringContaining('has no terminal to join') });
+    const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
+    tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);
+    await until(async () => tmux('list-clients', '-t', `=${name}`).trim() !== '');
+    tmux('send-keys', '-t', 'person:', 'typed', 'Enter');
+    await becomes('in tmux', 'done');
+    expect(scene.subjects()).toContain('feat: typed');
+  });
+
+  test('a question is answered by `restart`, and the agent is told the answer', async () => {
+    expect(await scene.why(id('asks'))).toContain('Its agent asks for a decision: Drop it, or keep both?');
+    expect(await printed(['restart', id('asks'), '--answer', 'Keep both'], scene.at)).toContain(
+      `plain works on it now: copse logs ${id('asks')} --follow`,
+    );
+    await becomes('asks', 'done');
+    expect(await refusedBy(['restart', id('asks')], scene.at)).toContain(
+      'is done: restart is not possible there',
+    );
+  });
+
+  test('a pause ends the agent and keeps the work; `resume` goes on from it with a message', async () => {
+    const paused = id('is paused');
+    expect(await printed(['pause', paused], scene.at)).toBe(
+      `paused #${paused} is paused\n    Its worktree is kept as it is.\n  → copse resume ${paused}\n`,
+    );
+    expect(await refusedBy(['pause', paused], scene.at)).toContain(`copse resume ${paused}`);
+    const { running } = await answer<{ running: readonly { task: string }[] }>(['agents'], scene.at);
+    expect(running.map(({ task }) => task)).not.toContain(paused);
+    expect(readFileSync(path.join(scene.folder, '.worktrees', paused, 'on.txt'), 'utf8')).toBe('half\n');
+    await printed(['resume', paused, '--message', 'go on then'], scene.at);
+    await becomes('is paused', 'done');
+    expect(scene.subjects()).toContain('feat: on');
+  });
+
+  test('a cancelled task ends with all that it started, and its worktree stays', async () => {
+    const cancelled = id('is cancelled');
+    const { task, remaining } = await answer<{ task: { status: string; reason: string }; remaining: number }>(
+      ['cancel', cancelled, '--reason', 'not needed'],
+      scene.at,
+    );
+    expect({ ...task, remaining }).toMatchObject({ status: 'cancelled', reason: 'not needed', remaining: 0 });
+    expect(readFileSync(path.join(scene.folder, '.worktrees', cancelled, 'dirt.txt'), 'utf8')).toBe('dirt\n');
+    expect(await refusedBy(['resume', cancelled], scene.at)).toContain(
+      'is cancelled: resume is not possible',
+    );
+  });
+
+  test('`logs --follow` shows what is printed until it is stopped, over several attempts', async () => {
+    const chatty = await scene.add(
+      'chatty',
+      'test -f "$NOTES.second" || { echo first words; while ! test -f "$NOTES.second"; do sleep 0.1; done; exit 3; }; echo last words; commit c c.txt',
+    );
+    const follower = startCopse(['logs', chatty, '--follow'], scene.at);
+    let seen = '';
+    follower.stdout?.on('data', (text: Buffer) => (seen += text.toString()));
+    await until(async () => seen.includes('first words'));
+    writeFileSync(`${scene.notes}.second`, '');
+    await until(async () => seen.includes('last words'));
+    follower.kill('SIGINT');
+    expect((await finished(follower)).code).toBe(0);
+    expect(seen).toBe('first words\nlast words\n');
+  });
+
+  // promise: orchestrator-restart
+  test('Ctrl+C leaves the agents running, and the next one picks them up', async () => {
+    const slow = await scene.add(
+      'slow',
+      'note begun; while ! test -f "$NOTES.go"; do sleep 0.1; done; commit slow s.txt',
+    );
+    await until(noted('begun'));
+    orchestrator.kill('SIGINT');
+    const { code, stdout, stderr } = await output;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Stopped. 1 agent goes on; `copse orchestrate` picks it up again.\n');
+    expect((await scene.tasks()).get(slow)?.status).toBe('in_progress');
+    writeFileSync(`${scene.notes}.go`, '');
+    expect(await scene.up()).toContain(`done        #${slow} landed as `);
+    expect((await scene.tasks()).get(slow)).toMatchObject({ status: 'done', retries: 0 });
+  });
+});

@@ -1,0 +1,219 @@
+/** One run of the loop with everything that agents do to it, and what a user sees of each of them. */
+
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { answer, copse, git, newArea, newRepository, printed } from '../../support/cli.ts';
+import { type Scene, endAgents, newScene, processesOf } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+describe('a run', () => {
+  let scene: Scene;
+  let output: string;
+  let plan: readonly { readonly task: string; readonly start: boolean; readonly because?: string }[];
+  const ids: Record<string, string> = {};
+  const id = (title: string): string => ids[title] ?? expect.fail(`There is no task ${title}`);
+
+  beforeAll(async () => {
+    const note = (word: string) => [`echo "${word} $COPSE_TASK_ID" >> "$HOOK_NOTES"`];
+    scene = newScene(area, {
+      agents: {
+        plain: {},
+        solo: { capabilities: ['solo'], max: 1 },
+        hasty: { capabilities: ['hasty'], limits: { time: '1500ms' } },
+        hooked: {
+          capabilities: ['hooked'],
+          env: { HOOK_NOTES: path.join(area, 'hooks') },
+          hooks: { before_run: note('before'), after_run: note('after'), on_error: note('error') },
+        },
+        unready: { capabilities: ['unready'], hooks: { before_run: ['echo no database; exit 7'] } },
+      },
+      policy: { max_retries: 2, max_agents: 4 },
+    });
+    const add = async (title: string, script: string, ...options: readonly string[]) => {
+      ids[title] = await scene.add(title, script, ...options);
+    };
+    await Promise.all([
+      add('area, outer', 'sleep 0.5; commit outer outer.txt', '--area', 'src/**', '--priority', 'p5'),
+      add('area, inner', 'commit inner inner.txt', '--area', 'src/a/*.ts'),
+      add('solo, one', 'note one; sleep 0.3; commit one one.txt; note end', '--requires', 'solo'),
+      add('solo, two', 'note one; sleep 0.3; commit two two.txt; note end', '--requires', 'solo'),
+      add('nobody can', 'commit x x.txt', '--requires', 'cobol'),
+      add(
+        'crashes once',
+        'test -f half.txt && commit whole whole.txt && exit; echo half > half.txt; echo boom >&2; exit 3',
+      ),
+      add('hangs', 'trap "" TERM; while :; do sleep 0.1; done', '--requires', 'hasty'),
+      add('forks', '(setsid sleep 977 > /dev/null 2>&1 &); commit forked f.txt'),
+      add('escapes', 'echo sneaky > "$COPSE_REPO_ROOT/sneaky.txt"; commit own own.txt'),
+      add(
+        'is loud',
+        'head -c 10000000 /dev/zero | tr "\\0" "x" | fold; echo; echo the end; commit loud loud.txt',
+      ),
+      add('has hooks', 'commit hooked hooked.txt', '--requires', 'hooked'),
+      add('has hooks, fails', 'exit 9', '--requires', 'hooked'),
+      add('is not made ready', 'commit y y.txt', '--requires', 'unready'),
+      add(
+        'writes no code',
+        'note "in $(basename "$PWD")"; copse ledger add learning "It is so"',
+        '--kind',
+        'non-code',
+      ),
+    ]);
+    await add('comes later', 'test -f outer.txt && commit later later.txt', '--depends', id('area, outer'));
+    ({ plan } = await answer<{ plan: typeof plan }>(['up', '--dry-run'], scene.at));
+    output = await scene.up();
+  });
+
+  test('is planned as the plan says, and the plan changes nothing', () => {
+    expect(plan[0]).toEqual({ task: id('area, outer'), start: true, agent: 'plain' });
+    const of = (title: string) => plan.find(({ task }) => task === id(title));
+    expect(of('area, inner')).toMatchObject({
+      start: false,
+      because: `It waits for ${id('area, outer')}, which works on src/** (it would touch src/a/*.ts).`,
+    });
+    expect(of('nobody can')?.because).toContain('the agent plain does not offer cobol');
+    expect(of('comes later')).toBeUndefined();
+    expect(plan.filter(({ start }) => start)).toHaveLength(4);
+  });
+
+  test('ends every task by its own doing', async () => {
+    const {
+      'nobody can': waiting,
+      hangs,
+      'has hooks, fails': failing,
+      'is not made ready': unready,
+      ...others
+    } = await scene.statuses();
+    expect({ waiting, hangs, failing, unready }).toEqual({
+      waiting: 'ready',
+      hangs: 'failed',
+      failing: 'failed',
+      unready: 'failed',
+    });
+    expect(new Set(Object.values(others))).toEqual(new Set(['done']));
+    expect(Object.keys(others)).toHaveLength(11);
+  });
+
+  test('runs what works in the same area, or with an agent that is only there once, one after another', async () => {
+    const events = await scene.events();
+    const at = (type: string, title: string) =>
+      events.findIndex((event) => event.type === type && event.id === id(title));
+    expect(at('task.claimed', 'area, inner')).toBeGreaterThan(at('task.done', 'area, outer'));
+    expect(at('task.claimed', 'comes later')).toBeGreaterThan(at('task.promoted', 'comes later'));
+    const notes = readFileSync(scene.notes, 'utf8').split('\n');
+    const solo = notes.filter((line) => line === 'one' || line === 'end');
+    expect(solo).toEqual(['one', 'end', 'one', 'end']);
+  });
+
+  // promise: crash-loses-nothing
+  test('tells a crash with the last words, keeps what was not committed, and the retry goes on from it', async () => {
+    const crashed = id('crashes once');
+    expect(output).toContain(`crashed     #${crashed} its program ended with exit code 3; its work is kept`);
+    expect(scene.git('show', 'main:half.txt')).toBe('half');
+    const shown = await printed(['show', crashed], scene.at);
+    expect(shown).toContain('Its last output:\n          boom\n');
+    expect(shown).toContain('Uncommitted, and still in the worktree:\n          half.txt\n');
+    expect(scene.git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${crashed}`)).toContain(
+      '-retry',
+    );
+    expect(await printed(['logs', crashed], scene.at)).toBe('');
+    expect(await printed(['logs', crashed, '--all'], scene.at)).toBe('boom\n');
+  });
+
+  test('ends who takes too long, does not listen, or stays behind', async () => {
+    expect(await scene.why(id('hangs'))).toContain('it took longer than its limit of 2 s');
+    expect(processesOf(area)).toEqual([]);
+  });
+
+  // promise: escape-reported
+  test('says that the main checkout was changed, by whom it can have been, and how to move it', async () => {
+    expect(output).toContain('1 file of the main checkout changed while ');
+    const why = await scene.why(id('escapes'));
+    expect(why).toContain(
+      `      sneaky.txt\n    Move them into its worktree with: copse rescue move ${id('escapes')}\n`,
+    );
+    expect(scene.git('status', '--porcelain')).toBe('?? sneaky.txt');
+  });
+
+  test('keeps all that an agent prints, and shows the end of it', async () => {
+    const loud = id('is loud');
+    expect((await printed(['logs', loud], scene.at)).split('\n').slice(-2)).toEqual(['the end', '']);
+    expect(await printed(['logs', loud, '-n', '1'], scene.at)).toBe('the end\n');
+    const { stdout } = await copse(['logs', loud, '--all'], scene.at);
+    expect(stdout.length).toBeGreaterThan(10_000_000);
+  });
+
+  test('runs the hooks around each attempt, and tells what one printed that failed', async () => {
+    const [good, bad] = [id('has hooks'), id('has hooks, fails')];
+    const hooks = readFileSync(path.join(area, 'hooks'), 'utf8').trimEnd().split('\n');
+    expect(hooks.filter((line) => line.endsWith(good))).toEqual([`before ${good}`, `after ${good}`]);
+    expect(hooks.filter((line) => line.endsWith(bad))).toEqual(
+      [1, 2].flatMap(() => [`before ${bad}`, `error ${bad}`]),
+    );
+    const why = await scene.why(id('is not made ready'));
+    expect(why).toContain('the hook before_run ended with 7: echo no database; exit 7.');
+    expect(why).toContain('\n      no database\n');
+  });
+
+  test('does work without code outside of any worktree', async () => {
+    const free = id('writes no code');
+    expect(output).toContain(`done        #${free} there is no code to land`);
+    expect(existsSync(path.join(scene.folder, '.worktrees', free))).toBe(false);
+    expect(await printed(['show', free], scene.at)).toContain('It is so');
+  });
+
+  test('leaves nothing behind: no attempt, no lock, no claim', async () => {
+    const { running } = await answer<{ running: readonly unknown[] }>(['agents'], scene.at);
+    expect(running).toEqual([]);
+    expect(scene.git('fsck', '--no-dangling')).toBe('');
+    expect(scene.git('for-each-ref', 'refs/copse/candidate')).toBe('');
+  });
+});
+
+describe('two orchestrators, from a subfolder and from another worktree', () => {
+  test('share the work and do each task once', async () => {
+    const scene = newScene(area);
+    const inside = path.join(scene.folder, 'sub folder');
+    const beside = `${scene.folder} (beside)`;
+    mkdirSync(inside);
+    scene.git('worktree', 'add', '--quiet', '-b', 'mine', beside);
+    const titles = ['one', 'two', 'three', 'four', 'five'];
+    await Promise.all(titles.map((title) => scene.add(title, `commit ${title} ${title}.txt`)));
+    const outputs = await Promise.all(
+      [inside, beside].map((cwd) => printed(['up', '--until-idle', '--max-agents', '2'], { cwd })),
+    );
+    const landed = scene.subjects().filter((subject) => subject.startsWith('feat: '));
+    expect(landed.toSorted()).toEqual(titles.map((title) => `feat: ${title}`).toSorted());
+    const notes = outputs.flatMap((output) => output.split('\n')).filter((line) => line.includes(' note '));
+    expect(notes).toEqual([]);
+    expect(git(beside, 'status', '--porcelain')).toBe('');
+  });
+});
+
+describe('options', () => {
+  test('--max-retries counts for crashes that only the runner sees', async () => {
+    const scene = newScene(area);
+    const id = await scene.add('crashes', 'exit 3');
+    expect(await scene.up('--max-retries', '1')).toContain(`failed      #${id} `);
+    expect((await scene.tasks()).get(id)).toMatchObject({ status: 'failed', retries: 1 });
+  });
+
+  test('that make no sense are refused before anything begins', async () => {
+    const at = { cwd: newRepository(area) };
+    const cases = [
+      [['--max-agents', '0'], '--max-agents is a number from 1 up'],
+      [['--max-retries', 'x'], '--max-retries is a number from 0 up'],
+      [['--poll-interval', 'soon'], '"soon" is not a time such as 5s or 1m'],
+      [['--once'], 'There is no agent that could work.'],
+    ] as const;
+    for (const [options, message] of cases) {
+      const { code, stderr } = await copse(['up', ...options], at);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    }
+  });
+});

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { areasOverlap, parseArea } from '../../../packages/copse/src/tasks/rules/areas.ts';
+import { type AgentName, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
+import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import {
+  type BusyTask,
+  Schedule,
+  type ScheduleFacts,
+} from '../../../packages/copse/src/orchestrator/rules/schedule.ts';
+import type { Delay } from '../../../packages/copse/src/tasks/rules/task.ts';
+
+const now = timestamp(1_000_000);
+const rules = { ...defaultPolicy.orchestration, maxAgents: 2 };
+const claude = { name: brand<AgentName>('claude'), capabilities: ['typescript'], max: null };
+const codex = { name: brand<AgentName>('codex'), capabilities: ['gpu', 'node:22'], max: 1 };
+
+const facts: ScheduleFacts = {
+  at: now,
+  agents: [claude, codex],
+  busy: [],
+  freeMemoryBytes: null,
+  freeDiskBytes: null,
+};
+
+interface Wanted {
+  readonly areas?: readonly string[];
+  readonly requires?: readonly string[];
+  readonly agent?: string;
+  readonly delay?: Delay;
+}
+
+let made = 0;
+function task({ areas = [], requires = [], agent, delay }: Wanted = {}) {
+  made += 1;
+  return {
+    id: brand<TaskId>(`cp-${made}`),
+    state: { status: 'ready', since: now, delay: delay ?? null } as const,
+    areas,
+    requires,
+    agent: agent === undefined ? null : brand<AgentName>(agent),
+  };
+}
+
+function busy(id: string, of: Partial<BusyTask> = {}): BusyTask {
+  return { id: brand<TaskId>(id), areas: [], agentHere: null, ...of };
+}
+
+const schedule = (changed: Partial<ScheduleFacts> = {}, limits: Partial<typeof rules> = {}) =>
+  new Schedule({ ...facts, ...changed }, { ...rules, ...limits });
+
+describe('a ready task', () => {
+  it('starts with the first agent that may take it', () => {
+    expect(schedule().place(task())).toMatchObject({ start: true, agent: 'claude' });
+    expect(schedule().place(task({ requires: ['node'] }))).toMatchObject({ start: true, agent: 'codex' });
+    expect(schedule().place(task({ agent: 'codex' }))).toMatchObject({ start: true, agent: 'codex' });
+  });
+
+  it('waits for its delay, to the millisecond', () => {
+    const until = (ms: number): Delay => ({ until: timestamp(now + ms), because: 'crash' });
+    expect(schedule().place(task({ delay: until(1) }))).toMatchObject({
+      start: false,
+      waiting: { for: 'delay' },
+    });
+    expect(schedule().place(task({ delay: until(0) }))).toMatchObject({ start: true });
+  });
+
+  it('that no agent may take says why of each', () => {
+    expect(schedule().place(task({ requires: ['rust'] }))).toMatchObject({
+      start: false,
+      waiting: {
+        for: 'agent',
+        reasons: [expect.stringMatching(/claude does not offer rust/), expect.stringMatching(/codex/)],
+      },
+    });
+    expect(schedule({ agents: [] }).place(task())).toMatchObject({
+      waiting: { reasons: ['no agent is configured on this node'] },
+    });
+  });
+
+  it('waits while somebody else works in its area, here, elsewhere, by hand or in the queue', () => {
+    const other = busy('cp-other', { areas: ['src/auth/**'] });
+    expect(schedule({ busy: [other] }).place(task({ areas: ['src/**'] }))).toEqual({
+      start: false,
+      task: expect.anything(),
+      waiting: { for: 'area', task: 'cp-other', areas: ['src/**', 'src/auth/**'] },
+    });
+    expect(schedule({ busy: [other] }).place(task({ areas: ['docs/**'] }))).toMatchObject({ start: true });
+    expect(schedule({ busy: [other] }).place(task())).toMatchObject({ start: true });
+  });
+
+  it('waits for another that started just before it in its area', () => {
+    const one = schedule();
+    expect(one.place(task({ areas: ['src/a.ts'] }))).toMatchObject({ start: true });
+    expect(one.place(task({ areas: ['src/a.ts'] }))).toMatchObject({ waiting: { for: 'area' } });
+    expect(one.place(task({ areas: ['src/b.ts'] }))).toMatchObject({ start: true });
+  });
+
+  it('waits when all agents that could take it have as many sessions as they may', () => {
+    const running = busy('cp-1', { agentHere: codex.name });
+    expect(schedule({ busy: [running] }).place(task({ requires: ['gpu'] }))).toMatchObject({
+      waiting: { for: 'agent_limit', agents: ['codex'] },
+    });
+  });
+
+  it('waits when the node has as many sessions as it may; those elsewhere do not count', () => {
+    const here = [busy('cp-1', { agentHere: claude.name }), busy('cp-2', { agentHere: claude.name })];
+    expect(schedule({ busy: here }).place(task())).toMatchObject({ waiting: { for: 'node_limit', max: 2 } });
+    expect(schedule({ busy: here }).isFull).toBe(true);
+    const elsewhere = [busy('cp-1'), busy('cp-2'), busy('cp-3')];
+    expect(schedule({ busy: elsewhere }).place(task())).toMatchObject({ start: true });
+  });
+
+  it.each([
+    ['memory', 'freeMemoryBytes', 'minFreeMemoryBytes'],
+    ['disk', 'freeDiskBytes', 'minFreeDiskBytes'],
+  ] as const)('waits for %s below the floor, and not where the system says nothing', (what, fact, rule) => {
+    expect(schedule({ [fact]: 99 }, { [rule]: 100 }).place(task())).toMatchObject({ waiting: { for: what } });
+    expect(schedule({ [fact]: 100 }, { [rule]: 100 }).place(task())).toMatchObject({ start: true });
+    expect(schedule({ [fact]: null }, { [rule]: 100 }).place(task())).toMatchObject({ start: true });
+  });
+
+  it('that cannot start holds nobody up who can', () => {
+    const one = schedule({ busy: [busy('cp-1', { areas: ['src/**'] })] });
+    expect(one.place(task({ areas: ['src/**'] }))).toMatchObject({ start: false });
+    expect(one.place(task())).toMatchObject({ start: true });
+  });
+});
+
+const anyTask = fc.record({
+  areas: fc.array(fc.constantFrom('src/**', 'src/a.ts', 'docs/**', 'test/*.ts', '**/*.md'), { maxLength: 2 }),
+  requires: fc.array(fc.constantFrom('gpu', 'typescript', 'node'), { maxLength: 2 }),
+});
+
+it('whatever is asked, limits hold and no two that run meet in an area', () => {
+  fc.assert(
+    fc.property(fc.array(anyTask, { maxLength: 20 }), fc.integer({ min: 1, max: 6 }), (wanted, maxAgents) => {
+      const tasks = wanted.map((one) => task(one));
+      const one = schedule({}, { maxAgents });
+      const started = tasks.filter((candidate) => one.place(candidate).start);
+      expect(started.length).toBeLessThanOrEqual(maxAgents);
+      const areas = started.map((candidate) =>
+        candidate.areas.flatMap((text) => {
+          const parsed = parseArea(text);
+          return parsed.ok ? [parsed.area] : [];
+        }),
+      );
+      for (const [index, left] of areas.entries())
+        for (const right of areas.slice(index + 1)) expect(areasOverlap(left, right).overlap).toBe(false);
+    }),
+  );
+});

@@ -1,0 +1,323 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { CheckCommand } from '../../../packages/copse/src/queue/ports/checks.ts';
+import {
+  type CheckSite,
+  done,
+  isRunning,
+  logOf,
+  newCheckSite,
+  only,
+  writeFile,
+  written,
+} from '../../support/queue/checks.ts';
+import { newArea, plainEnv } from '../../support/cli.ts';
+import { type WorkerProgram, bundleWorker } from '../../support/agents/worker-program.ts';
+
+const isLinux = process.platform === 'linux';
+const area = newArea();
+const started: ChildProcess[] = [];
+const noted: number[] = [];
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+  for (const pid of noted.splice(0)) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+});
+
+let files = 0;
+
+function newFile(): string {
+  files += 1;
+  return path.join(area, `pid-${files}`);
+}
+
+async function pidIn(file: string): Promise<number> {
+  const pid = Number(await written(file));
+  noted.push(pid);
+  return pid;
+}
+
+const SCRIPTS = {
+  'stay.sh': 'echo $$ > "$1"\nexec /bin/sleep 600\n',
+  'stubborn.sh': 'trap "" TERM\necho $$ > "$1"\nwhile :; do sleep 1; done\n',
+  'twice.sh': 'setsid sh stay.sh "$1" &\n',
+  'server.sh': 'while [ ! -e go.log ]; do sleep 0.05; done\nsh stay.sh "$1" &\nwait\n',
+};
+
+/** Ways to outlive whoever started one; each writes the pid of what stays. */
+const WAYS = [
+  ['stays in the background', (file: string) => `sh stay.sh '${file}' &`],
+  ['ignores the polite signal', (file: string) => `sh stubborn.sh '${file}' &`],
+  ['leads a session of its own', (file: string) => `setsid sh stay.sh '${file}' &`],
+  ['has forked twice', (file: string) => `(setsid sh twice.sh '${file}' &)`],
+  ['has gone elsewhere', (file: string) => `S="$PWD/stay.sh"; (cd / && setsid sh "$S" '${file}' &)`],
+  ['has wiped its environment', (file: string) => `(setsid env -i /bin/sh stay.sh '${file}' &)`],
+] as const;
+
+const until = (file: string) => `while [ ! -s '${file}' ]; do sleep 0.05; done`;
+
+/** One that nobody has buried yet is gone, too. */
+const look = (file: string) =>
+  `grep -q '^State:[^Z]*$' "/proc/$(cat '${file}')/status" 2>/dev/null && echo alive || echo gone`;
+
+describe.runIf(isLinux)('what a check starts', () => {
+  const site = newCheckSite(area, { files: SCRIPTS });
+  const base = site.candidate({});
+
+  // promise: no-process-left
+  it.each(WAYS)('is ended before the next check when it %s', async (_, way) => {
+    const file = newFile();
+    const results = done(
+      await site.run(base, { leave: `${way(file)}\n${until(file)}; ${look(file)}`, after: look(file) }),
+    );
+    noted.push(Number(readFileSync(file, 'utf8')));
+    expect(results.map(({ verdict }) => verdict)).toEqual(['green', 'green']);
+    expect(results.map(logOf)).toEqual(['alive\n', 'gone\n']);
+  });
+
+  it.each(WAYS)('is ended with it when it takes too long and %s', async (_, way) => {
+    const file = newFile();
+    const command = `${way(file)}\n${until(file)}; sleep 600`;
+    const result = only(await site.run(base, { slow: { command, timeoutMs: 1_500 } }));
+    const pid = await pidIn(file);
+    expect(result).toMatchObject({ verdict: 'timeout', exitCode: null });
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it('is ended when nothing but having been seen gives it away', async () => {
+    const file = newFile();
+    const hide = `S="$PWD/stay.sh"; (cd / && exec setsid env -i /bin/sh "$S" '${file}') & sleep 1.5`;
+    expect(only(await site.run(base, { hide })).verdict).toBe('green');
+    expect(isRunning(await pidIn(file))).toBe(false);
+  });
+
+  it('and what a list without a shell starts', async () => {
+    const file = newFile();
+    const command = ['sh', '-c', `sleep 600 & echo $! > '${file}'`];
+    expect(only(await site.run(base, { list: command })).verdict).toBe('green');
+    expect(isRunning(await pidIn(file))).toBe(false);
+  });
+
+  it('whatever it left printing does not keep the run waiting', async () => {
+    const result = only(await site.run(base, { noisy: 'while :; do echo x; sleep 0.1; done & echo done' }));
+    expect(result.verdict).toBe('green');
+  });
+
+  it('a server that set-up starts is there for all checks and gone afterwards', async () => {
+    const [file, hidden, worker] = [newFile(), newFile(), newFile()];
+    const setup = [
+      `sh stay.sh '${file}' & ${until(file)}`,
+      `env -i /bin/sh stay.sh '${hidden}' & sleep 1.5`,
+      `sh server.sh '${worker}' &`,
+    ];
+    const served = newCheckSite(area, { files: SCRIPTS, settings: { setup } });
+    const all = [file, hidden, worker].map(look).join('; ');
+    // What it starts while a check runs is not the check's either.
+    const results = done(
+      await served.run(served.candidate({}), { one: `> go.log; ${until(worker)}; ${all}`, two: all }),
+    );
+    expect(results.map(logOf)).toEqual(['alive\nalive\nalive\n', 'alive\nalive\nalive\n']);
+    const pids = await Promise.all([file, hidden, worker].map(pidIn));
+    expect(pids.map(isRunning)).toEqual([false, false, false]);
+  });
+
+  it('somebody who was in the worktree before is left alone', async () => {
+    only(await site.run(base, { check: 'true' }));
+    const visitor = spawn('sleep', ['600'], { cwd: site.worktree, stdio: 'ignore' });
+    started.push(visitor);
+    await sleep(50);
+    only(await site.run(base, { check: 'sleep 0.1' }));
+    expect(isRunning(visitor.pid ?? 0)).toBe(true);
+  });
+});
+
+async function processesIn({ worktree }: CheckSite): Promise<readonly string[]> {
+  const { processesInside } = await import('../../../packages/copse/src/processes/inside.ts');
+  const inside = await processesInside(worktree);
+  return inside.known ? inside.processes.map(({ name }) => name) : [inside.why];
+}
+
+describe.runIf(isLinux)('a run that is called off', () => {
+  it('ends everything of it before it says so, and the slot is free at once', async () => {
+    const site = newCheckSite(area);
+    const commit = site.candidate({});
+    const file = newFile();
+    const off = new AbortController();
+    const run = site.run(
+      commit,
+      {
+        slow: `(setsid sh -c 'echo $$ > "${file}"; exec sleep 600' &); ${until(file)}; sleep 600`,
+        next: 'true',
+      },
+      { signal: off.signal },
+    );
+    const pid = await pidIn(file);
+    off.abort();
+    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(isRunning(pid)).toBe(false);
+    expect(await processesIn(site)).toEqual([]);
+    expect(existsSync(path.join(site.root, '.copse/queue/1/run.json'))).toBe(false);
+    expect(only(await site.run(commit, { check: 'true' })).verdict).toBe('green');
+  });
+
+  it('also during set-up', async () => {
+    const file = newFile();
+    const site = newCheckSite(area, {
+      settings: { setup: [`sleep 600 & echo $! > '${file}'; wait`, 'echo too late >> late.log'] },
+    });
+    const off = new AbortController();
+    const run = site.run(site.candidate({}), { check: 'true' }, { signal: off.signal });
+    const pid = await pidIn(file);
+    off.abort();
+    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(isRunning(pid)).toBe(false);
+    expect(existsSync(path.join(site.worktree, 'late.log'))).toBe(false);
+  });
+
+  it('and nothing is begun when it was called off before', async () => {
+    const site = newCheckSite(area);
+    const run = site.run(site.candidate({}), { check: 'true' }, { signal: AbortSignal.abort() });
+    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(existsSync(site.worktree)).toBe(false);
+  });
+
+  it('while its worktree is being made leaves one that the next can use', async () => {
+    const site = newCheckSite(area);
+    const commit = site.candidate({});
+    for (const afterMs of [0, 20, 40, 80]) {
+      const off = new AbortController();
+      const run = site.run(commit, { check: 'sleep 600' }, { signal: off.signal });
+      await sleep(afterMs);
+      off.abort();
+      expect(await run).toEqual({ ended: 'cancelled' });
+    }
+    expect(only(await site.run(commit, { check: 'git status --porcelain' })).verdict).toBe('green');
+  });
+});
+
+describe.runIf(isLinux)('slots', () => {
+  it('each has one run at a time, and others are not kept waiting', async () => {
+    const site = newCheckSite(area);
+    const commit = site.candidate({});
+    const file = newFile();
+    const off = new AbortController();
+    const first = site.run(commit, { slow: `echo $$ > '${file}'; sleep 600` }, { signal: off.signal });
+    await pidIn(file);
+    expect(await site.run(commit, { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(only(await site.run(commit, { check: 'pwd' }, { slot: 2 })).verdict).toBe('green');
+    off.abort();
+    expect(await first).toEqual({ ended: 'cancelled' });
+  });
+});
+
+let program: WorkerProgram | undefined;
+
+/** Another process that runs this check, and nothing else. */
+function runElsewhere(
+  site: CheckSite,
+  check: Partial<CheckCommand>,
+  more: Readonly<Record<string, unknown>>,
+  setup = '',
+) {
+  program ??= bundleWorker(new URL('../../support/queue/check-worker.ts', import.meta.url));
+  const checks = [{ name: 'check', timeoutMs: 600_000, env: {}, workingDirectory: null, ...check }];
+  const request = JSON.stringify({ slot: 1, checks, ...more });
+  const child = spawn(process.execPath, [program.file, site.root, request, setup], {
+    env: { ...plainEnv, ...program.env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  started.push(child);
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+describe.runIf(isLinux)('after the process that ran a check was killed', () => {
+  // promise: no-process-left
+  it.each(WAYS)('recovering ends what %s, and the slot can be used', async (_, way) => {
+    const site = newCheckSite(area, { files: SCRIPTS });
+    const commit = site.candidate({});
+    const [file, main] = [newFile(), newFile()];
+    const command = `echo $$ > '${main}'; ${way(file)}\nsleep 600`;
+    const child = runElsewhere(site, { command }, { id: 'ch-dead', commit });
+    const pids = [await pidIn(main), await pidIn(file)];
+    await kill(child);
+    expect(pids.map(isRunning)).toEqual([true, true]);
+    const said = await site.checks.recover();
+    expect(pids.map(isRunning)).toEqual([false, false]);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/^Ended \d+ processes of the check ch-dead, /);
+    expect(await site.checks.recover()).toEqual([]);
+    expect(only(await site.run(commit, { check: 'true' })).verdict).toBe('green');
+  });
+
+  it('the next run in the slot does the same, whoever forgot to recover', async () => {
+    const site = newCheckSite(area);
+    const commit = site.candidate({});
+    const [file, server] = [newFile(), newFile()];
+    const setup = `sleep 600 & echo $! > '${server}'`;
+    const child = runElsewhere(
+      site,
+      { command: `echo $$ > '${file}'; sleep 600` },
+      { id: 'ch-dead', commit },
+      setup,
+    );
+    const pids = [await pidIn(file), await pidIn(server)];
+    await kill(child);
+    expect(only(await site.run(commit, { check: 'true' })).verdict).toBe('green');
+    expect(pids.map(isRunning)).toEqual([false, false]);
+  });
+
+  it('wherever it was killed, the slot can be used, and nothing of it runs', async () => {
+    const site = newCheckSite(area, {
+      files: Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`d${at % 9}/f${at}`, `${at}\n`])),
+    });
+    const [one, other] = [site.candidate({ 'd1/f1': 'other\n', 'd2/f2': null }), site.candidate({})];
+    for (const afterMs of [60, 100, 140, 180, 220, 260, 300]) {
+      const child = runElsewhere(site, { command: 'sleep 600' }, { id: `ch-${afterMs}`, commit: one });
+      await sleep(afterMs);
+      await kill(child);
+      await site.checks.recover();
+      const look = only(await site.run(other, { look: 'git status --porcelain; git rev-parse HEAD' }));
+      expect(logOf(look)).toBe(`${other}\n`);
+      expect(await processesIn(site)).toEqual([]);
+    }
+  });
+
+  it('a check that another process runs is left alone', async () => {
+    const site = newCheckSite(area);
+    const commit = site.candidate({});
+    const file = newFile();
+    const child = runElsewhere(
+      site,
+      { command: `echo $$ > '${file}'; sleep 600` },
+      { id: 'ch-alive', commit },
+    );
+    const pid = await pidIn(file);
+    expect(await site.checks.recover()).toEqual([]);
+    expect(isRunning(pid)).toBe(true);
+    await kill(child);
+    expect(await site.checks.recover()).toHaveLength(1);
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it('recovering also removes output that is older than it has to be kept', async () => {
+    const site = newCheckSite(area);
+    const logs = path.join(site.root, '.copse', 'logs', 'queue');
+    for (const name of ['old', 'new']) writeFile(path.join(logs, name, 'x.log'), '');
+    utimesSync(path.join(logs, 'old'), 1, 1);
+    await site.checks.recover();
+    expect(readdirSync(logs)).toEqual(['new']);
+    rmSync(logs, { recursive: true });
+    expect(await site.checks.recover()).toEqual([]);
+  });
+});

@@ -1,0 +1,307 @@
+/** INVARIANTS 10, 19, 21 and 25: how the target moves, and what it never does to whoever has it checked out. */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { findRepository } from '../../../../packages/copse/src/git/directory/locate.ts';
+import { type MergingOptions, openMerging } from '../../../../packages/copse/src/queue/merge/open.ts';
+import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { type BranchName, type CommitId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
+import type { TargetMove } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { syncSteps } from '../../../../packages/copse/src/workspaces/ports/sync.ts';
+import { git, newArea, plainEnv } from '../../../support/cli.ts';
+import { type Files, MergeScene, putFiles } from '../../../support/queue/merging.ts';
+import { bundleWorker } from '../../../support/agents/worker-program.ts';
+
+const area = newArea();
+const worker = bundleWorker(new URL('../../../support/queue/target-worker.ts', import.meta.url));
+
+interface Prepared {
+  readonly scene: MergeScene;
+  readonly from: CommitId;
+  readonly to: CommitId;
+  readonly move: (options?: Partial<Readonly<Record<'from' | 'to', CommitId>>>) => Promise<TargetMove>;
+}
+
+/** Something lands that changes, adds and deletes a file. */
+async function prepared(options: MergingOptions = {}, landing: Files = LANDING): Promise<Prepared> {
+  const scene = new MergeScene(area, options);
+  const from = scene.commit('main', {
+    'a.txt': 'a\n',
+    'b.txt': 'b\n',
+    'gone.txt': 'gone\n',
+    '.gitignore': '*.log\n',
+  });
+  scene.commit('task', landing);
+  const built = await scene.build('task');
+  if (!built.built) throw new Error(JSON.stringify(built));
+  const to = built.commit;
+  const move: Prepared['move'] = (other) =>
+    scene.merging.moveTarget({ target: brand('main'), from, to, ...other });
+  return { scene, from, to, move };
+}
+
+const LANDING: Files = { 'a.txt': 'landed\n', 'new/d ü.txt': 'd\n', 'gone.txt': null };
+
+/** All that a refused move must leave as it was. */
+function everything(checkout: string): readonly string[] {
+  return [
+    git(checkout, 'rev-parse', 'HEAD', 'main'),
+    git(checkout, 'ls-files', '--stage'),
+    git(checkout, 'status', '--porcelain', '--ignored', '--untracked-files=all', '--', '.', ':!.copse'),
+    git(checkout, 'diff', 'HEAD'),
+  ];
+}
+
+const status = (checkout: string) => git(checkout, 'status', '--porcelain', '--', '.', ':!.copse');
+
+describe('where nobody has the target checked out', () => {
+  // promise: compare-and-swap
+  it('moves it from exactly the recorded tip, noted in the reflog, and again without effect', async () => {
+    const { scene, from, to, move } = await prepared();
+    expect(await move()).toEqual({ moved: true });
+    expect(scene.tip('main')).toBe(to);
+    expect(git(scene.top, 'reflog', '-1', '--format=%gs', 'main')).toBe('copse: lands');
+    expect(await move()).toEqual({ moved: true });
+    git(scene.top, 'update-ref', 'refs/heads/main', from);
+    const foreign = scene.commit('main', { 'x.txt': 'x\n' });
+    expect(await move()).toEqual({ moved: false, because: 'changed', tip: foreign });
+    expect(scene.tip('main')).toBe(foreign);
+    git(scene.top, 'branch', '--quiet', '-D', 'main');
+    expect(await move()).toEqual({ moved: false, because: 'changed', tip: null });
+  });
+
+  // promise: compare-and-swap
+  it('never moves it to a commit that does not contain where it was', async () => {
+    const { scene, from, move } = await prepared();
+    const aside = scene.commit('aside', { 'x.txt': 'x\n' });
+    await move();
+    await expect(move({ from: scene.tip('main'), to: aside })).rejects.toThrow('does not contain');
+    expect(await move({ from: scene.tip('main'), to: from }).catch(() => 'refused')).toBe('refused');
+  });
+
+  it('moves it in a bare repository, whose HEAD is the target', async () => {
+    const { scene, from, to } = await prepared();
+    const bare = path.join(area, 'bare.git');
+    git(area, 'clone', '--quiet', '--bare', scene.top, bare);
+    git(bare, 'fetch', '--quiet', scene.top, `${to}:refs/heads/candidate`);
+    git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main');
+    const merging = openMerging(openTrustedDir(findRepository(bare)!));
+    expect(await merging.moveTarget({ target: brand('main'), from, to })).toEqual({
+      moved: true,
+    });
+    expect(git(bare, 'rev-parse', 'main')).toBe(to);
+    await merging.close();
+  });
+
+  it('a worktree that was deleted by hand holds nothing back, unless it is locked', async () => {
+    const { scene, move } = await prepared();
+    const linked = path.join(area, 'deleted by hand');
+    git(scene.top, 'worktree', 'add', '--quiet', linked, 'main');
+    renameSync(linked, `${linked} away`);
+    git(scene.top, 'worktree', 'lock', linked);
+    expect(await move()).toMatchObject({ moved: false, because: 'busy', checkout: linked });
+    git(scene.top, 'worktree', 'unlock', linked);
+    expect(await move()).toEqual({ moved: true });
+  });
+});
+
+/** The two kinds of checkout that can have it. */
+const checkouts: Readonly<Record<string, (scene: MergeScene) => string>> = {
+  'the main checkout': (scene) => (git(scene.top, 'switch', '--quiet', 'main'), scene.top),
+  'a linked worktree': (scene) => {
+    const linked = path.join(area, `linked to ${path.basename(scene.top)}`);
+    git(scene.top, 'worktree', 'add', '--quiet', linked, 'main');
+    return linked;
+  },
+};
+
+describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut) => {
+  // promise: checkout-untouched
+  it('files, branch and index move together, and what is not committed elsewhere stays', async () => {
+    const { scene, to, move } = await prepared();
+    const checkout = checkOut(scene);
+    putFiles(checkout, { 'b.txt': 'staged\n', 'other.txt': 'untracked\n', 'x.log': 'ignored\n' });
+    git(checkout, 'add', 'b.txt');
+    putFiles(checkout, { 'b.txt': 'staged\nand edited\n' });
+    const before = status(checkout);
+    expect(await move()).toEqual({ moved: true });
+    expect([scene.tip('main'), status(checkout)]).toEqual([to, before]);
+    expect(git(checkout, 'show', ':b.txt')).toBe('staged');
+    expect(readFileSync(path.join(checkout, 'new/d ü.txt'), 'utf8')).toBe('d\n');
+    expect(existsSync(path.join(checkout, 'gone.txt'))).toBe(false);
+    // The next commit there takes nothing back.
+    git(checkout, 'commit', '--quiet', '--message=next');
+    expect(git(checkout, 'diff', '--name-only', to, 'HEAD')).toBe('b.txt');
+    expect(await move()).toMatchObject({ moved: false, because: 'changed' });
+  });
+
+  // promise: checkout-untouched
+  it.each([
+    ['an edit', { 'a.txt': 'mine\n' }, 'a.txt'],
+    ['an untracked file', { 'new/d ü.txt': 'mine\n' }, 'new/d ü.txt'],
+    ['an edit of what goes', { 'gone.txt': 'mine\n' }, 'gone.txt'],
+  ] as const)('%s in the way is named, and nothing moves', async (_, files: Files, file) => {
+    const { scene, move } = await prepared();
+    const checkout = checkOut(scene);
+    putFiles(checkout, files);
+    const before = everything(checkout);
+    expect(await move()).toEqual({ moved: false, because: 'in_the_way', checkout, files: [file] });
+    expect(everything(checkout)).toEqual(before);
+    expect(existsSync(path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index.lock'))).toBe(false);
+  });
+
+  it('the lock of a branch that a killed git left keeps nothing from moving', async () => {
+    const { scene, to, move } = await prepared();
+    const checkout = checkOut(scene);
+    const lock = path.join(scene.top, '.git', 'refs', 'heads', 'main.lock');
+    writeFileSync(lock, '');
+    const longAgo = Date.now() / 1000 - 3600;
+    utimesSync(lock, longAgo, longAgo);
+    expect(await move()).toEqual({ moved: true });
+    expect([scene.tip('main'), status(checkout), existsSync(lock)]).toEqual([to, '', false]);
+  });
+
+  it('a merge or a rebase that is not finished, or a lock, is waited for', async () => {
+    const { scene, move } = await prepared();
+    const checkout = checkOut(scene);
+    const gitDir = git(checkout, 'rev-parse', '--absolute-git-dir');
+    const busy = { moved: false, because: 'busy', checkout };
+    writeFileSync(path.join(gitDir, 'MERGE_HEAD'), `${scene.tip('task')}\n`);
+    expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('not finished') });
+    rmSync(path.join(gitDir, 'MERGE_HEAD'));
+    writeFileSync(path.join(gitDir, 'index.lock'), '');
+    expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('index.lock') });
+    rmSync(path.join(gitDir, 'index.lock'));
+    git(checkout, 'switch', '--quiet', '--detach');
+    mkdirSync(path.join(gitDir, 'rebase-merge'));
+    writeFileSync(path.join(gitDir, 'rebase-merge', 'head-name'), 'refs/heads/main\n');
+    expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('rebase of main') });
+    rmSync(path.join(gitDir, 'rebase-merge'), { recursive: true });
+    expect(await move()).toEqual({ moved: true });
+  });
+
+  it('an index that cannot be used is waited for, and what is in the checkout stays', async () => {
+    const { scene, from, move } = await prepared();
+    const checkout = checkOut(scene);
+    const index = path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index');
+    const kept = readFileSync(index);
+    writeFileSync(index, 'nonsense');
+    expect(await move()).toMatchObject({
+      moved: false,
+      because: 'busy',
+      reason: expect.stringContaining('index'),
+    });
+    expect(scene.tip('main')).toBe(from);
+    writeFileSync(index, kept);
+    expect(await move()).toEqual({ moved: true });
+    expect(status(checkout)).toBe('');
+  });
+
+  // promise: foreign-moves-kept
+  it('somebody who moves it at the same moment wins, and the files go back', async () => {
+    const foreign: { commit?: string } = {};
+    const { scene, from, move } = await prepared({
+      onStep: (step) => {
+        if (step === 'files_written') git(scene.top, 'update-ref', 'refs/heads/main', foreign.commit ?? '');
+      },
+    });
+    const checkout = checkOut(scene);
+    foreign.commit = git(scene.top, 'commit-tree', '-p', from, '-m', 'x', `${from}^{tree}`);
+    expect(await move()).toEqual({ moved: false, because: 'changed', tip: foreign.commit });
+    expect(status(checkout)).toBe('');
+    expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('a\n');
+  });
+
+  it.each(syncSteps)(
+    'killed at %s, nobody can commit half of it, and the next call finishes it',
+    async (step) => {
+      const { scene, from, to, move } = await prepared();
+      const checkout = checkOut(scene);
+      putFiles(checkout, { 'b.txt': 'staged\n', 'other.txt': 'untracked\n' });
+      git(checkout, 'add', 'b.txt');
+      const before = status(checkout);
+      const child = spawn(process.execPath, [worker.file, scene.top, from, to, step], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...plainEnv, ...worker.env },
+      });
+      expect(await new Promise((resolve) => child.on('close', (_, by) => resolve(by)))).toBe('SIGKILL');
+      if (step !== 'index_written')
+        expect(() => git(checkout, 'commit', '--quiet', '--message=half')).toThrow('index.lock');
+      expect(await move()).toEqual({ moved: true });
+      expect([scene.tip('main'), status(checkout)]).toEqual([to, before]);
+      git(checkout, 'commit', '--quiet', '--message=next');
+      expect(git(checkout, 'diff', '--name-only', to, 'HEAD')).toBe('b.txt');
+    },
+  );
+});
+
+it('a main checkout whose git directory lies elsewhere is found where it is said to be, or waited for', async () => {
+  const checkout = path.join(area, 'apart');
+  git(
+    area,
+    'init',
+    '--quiet',
+    '--initial-branch=main',
+    `--separate-git-dir=${path.join(area, 'apart git')}`,
+    checkout,
+  );
+  const commit = (text: string) => {
+    putFiles(checkout, { 'a.txt': text });
+    git(checkout, 'add', 'a.txt');
+    git(checkout, 'commit', '--quiet', `--message=${text.trim()}`);
+    return brand<CommitId>(git(checkout, 'rev-parse', 'HEAD'));
+  };
+  const [from, to] = [commit('one\n'), commit('two\n')];
+  git(checkout, 'reset', '--quiet', '--hard', from);
+  const dir = openTrustedDir(findRepository(checkout)!);
+  const request = { target: brand<BranchName>('main'), from, to };
+  expect(await openMerging(dir).moveTarget(request)).toMatchObject({ moved: false, because: 'busy' });
+  expect(await openMerging(dir, { mainCheckout: checkout }).moveTarget(request)).toEqual({ moved: true });
+  expect(git(checkout, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('two\n');
+});
+
+it('two checkouts of the target are too many: one of them would be left behind', async () => {
+  const { scene, from, move } = await prepared();
+  git(scene.top, 'switch', '--quiet', 'main');
+  const second = path.join(area, 'second');
+  git(scene.top, 'worktree', 'add', '--quiet', '--force', second, 'main');
+  expect(await move()).toMatchObject({ moved: false, because: 'busy', checkout: second });
+  expect(scene.tip('main')).toBe(from);
+  git(second, 'switch', '--quiet', '--detach');
+  expect(await move()).toEqual({ moved: true });
+});
+
+it('while one process moves it, another keeps away', async () => {
+  const said: string[] = [];
+  const argv: string[] = [];
+  const { scene, from, to, move } = await prepared({
+    onStep: (step) => {
+      if (step !== 'files_written') return;
+      said.push(execFileSync(process.execPath, argv, { encoding: 'utf8', env: plainEnv }));
+    },
+  });
+  git(scene.top, 'switch', '--quiet', 'main');
+  argv.push(worker.file, scene.top, from, scene.commit('other', { 'x.txt': 'x\n' }));
+  expect(await move()).toEqual({ moved: true });
+  expect(JSON.parse(said.join(''))).toMatchObject({ moved: false, because: 'busy' });
+  expect([scene.tip('main'), status(scene.top)]).toEqual([to, '']);
+});
+
+// promise: compare-and-swap, foreign-moves-kept
+it('many at once: one moves it, the others wait or find it changed', async () => {
+  const { scene, from, to, move } = await prepared();
+  git(scene.top, 'switch', '--quiet', 'main');
+  const other = scene.commit('other', { 'x.txt': 'x\n' });
+  const outcomes = await Promise.all([move(), move({ to: other }), move(), move({ to: other })]);
+  expect([to, other]).toContain(scene.tip('main'));
+  expect(scene.tip('main')).not.toBe(from);
+  for (const outcome of outcomes) {
+    if (!outcome.moved) expect(['busy', 'changed']).toContain(outcome.because);
+  }
+  expect(status(scene.top)).toBe('');
+});

@@ -1,0 +1,160 @@
+/**
+ * A landing killed at every step, and in the recovery at another. Landing again is all the recovery there is; after that the
+ * task's change is on the target exactly once, and whoever has the target checked out has it too.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, it, vi } from 'vitest';
+
+import { landingSteps } from '../../../packages/copse/src/queue/lead/land.ts';
+import { answer, git, newArea, newRepository, plainEnv } from '../../support/cli.ts';
+import { bundleWorker } from '../../support/agents/worker-program.ts';
+import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
+
+const area = newArea();
+const AT_ONCE = 2;
+const worker = bundleWorker(new URL('../../support/queue/landing-worker.ts', import.meta.url));
+vi.setConfig({ testTimeout: 240_000 });
+
+/** Every step once, each with another kill in the recovery. */
+const kills = landingSteps.map((first, at) => ({
+  first,
+  second: landingSteps.at(-1 - at) ?? first,
+}));
+
+describe.each([
+  ['checked out', ['switch', '--quiet', 'main']],
+  ['not checked out', ['switch', '--quiet', '--detach']],
+])('a landing on a target that is %s', (_, checkout) => {
+  // promise: lands-once
+  it('killed at a step and in the recovery at another, lands exactly once', async () => {
+    await forEachAtOnce(kills, AT_ONCE, async ({ first, second }) => {
+      const repository = newRepository(area);
+      const task = await queueOne(repository);
+      git(repository, ...checkout);
+      // Somebody else's work is in the checkout, and stays as it is.
+      writeFileSync(path.join(repository, 'mine.txt'), 'not committed');
+      expect(land(repository, task, first)).toEqual({ killed: true });
+      land(repository, task, second);
+      land(repository, task, '-');
+
+      const { tasks } = await answer<{ tasks: { id: string; status: string }[] }>(['list'], {
+        cwd: repository,
+      });
+      expect(tasks.find(({ id }) => id === task)?.status, `${first}, ${second}`).toBe('done');
+      const landed = git(repository, 'log', '--format=%B', 'main').match(new RegExp(`^Task: ${task}$`, 'gm'));
+      expect(landed, `${first}, ${second}`).toHaveLength(1);
+      expect(git(repository, 'show', 'main:work.txt')).toBe('done');
+      expect(git(repository, 'for-each-ref', 'refs/copse/candidate')).toBe('');
+      expect(readFileSync(path.join(repository, 'mine.txt'), 'utf8')).toBe('not committed');
+      const isOut = checkout.includes('main');
+      expect(existsSync(path.join(repository, 'work.txt'))).toBe(isOut);
+      expect(git(repository, 'status', '--porcelain')).toBe('?? mine.txt');
+      expect(existsSync(path.join(repository, '.git', 'index.lock'))).toBe(false);
+    });
+  });
+});
+
+it('killed while a checkout moves along, the next look finishes that, also when nothing is left to land', async () => {
+  for (const step of ['noted', 'files_written', 'branch_moved', 'index_written']) {
+    const repository = newRepository(area);
+    const task = await queueOne(repository);
+    git(repository, 'switch', '--quiet', 'main');
+    const killed = land(repository, task, step);
+    const after = land(repository, task, '-');
+    expect({
+      step,
+      killed,
+      after,
+      isLocked: existsSync(path.join(repository, '.git', 'index.lock')),
+      status: git(repository, 'status', '--porcelain'),
+      work: readFileSync(path.join(repository, 'work.txt'), 'utf8'),
+    }).toMatchObject({
+      step,
+      killed: { killed: true },
+      after: { landing: 'landed' },
+      isLocked: false,
+      status: '',
+      work: 'done',
+    });
+  }
+});
+
+// promise: foreign-moves-kept
+it('a target that somebody else moved between two tries is merged anew, and nothing of theirs is lost', async () => {
+  const repository = newRepository(area);
+  const task = await queueOne(repository);
+  git(repository, 'switch', '--quiet', '--detach');
+  expect(land(repository, task, 'journalled')).toEqual({ killed: true });
+  const theirs = git(repository, 'commit-tree', '-p', 'main', '-m', 'theirs', 'main^{tree}').trim();
+  git(repository, 'update-ref', 'refs/heads/main', theirs);
+  expect(land(repository, task, '-')).toMatchObject({ landing: 'landed' });
+  expect(git(repository, 'log', '--format=%s', 'main').trim().split('\n')).toEqual([
+    'work',
+    'theirs',
+    'first',
+  ]);
+});
+
+// promise: lead-fenced
+it('whoever lost the lead of a queue journals nothing', async () => {
+  const repository = newRepository(area);
+  const task = await queueOne(repository);
+  git(repository, 'switch', '--quiet', '--detach');
+  const { openRun } = await import('../../../packages/copse/src/compose/run/run.ts');
+  const { lead } = await import('../../../packages/copse/src/queue/lead/leadership.ts');
+  const { leadQueue } = await import('../../../packages/copse/src/queue/lead/lead-queue.ts');
+  const { newQueueMemory } = await import('../../../packages/copse/src/queue/lead/memory.ts');
+  const opened = await openRun({ cwd: repository, env: plainEnv }, { asNode: true });
+  const { context } = opened;
+  const [landing] = await context.board.openLandings();
+  if (landing === undefined) throw new Error('Nothing is queued');
+  const before = git(repository, 'rev-parse', 'main');
+  const landed: unknown[] = [];
+  await lead(context, landing.target, (lead) =>
+    leadQueue(
+      context,
+      { ...lead, token: (lead.token - 1) as typeof lead.token, renew: async () => true },
+      {
+        memory: newQueueMemory(context),
+        signal: new AbortController().signal,
+        onLanded: (one) => landed.push(one),
+        onBlame: async () => {},
+        onNote: () => {},
+      },
+    ),
+  );
+  expect(landed).toEqual([]);
+  expect(await context.board.get('task', task)).toMatchObject({ state: { status: 'landing' } });
+  expect(git(repository, 'rev-parse', 'main')).toBe(before);
+  await opened.close();
+});
+
+/** A task that a person finished by hand, in the queue. */
+async function queueOne(repository: string): Promise<string> {
+  const at = { cwd: repository };
+  const { id } = await answer<{ id: string }>(['add', 'Work'], at);
+  const { worktree } = await answer<{ worktree: string }>(['work', id], at);
+  writeFileSync(path.join(worktree, 'work.txt'), 'done');
+  git(worktree, 'add', '.');
+  git(worktree, 'commit', '--quiet', '--message=work');
+  await answer(['finish'], { cwd: worktree });
+  return id;
+}
+
+function land(repository: string, task: string, step: string): unknown {
+  const { stdout, signal, stderr, status } = spawnSync(
+    process.execPath,
+    [worker.file, repository, task, step],
+    {
+      env: { ...plainEnv, ...worker.env },
+      encoding: 'utf8',
+    },
+  );
+  if (signal === 'SIGKILL') return { killed: true };
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout === '' ? { landing: 'nothing to do' } : JSON.parse(stdout);
+}

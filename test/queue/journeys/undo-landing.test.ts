@@ -1,0 +1,174 @@
+/** Undoing what landed: a task that takes it back and lands like any other. INVARIANTS 21, 22 and 29. */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { answer, copse, git, newArea, printed } from '../../support/cli.ts';
+import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+/** Two commits in files of its own. */
+const TWO = 'commit "$COPSE_TASK_ID one" "$COPSE_TASK_ID.1"; commit "$COPSE_TASK_ID two" "$COPSE_TASK_ID.2"';
+
+interface UndoDocument {
+  readonly commit: string;
+  readonly commits: readonly { readonly id: string }[];
+  readonly undo: { readonly id: string; readonly title: string; readonly status: string };
+}
+
+const undo = (scene: Scene, id: string) => answer<UndoDocument>(['undo', id], scene.at);
+const tree = (scene: Scene, ref = 'main') => scene.git('rev-parse', `${ref}^{tree}`);
+const refs = (scene: Scene) => scene.git('for-each-ref', '--format=%(refname) %(objectname)');
+
+describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
+  let scene: Scene;
+  let ids: readonly string[];
+
+  beforeAll(async () => {
+    scene = newScene(area, { sections: { landing: { method } } });
+    const first = await scene.add('first', TWO);
+    await scene.up();
+    // Together, so that they land in one stack.
+    ids = [first, await scene.add('second', TWO), await scene.add('third', TWO)];
+    await scene.up();
+  });
+
+  test('shows what would be taken back, and does nothing, with --dry-run', async () => {
+    const [, second = ''] = ids;
+    expect(Object.values(await scene.statuses())).toEqual(['done', 'done', 'done']);
+    const [before, events] = [refs(scene), (await scene.events()).length];
+    const text = await printed(['undo', second, '--dry-run'], scene.at);
+    expect(text).toContain(`Would undo #${second} second\n`);
+    expect(text).toMatch(/2 files, \+0 -2/);
+    expect(text).toContain(method === 'rebase' ? 'takes back 2 commits' : 'takes back 1 commit');
+    expect(refs(scene)).toBe(before);
+    expect(await scene.events()).toHaveLength(events);
+  });
+
+  test('takes back one of several, through the queue; undone again, it is back', async () => {
+    const [first = '', second = '', third = ''] = ids;
+    const before = tree(scene);
+    const { undo: task, commit } = await undo(scene, second);
+    expect(task).toMatchObject({ title: 'Undo: second', status: 'landing' });
+    expect(await printed(['show', second], scene.at)).toContain(`not yet: by ${task.id}, which is landing`);
+    expect(await scene.merge(task.id)).toContain('Landed');
+
+    const files = scene.git('ls-tree', '--name-only', 'main').split('\n');
+    expect(files).toEqual(expect.arrayContaining([`${first}.1`, `${first}.2`, `${third}.1`, `${third}.2`]));
+    expect(files).not.toContain(`${second}.1`);
+    expect(files).not.toContain(`${second}.2`);
+    expect(scene.git('status', '--porcelain')).toBe('');
+    const message = scene.git('log', '--no-merges', '-1', '--format=%an|%B', 'main');
+    expect(message).toContain(method === 'squash' ? 'Revert "second"' : 'Ada|Revert "second"');
+    expect(message).toContain(`Task: ${task.id}`);
+    if (method !== 'squash') expect(message).toContain(`Reverts: ${second} ${commit}`);
+
+    expect((await scene.tasks()).get(second)?.status).toBe('done');
+    expect(await printed(['show', second], scene.at)).toMatch(new RegExp(`^ +undone +by ${task.id}$`, 'm'));
+    expect(await answer(['show', second], scene.at)).toMatchObject({ undone: { is: 'undone', by: task.id } });
+    expect(await scene.why(second)).toContain(`It was undone by ${task.id}.`);
+    expect(await refusedBy(['undo', second], scene.at)).toContain(`copse undo ${task.id} (to bring it back)`);
+    // Nothing of it is left behind.
+    expect(scene.git('branch', '--format=%(refname:short)')).toBe('main');
+    expect(existsSync(path.join(scene.folder, '.worktrees', task.id))).toBe(false);
+
+    const again = await undo(scene, task.id);
+    expect(again.undo.title).toBe('Undo: Undo: second');
+    expect(await scene.merge(again.undo.id)).toContain('Landed');
+    expect(tree(scene)).toBe(before);
+    expect(await answer(['show', second], scene.at)).toMatchObject({ undone: null });
+    const onceMore = await undo(scene, second);
+    expect(await scene.merge(onceMore.undo.id)).toContain('Landed');
+    expect(scene.git('ls-tree', '--name-only', 'main').split('\n')).not.toContain(`${second}.1`);
+  });
+});
+
+// promise: revert-exact
+test('what later work builds on is not taken back: the files and the tasks are named, and nothing is written', async () => {
+  const scene = newScene(area);
+  const first = await scene.add('first', 'commit first f.txt');
+  await scene.up();
+  const later = await scene.add(
+    'later',
+    'echo more >> f.txt; git commit --quiet --all --message="feat: later"',
+  );
+  await scene.up();
+  const [before, events] = [refs(scene), (await scene.events()).length];
+  for (const options of [[], ['--dry-run']]) {
+    const said = await refusedBy(['undo', first, ...options], scene.at);
+    expect(said).toContain(`Later work changed the same places in f.txt: ${later} (later).`);
+    expect(said).toContain('→ copse add "Undo: first"');
+  }
+  expect(refs(scene)).toBe(before);
+  expect(await scene.events()).toHaveLength(events);
+});
+
+test('is begun once at a time; one that was cancelled counts for nothing', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('work', 'commit work w.txt');
+  await scene.up();
+  const both = await Promise.all([1, 2].map(() => copse(['undo', id, '--json'], scene.at)));
+  expect(both.map(({ code }) => code).toSorted()).toEqual([0, 4]);
+  const { undo: task } = JSON.parse(both.find(({ code }) => code === 0)?.stdout ?? '') as UndoDocument;
+  expect(scene.git('branch', '--format=%(refname:short)').split('\n')).toHaveLength(2);
+  expect(await refusedBy(['undo', id], scene.at)).toContain(
+    `${id} is being undone by ${task.id}, which is landing.`,
+  );
+  await printed(['cancel', task.id], scene.at);
+  const again = await undo(scene, id);
+  expect(await scene.merge(again.undo.id)).toContain('Landed');
+  expect(scene.git('ls-tree', '--name-only', 'main').split('\n')).not.toContain('w.txt');
+});
+
+test('is reviewed where work is reviewed, and lands on the target that the work landed on', async () => {
+  const scene = newScene(area, {
+    agents: { plain: { landing: { target: 'release' } } },
+    sections: { landing: { policy: 'review', target: 'main' } },
+  });
+  scene.git('branch', 'release');
+  const id = await scene.add('work', 'commit work w.txt');
+  await scene.up();
+  await printed(['review', id, '--approve'], scene.at);
+  await scene.up();
+  expect(scene.git('show', 'release:w.txt')).toBe('work');
+  const main = scene.git('rev-parse', 'main');
+  expect(await printed(['undo', id], scene.at)).toContain('For review #');
+  const { reviews } = await answer<{ reviews: readonly { task: { id: string }; target: string }[] }>(
+    ['review'],
+    scene.at,
+  );
+  expect(reviews).toMatchObject([
+    { task: { title: 'Undo: work' }, target: 'release', change: { deleted: 1 } },
+  ]);
+  const task = reviews[0]?.task.id ?? '';
+  expect(await printed(['review', task], scene.at)).toContain('-work\n');
+  await printed(['review', task, '--approve'], scene.at);
+  await scene.up();
+  expect(scene.git('ls-tree', '--name-only', 'release').split('\n')).not.toContain('w.txt');
+  expect(scene.git('rev-parse', 'main')).toBe(main);
+});
+
+test('the worktree of what landed is brought back by --worktree, and what landed stays', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('work', 'commit work w.txt');
+  await scene.up();
+  const main = scene.git('rev-parse', 'main');
+  expect(await printed(['undo', id, '--worktree'], scene.at)).toContain('The worktree is back');
+  expect(git(path.join(scene.folder, '.worktrees', id), 'show', 'HEAD:w.txt')).toBe('work');
+  expect(scene.git('rev-parse', 'main')).toBe(main);
+});
+
+test('what did not land is refused, and so is trying what cannot be tried', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('work', 'commit work w.txt');
+  expect(await copse(['undo', id], scene.at)).toMatchObject({ code: 3, stdout: '' });
+  expect(await copse(['undo', id, '--dry-run'], scene.at)).toMatchObject({ code: 2, stdout: '' });
+  await scene.up();
+  // Somebody took it out of the history.
+  scene.git('reset', '--quiet', '--hard', 'HEAD^');
+  expect(await refusedBy(['undo', id], scene.at)).toContain(`main does not have what ${id} landed any more.`);
+});

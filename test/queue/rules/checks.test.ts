@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+
+import { QueueWorld, batchesOf, namesOf } from './world.ts';
+
+describe('what MERGE-QUEUE.md promises of the decision', () => {
+  it('1: with every_commit_green each commit was checked, and batches are of one', () => {
+    const world = new QueueWorld({ everyCommitGreen: true, slots: 3 }).add('abcdef');
+    world.decide();
+    expect(world.state.batches.map(namesOf)).toEqual(['a', 'b', 'c']);
+    world.finish();
+    expect(world.target).toBe('abcdef');
+  });
+
+  it('1: with every_commit_green, batches of before are checked one by one', () => {
+    const world = new QueueWorld({ slots: 1 }).add('abc');
+    world.decide();
+    world.everyCommitGreen = true;
+    world.decide();
+    expect(world.checked).toEqual(['a']);
+  });
+
+  it('12: an infrastructure error blames nobody, and nothing is begun until some time has passed', () => {
+    const world = new QueueWorld({ slots: 2 }).add('abcd');
+    world.state = batchesOf(1);
+    world.decide();
+    for (const name of 'ab') world.endCheckOf(name, 'infrastructure');
+    expect(world.decide()).toMatchObject({
+      start: [],
+      handBack: [],
+      stall: 'its checks cannot run: disk full',
+    });
+    expect(world.state.trouble).toMatchObject({ times: 1, until: world.policy.troubleFirstMs });
+    world.now = world.policy.troubleFirstMs;
+    world.decide();
+    expect(world.checked).toEqual(['a']);
+    world.endCheckOf('a', 'infrastructure');
+    world.decide();
+    expect(world.state.trouble).toMatchObject({ times: 2, until: 3 * world.policy.troubleFirstMs });
+    world.now = world.policy.troubleMostMs;
+    world.decide();
+    world.endCheckOf('a');
+    world.settle();
+    expect(world.state.trouble).toBeNull();
+    expect(world.checked).toHaveLength(2);
+    world.finish();
+    expect(world.target).toBe('abcd');
+  });
+
+  it('12: what lands without checks says nothing about checks that cannot run', () => {
+    const world = new QueueWorld({ slots: 1 }).add('ab');
+    world.state = batchesOf(1);
+    world.decide();
+    world.endCheckOf('a', 'infrastructure');
+    world.decide();
+    world.entry('a').isUnchecked = true;
+    world.settle();
+    expect(world.target).toBe('a');
+    expect(world.plan).toMatchObject({ start: [], stall: 'its checks cannot run: disk full' });
+  });
+
+  it('12: the time to wait for checks that cannot run does not grow beyond what policy allows', () => {
+    const world = new QueueWorld({ slots: 1 }).add('a');
+    for (let times = 0; times < 40; times += 1) {
+      world.decide();
+      world.endCheckOf('a', 'infrastructure');
+      world.decide();
+      world.now = world.state.trouble!.until;
+    }
+    world.decide();
+    world.endCheckOf('a', 'infrastructure');
+    world.decide();
+    expect(world.state.trouble!.until - world.now).toBe(world.policy.troubleMostMs);
+  });
+
+  it('12: checks that were lost with whoever ran them are begun again', () => {
+    const world = new QueueWorld({ slots: 2 }).add('ab');
+    world.decide();
+    world.crash();
+    world.decide();
+    expect(world.checked).toEqual(['a', 'b']);
+    expect(world.state.batches.every(({ wasRed }) => !wasRed)).toBe(true);
+  });
+
+  it('12: a change that landed while the state still named it is forgotten', () => {
+    const world = new QueueWorld({ slots: 1 }).add('ab');
+    world.decide();
+    world.endCheckOf('ab');
+    const before = world.state;
+    world.decide();
+    expect(world.target).toBe('ab');
+    world.crash(before);
+    expect(world.decide()).toMatchObject({ land: null, start: [], stall: null });
+    expect(world.state.batches).toEqual([]);
+  });
+
+  it('14: what stands still says why', () => {
+    const world = new QueueWorld({ slots: 0 }).add('a');
+    expect(world.decide().stall).toBe('no slot is free for its checks');
+    world.entry('a').held = 'the queue accepts nothing now';
+    expect(world.decide().stall).toBe('the queue accepts nothing now');
+    world.blocked = 'the remote refused the last push';
+    expect(world.decide().stall).toBe('the remote refused the last push');
+    world.remove('a');
+    expect(world.decide().stall).toBeNull();
+  });
+
+  it('without checks everything that merges lands in one go', () => {
+    const world = new QueueWorld({ hasChecks: false, conflicts: [['a', 'c']] }).add('abcd');
+    expect(world.decide().land).toMatchObject({ isChecked: false, commit: 'root+a1+b1+d1' });
+    world.settle();
+    expect(world.handedBack).toEqual([{ name: 'c', because: 'conflict' }]);
+  });
+
+  it('without checks not more land with one move than policy allows', () => {
+    const world = new QueueWorld({ hasChecks: false, policy: { landedAtOnce: 3 } }).add('abcd');
+    expect(world.decide().land?.changes).toHaveLength(3);
+  });
+
+  it('if checks are taken out of the configuration, what was in a batch lands, too', () => {
+    const world = new QueueWorld({ slots: 1 }).add('abc');
+    world.decide();
+    world.hasChecks = false;
+    const plan = world.decide();
+    expect(plan.land?.changes).toHaveLength(3);
+    expect(plan.abandon).toHaveLength(1);
+  });
+
+  it('asks for one merge at a time if nobody looked yet, and decides the same', () => {
+    const options = { slots: 3, bad: ['c'], conflicts: [['a', 'd']], clashes: [['b', 'f']] };
+    const [eager, late] = [new QueueWorld(options), new QueueWorld(options, { looksLate: true })];
+    for (const world of [eager, late]) world.add('abcdefgh').finish();
+    expect(late.started).toEqual(eager.started);
+    expect(late.tip).toEqual(eager.tip);
+  });
+});

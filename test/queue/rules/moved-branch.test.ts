@@ -1,0 +1,141 @@
+/** INVARIANT 24 and the tenth promise of the queue: what lands is what was submitted, and what was reviewed is what lands. */
+
+import { describe, expect, it } from 'vitest';
+
+import {
+  type BranchName,
+  type CommitId,
+  type LandingId,
+  type TaskId,
+  brand,
+  timestamp,
+} from '../../../packages/copse/src/kernel/ids.ts';
+import { type Landing, decideLanding } from '../../../packages/copse/src/queue/rules/landing.ts';
+import { type BranchFacts, decideMovedBranch } from '../../../packages/copse/src/queue/rules/moved-branch.ts';
+import type { Task } from '../../../packages/copse/src/tasks/rules/task.ts';
+import { decideUnqueue } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
+
+const [head, tip, other] = ['a', 'b', 'c'].map((letter) => brand<CommitId>(letter.repeat(40))) as [
+  CommitId,
+  CommitId,
+  CommitId,
+];
+const onBranch = (at: CommitId, isClean = true) => ({ head: at, isOnBranch: true, isClean });
+const elsewhere = (at: CommitId) => ({ head: at, isOnBranch: false, isClean: true });
+
+const queued: BranchFacts = {
+  head,
+  tip: head,
+  worktree: onBranch(head),
+  isHeadThere: true,
+  isEmpty: false,
+  mustBeReviewed: false,
+};
+const moved = { ...queued, tip, worktree: onBranch(tip) };
+
+describe('a branch in the queue', () => {
+  it.each<[string, Partial<BranchFacts>]>([
+    ['is where it was', {}],
+    ['is where it was, whatever its worktree shows', { worktree: elsewhere(other) }],
+    ['is where it was, without a worktree', { worktree: null }],
+    ['was not where the agent committed, and its worktree is as it was submitted', { tip: other }],
+    ['was deleted under a worktree that is as it was submitted', { tip: null, worktree: elsewhere(head) }],
+  ])('that %s lands', (_, facts) => {
+    expect(decideMovedBranch({ ...queued, mustBeReviewed: true, ...facts })).toEqual({ is: 'same' });
+  });
+
+  it.each([onBranch(tip), null])('that moved is queued anew where nobody has to look', (worktree) => {
+    expect(decideMovedBranch({ ...moved, worktree })).toMatchObject({ is: 'requeue', head: tip });
+  });
+
+  // promise: reviewed-change-lands
+  it.each([onBranch(tip), onBranch(tip, false), null])(
+    'that moved is reviewed again where somebody looked',
+    (worktree) => {
+      const decision = decideMovedBranch({ ...moved, worktree, mustBeReviewed: true });
+      expect(decision).toMatchObject({ is: 'review', head: tip });
+      expect(decision).toHaveProperty('reason', expect.stringContaining('reviewed again'));
+    },
+  );
+
+  it('that moved is left to a person where its worktree has uncommitted changes', () => {
+    expect(decideMovedBranch({ ...moved, worktree: onBranch(tip, false) })).toMatchObject({ is: 'review' });
+  });
+
+  it('that moved is left to a person where the worktree is at another branch', () => {
+    expect(decideMovedBranch({ ...moved, worktree: elsewhere(other) })).toMatchObject({
+      is: 'review',
+      head: other,
+    });
+    expect(decideMovedBranch({ ...moved, tip: null, worktree: elsewhere(other) })).toMatchObject({
+      is: 'review',
+    });
+  });
+
+  it('that was moved back to the target is left to a person', () => {
+    expect(decideMovedBranch({ ...moved, isEmpty: true })).toMatchObject({ is: 'review' });
+  });
+
+  it('that was deleted lands for as long as its commits are there', () => {
+    const deleted = { ...queued, tip: null, worktree: null };
+    expect(decideMovedBranch(deleted)).toEqual({ is: 'deleted' });
+    expect(decideMovedBranch({ ...deleted, mustBeReviewed: true })).toEqual({ is: 'deleted' });
+    expect(decideMovedBranch({ ...deleted, isHeadThere: false })).toMatchObject({ is: 'lost' });
+  });
+});
+
+describe('what is in the queue', () => {
+  const at = timestamp(1_000);
+  const landing: Landing = {
+    id: brand<LandingId>('la-1'),
+    task: brand<TaskId>('cp-0001'),
+    target: brand<BranchName>('main'),
+    attempt: null,
+    head,
+    queuedAt: at,
+    isHotfix: false,
+    isUnchecked: false,
+    waiting: null,
+    state: { status: 'queued', since: at },
+  };
+  const task = { id: landing.task, state: { status: 'landing', since: at, landing: landing.id } } as Task;
+  const reason = 'its branch moved';
+
+  // promise: reviewed-change-lands
+  it('gets no other head once a person has looked at the one it has', () => {
+    const requeue = (one: Landing, to: CommitId) =>
+      decideLanding(one, { action: 'requeue', head: to, reason }, at);
+    expect(requeue({ ...landing, isReviewed: true }, tip)).toMatchObject({ decided: false });
+    expect(requeue({ ...landing, isReviewed: true }, head)).toMatchObject({ decided: true });
+    expect(requeue(landing, tip)).toMatchObject({ decided: true });
+  });
+
+  it('goes back to review with what its branch has now, out of the queue', () => {
+    const decision = decideUnqueue(task, landing, { head: tip, reason }, at);
+    expect(decision).toMatchObject({
+      decided: true,
+      events: [
+        { type: 'landing.withdrawn', id: landing.id, reason },
+        { type: 'task.sent_to_review', id: task.id, head: tip, pullRequest: null },
+      ],
+    });
+  });
+
+  it('has the pull request again that it was in review with', () => {
+    const of = { branch: landing.target, target: landing.target, note: null };
+    const pullRequest = { ...of, is: 'pushed', url: null } as const;
+    const decision = decideUnqueue(task, { ...landing, pullRequest }, { head: tip, reason }, at);
+    expect(decision).toMatchObject({ events: [{}, { type: 'task.sent_to_review', pullRequest }] });
+  });
+
+  it('stays once its move of the target is journalled, and when it is another landing', () => {
+    const intent = { oldTip: head, newTip: tip, commit: tip, isVerified: false };
+    const journalled: Landing = { ...landing, state: { status: 'merging', since: at, intent } };
+    expect(decideUnqueue(task, journalled, { head: tip, reason }, at)).toMatchObject({
+      decided: false,
+      refusal: { code: 'already_landing' },
+    });
+    const late = { ...landing, id: brand<LandingId>('la-0') };
+    expect(decideUnqueue(task, late, { head: tip, reason }, at)).toMatchObject({ decided: false });
+  });
+});

@@ -1,0 +1,159 @@
+/** Branches that get in each other's way, as people and agents see them. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { answer, git, newArea, printed } from '../../support/cli.ts';
+import { type Scene, endAgents, newScene, refusedBy } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+interface RadarView {
+  readonly branches: readonly { readonly task: string }[];
+  readonly pairs: readonly {
+    readonly tasks: readonly string[];
+    readonly verdict: string;
+    readonly files: readonly string[];
+  }[];
+}
+
+interface Listed {
+  readonly tasks: readonly {
+    readonly id: string;
+    readonly collisions: readonly { task: string; verdict: string; files: readonly string[] }[];
+  }[];
+}
+
+const line = (text: string) =>
+  `printf '1\\n${text}\\n3\\n' > a.txt; git commit --quiet --all --message="feat: ${text}"`;
+
+describe('three finished branches, two of which change the same line', () => {
+  let scene: Scene;
+  let [one, other, away]: [string, string, string] = ['', '', ''];
+  const radarFile = (name = 'radar') => path.join(scene.folder, '.copse', `${name}.json`);
+  const inList = async (id: string) =>
+    (await answer<Listed>(['list'], scene.at)).tasks.find((task) => task.id === id)?.collisions;
+
+  beforeAll(async () => {
+    scene = newScene(area, { sections: { landing: { policy: 'review' } } });
+    one = await scene.add('One "ü"', line('one'));
+    other = await scene.add('Other', line('other'));
+    away = await scene.add('Away', 'commit away away.txt');
+    await scene.up();
+  });
+
+  test('the orchestrator has compared them, so the list shows who conflicts with whom', async () => {
+    expect(await inList(one)).toMatchObject([{ task: other, verdict: 'conflict', files: ['a.txt'] }]);
+    expect(await inList(away)).toEqual([]);
+    const list = await printed(['list'], scene.at);
+    expect(list).toMatch(new RegExp(`#${one} IN_REVIEW .*One "ü"  ≠ conflicts with ${other}\n`));
+    expect(list).toMatch(new RegExp(`#${other} IN_REVIEW .*Other  ≠ conflicts with ${one}\n`));
+    expect(list).toMatch(/Away\n/);
+  });
+
+  test('why says it in a sentence', async () => {
+    expect(await scene.why(one)).toContain(
+      `It conflicts with ${other} (Other) in a.txt: whichever lands second`,
+    );
+    expect(await scene.why(away)).not.toContain('conflict');
+  });
+
+  test('radar lists the pairs, all or those of one task, and counts what it compared', async () => {
+    const all = await printed(['radar'], scene.at);
+    expect(all).toMatch(/^conflict {2}cp-\w+ {2}cp-\w+ +\d+\w {2}a\.txt\n/);
+    expect(all).toContain('3 live branches were compared: 1 pair conflicts, 0 change the same files.');
+    const pair = { tasks: [one, other].toSorted(), verdict: 'conflict', files: ['a.txt'] };
+    expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({
+      branches: [{}, {}, {}],
+      pairs: [pair],
+    });
+    expect(await answer<RadarView>(['radar', one], scene.at)).toMatchObject({ pairs: [pair] });
+    expect((await answer<RadarView>(['radar', away], scene.at)).pairs).toEqual([]);
+    expect(await printed(['radar', away], scene.at)).toBe(
+      `3 live branches were compared: none changes the files that ${away} changes.\n`,
+    );
+  });
+
+  test('a task without a branch is told so', async () => {
+    const { id } = await answer<{ id: string }>(['add', 'Later'], scene.at);
+    expect(await refusedBy(['radar', id], scene.at)).toContain(`${id} has no branch here`);
+    await printed(['delete', id], scene.at);
+  });
+
+  test('what moved since is not shown as known, by no command that does not look', async () => {
+    const worktree = path.join(scene.folder, '.worktrees', other);
+    writeFileSync(path.join(worktree, 'a.txt'), '1\n2\n3\n4\n');
+    git(worktree, 'commit', '--quiet', '--all', '--message=fix: elsewhere');
+    expect(await inList(one)).toMatchObject([{ task: other, verdict: 'pending', files: [] }]);
+    expect(await printed(['list'], scene.at)).toContain(`≠? not looked at yet: ${other}\n`);
+    expect(await scene.why(one)).toContain('were not compared yet, or moved since');
+    expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({ pairs: [{ verdict: 'overlap' }] });
+    expect(await printed(['list'], scene.at)).toContain(`~ same files as ${other}\n`);
+    expect(await scene.why(one)).toContain(
+      `${other} (Other) changes the same files, so far without a conflict: a.txt.`,
+    );
+  });
+
+  test.each(['radar', 'radar-memory'])(
+    'a damaged %s.json harms nothing and is written anew',
+    async (name) => {
+      writeFileSync(radarFile(name), '{"version":1,"pairs":');
+      expect(await inList(one)).toEqual(
+        name === 'radar' ? [] : [expect.objectContaining({ verdict: 'overlap' })],
+      );
+      expect(await scene.why(one)).not.toContain('undefined');
+      expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({ pairs: [{ verdict: 'overlap' }] });
+      expect(JSON.parse(readFileSync(radarFile(name), 'utf8'))).toMatchObject({ version: 1 });
+    },
+  );
+
+  test('an agent that goes on is told whose branch is in its way', async () => {
+    scene.script(one, 'cp AGENT_CONTEXT.md .copse/session-context.json "${NOTES%/*}"; commit more more.txt');
+    await printed(['resume', one, '--message', 'More'], scene.at);
+    await scene.up();
+    const told = readFileSync(path.join(scene.scripts, 'AGENT_CONTEXT.md'), 'utf8');
+    expect(told).toContain(`overlap ${other} in_review in a.txt: Other`);
+    expect(told).toContain('Keep your change small there');
+    expect(JSON.parse(readFileSync(path.join(scene.scripts, 'session-context.json'), 'utf8'))).toMatchObject({
+      collisions: { listed: [{ id: other, how: 'overlap', files: { listed: ['a.txt'], omitted: 0 } }] },
+    });
+  });
+
+  test('what has landed is in nobody’s way any more', async () => {
+    await scene.merge(other);
+    expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({ branches: [{}, {}], pairs: [] });
+    expect(await printed(['list'], scene.at)).not.toMatch(/≠|~/);
+  });
+});
+
+test('without branches the radar says that it compared none', async () => {
+  const scene = newScene(area);
+  expect(await printed(['radar'], scene.at)).toBe(
+    '0 live branches were compared: no two of them change the same files.\n',
+  );
+});
+
+test('of tasks that are equally urgent, the one starts first whose area nobody’s branch has changed', async () => {
+  const scene = newScene(area, {
+    policy: { max_agents: 1 },
+    sections: { landing: { policy: 'review' } },
+  });
+  await scene.add('First', line('first'));
+  await scene.up();
+  const later = 'note "$COPSE_TASK_ID"; commit later "$COPSE_TASK_ID.txt"';
+  const collides = await scene.add('Collides', later, '--area', 'a.txt');
+  const apart = await scene.add('Apart', later, '--area', 'docs/**');
+  const urgent = await scene.add('Urgent', later, '--area', 'a.txt', '--priority', 'p5');
+  expect(await scene.why(collides)).toContain('tasks that are as urgent and collide with nobody go first');
+  expect(await scene.why(apart)).not.toContain('go first');
+  const { plan } = await answer<{ plan: readonly { task: string }[] }>(
+    ['orchestrate', '--dry-run'],
+    scene.at,
+  );
+  expect(plan.map(({ task }) => task)).toEqual([urgent, apart, collides]);
+  await scene.up();
+  expect(readFileSync(scene.notes, 'utf8').split('\n').slice(0, 3)).toEqual([urgent, apart, collides]);
+});

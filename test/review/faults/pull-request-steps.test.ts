@@ -1,0 +1,121 @@
+/**
+ * Opening a pull request, killed at every step and in the recovery at another, and by several at once. Looking again is all the
+ * recovery there is; after that there is exactly one pull request, for exactly what was submitted.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, it, vi } from 'vitest';
+
+import { pullRequestSteps } from '../../../packages/copse/src/review/act/pull-request-open.ts';
+import { answer, copse, finished, git, newArea, plainEnv } from '../../support/cli.ts';
+import { ForgeServer } from '../../support/forge-server/server.ts';
+import { likeGitlab, newRemote } from '../../support/forge-server/remotes.ts';
+import { newScene } from '../../support/agents/scripted-agents.ts';
+import { bundleWorker } from '../../support/agents/worker-program.ts';
+
+const area = newArea();
+const worker = bundleWorker(new URL('../../support/queue/pull-request-worker.ts', import.meta.url));
+vi.setConfig({ testTimeout: 240_000 });
+
+interface Wanted {
+  readonly forge: ForgeServer;
+  readonly folder: string;
+  readonly task: string;
+  readonly head: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A task that is finished and wants a pull request, which the forge was too busy to open. */
+async function newWanted(kind: 'github' | 'gitlab', isLoggedIn: boolean): Promise<Wanted> {
+  const scene = newScene(area, { sections: { landing: { policy: 'pr', forge: kind } } });
+  const bare = newRemote(area);
+  scene.git('remote', 'add', 'origin', bare);
+  scene.git('push', '--quiet', 'origin', 'main');
+  const forge = await ForgeServer.start({ kind, bare });
+  const env = isLoggedIn ? forge.environment : {};
+  const at = { cwd: scene.folder, env };
+  const { id } = await answer<{ id: string }>(['add', 'Wanted'], at);
+  await copse(['work', id], at);
+  const worktree = path.join(scene.folder, '.worktrees', id);
+  writeFileSync(path.join(worktree, 'work.txt'), 'done\n');
+  git(worktree, 'add', '--all');
+  git(worktree, 'commit', '--quiet', '--message=feat: work');
+  // Out of reach while the person finishes it.
+  git(scene.folder, 'config', 'remote.origin.url', `${bare}.away`);
+  const { code, stderr } = await copse(['finish', id], { ...at, cwd: worktree });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  git(scene.folder, 'config', 'remote.origin.url', bare);
+  const head = git(worktree, 'rev-parse', 'HEAD');
+  expect(forge.pulls.all).toEqual([]);
+  return { forge, folder: scene.folder, task: id, head, env };
+}
+
+function attend({ folder, task, env }: Wanted, step: string): ChildProcess {
+  return spawn(process.execPath, [worker.file, folder, task, step], {
+    env: { ...plainEnv, ...env, ...worker.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+describe.each([
+  ['GitHub', 'github', true],
+  ['GitLab', 'gitlab', true],
+  ['GitLab without a token', 'gitlab', false],
+] as const)('at %s', (_, kind, isLoggedIn) => {
+  // promise: pull-request-once
+  it.each(pullRequestSteps.map((step, at) => [step, pullRequestSteps.at(-1 - at) ?? step]))(
+    'killed when it was %s, and then when it was %s, there is one pull request, and the board knows it',
+    async (first, second) => {
+      const wanted = await newWanted(kind, isLoggedIn);
+      const { forge, task, head } = wanted;
+      if (!isLoggedIn) likeGitlab(forge.pulls.bare, forge.page);
+      expect((await finished(attend(wanted, first))).code).toBe(null);
+      await finished(attend(wanted, second));
+      const last = await finished(attend(wanted, '-'));
+      expect(last).toMatchObject({ code: 0, stderr: '' });
+
+      const { pullRequest } = await answer<{ pullRequest: object }>(['show', task], {
+        cwd: wanted.folder,
+        env: wanted.env,
+      });
+      expect(pullRequest).toMatchObject({ state: 'open', url: expect.stringMatching(/\/1$/), note: null });
+      if (isLoggedIn) expect(forge.pulls.only()).toMatchObject({ state: 'open', lastHead: head });
+      else expect(git(forge.pulls.bare, 'rev-parse', 'refs/merge-requests/1/head')).toBe(head);
+    },
+  );
+});
+
+// promise: pull-request-once
+it('opened by several at once, it is opened once', async () => {
+  const wanted = await newWanted('github', true);
+  const ends = await Promise.all(Array.from({ length: 4 }, () => finished(attend(wanted, '-'))));
+  expect(ends.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(wanted.forge.pulls.only()).toMatchObject({ state: 'open', lastHead: wanted.head });
+  expect(wanted.forge.posts).toHaveLength(1);
+});
+
+it('pushed, and then gone on from by somebody else, it is opened with all of it', async () => {
+  const wanted = await newWanted('github', true);
+  await finished(attend(wanted, 'pushed'));
+  const { bare } = wanted.forge.pulls;
+  const branch = git(bare, 'for-each-ref', '--format=%(refname)', `refs/heads/${wanted.task}`);
+  const theirs = git(bare, 'commit-tree', `${branch}^{tree}`, '-p', branch, '-m', 'theirs');
+  git(bare, 'update-ref', branch, theirs);
+  await finished(attend(wanted, '-'));
+  expect(wanted.forge.pulls.only()).toMatchObject({ state: 'open', lastHead: theirs });
+  const { stdout } = await copse(['why', wanted.task], { cwd: wanted.folder, env: wanted.env });
+  expect(stdout).toContain('somebody pushed to it');
+});
+
+it('merged, but its end not recorded, the next look finds it done', async () => {
+  const wanted = await newWanted('github', true);
+  await finished(attend(wanted, 'opened'));
+  wanted.forge.pulls.merge(wanted.forge.pulls.only());
+  await finished(attend(wanted, '-'));
+  const at = { cwd: wanted.folder, env: wanted.env };
+  expect(await answer(['show', wanted.task], at)).toMatchObject({ status: 'done' });
+  expect(wanted.forge.posts).toHaveLength(1);
+});

@@ -1,0 +1,198 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import { newArea } from '../../support/cli.ts';
+import { newFixture, write } from '../../support/workspaces/furnishing.ts';
+
+const area = newArea();
+
+const isLinux = existsSync('/proc/self/stat');
+
+describe('setup commands', () => {
+  test('run in the worktree, in order, with their variables, and their output is kept', async () => {
+    const { root, worktree, furnish } = newFixture(area, {});
+    const before = { ...process.env };
+    const report = await furnish(
+      { setup: ['pwd; echo "$COPSE_TASK_ID $COPSE_PORT"; echo oops >&2', 'cat; echo second > made'] },
+      { env: { COPSE_TASK_ID: 'cp-1', COPSE_PORT: '4100' } },
+    );
+    expect(report.setup).toEqual({ ok: true, ran: 2 });
+    const log = path.join(root, '.copse/logs/cp-1/setup-1.log');
+    expect(readFileSync(log, 'utf8').split('\n').slice(1)).toEqual([worktree, 'cp-1 4100', 'oops', '']);
+    expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('second\n');
+    expect(process.env).toEqual(before);
+  });
+
+  test('do not work on the repository that Copse was started for', async () => {
+    const { worktree, furnish } = newFixture(area, {});
+    process.env['GIT_DIR'] = '/nowhere';
+    onTestFinished(() => void delete process.env['GIT_DIR']);
+    expect(await furnish({ setup: ['git rev-parse --show-toplevel > top'] })).toMatchObject({
+      setup: { ok: true },
+    });
+    expect(readFileSync(path.join(worktree, 'top'), 'utf8')).toBe(`${worktree}\n`);
+  });
+
+  test('stop at the first that fails, which is told with its last lines, and are run again next time', async () => {
+    const { root, worktree, furnish } = newFixture(area, {});
+    const setup = ['echo x >> runs', 'seq 100; test -e repaired || exit 7', 'echo y >> after'];
+    const { setup: outcome } = await furnish({ setup });
+    expect(outcome).toMatchObject({ ok: false, command: setup[1], because: 'exit', code: 7 });
+    if (outcome.ok) throw new Error('it failed');
+    expect(outcome.tail).toEqual(Array.from({ length: 40 }, (_, index) => String(61 + index)));
+    expect(outcome.log).toBe(path.join(root, '.copse/logs/cp-1/setup-2.log'));
+    expect(existsSync(path.join(worktree, 'after'))).toBe(false);
+    write(worktree, { repaired: '' });
+    expect((await furnish({ setup })).setup).toEqual({ ok: true, ran: 3 });
+    expect((await furnish({ setup })).setup).toEqual({ ok: true, ran: 0 });
+    expect(readFileSync(path.join(worktree, 'runs'), 'utf8')).toBe('x\nx\n');
+  });
+
+  test('that a signal ended are told as a shell would', async () => {
+    const { furnish } = newFixture(area, {});
+    expect((await furnish({ setup: ['kill -KILL $$'] })).setup).toMatchObject({
+      ok: false,
+      because: 'exit',
+      code: 137,
+    });
+  });
+
+  test('that cannot be started are told apart from those that fail', async () => {
+    const { worktree, request, furnishing } = newFixture(area, {});
+    rmSync(worktree, { recursive: true });
+    const outcome = await furnishing.dismantle({
+      ...request,
+      settings: { ...request.settings, teardown: ['true'] },
+    });
+    expect(outcome).toMatchObject({ ok: false, because: 'not_started', code: null });
+  });
+
+  test.runIf(isLinux)(
+    'that run out of time are ended with everything they started, daemons too',
+    async () => {
+      const { worktree, furnish } = newFixture(area, {});
+      // One ignores being asked, one has left the process group, and one has left its parents as well.
+      const setup = [
+        `trap '' TERM
+       sleep 300 & echo $! >> pids
+       setsid sh -c 'echo $$ >> pids; exec sleep 300' &
+       (setsid sh -c 'echo $$ >> pids; trap "" TERM; sleep 300; true' &)
+       echo $$ >> pids
+       sleep 300; sleep 300`,
+      ];
+      const { setup: outcome } = await furnish({ setup, commandTimeoutMs: 700 });
+      expect(outcome).toMatchObject({ ok: false, because: 'timeout', code: null });
+      const pids = readFileSync(path.join(worktree, 'pids'), 'utf8').trim().split('\n').map(Number);
+      expect(pids).toHaveLength(4);
+      expect(pids.filter(isRunning)).toEqual([]);
+      expect(process.kill(process.pid, 0)).toBe(true);
+    },
+  );
+
+  test.runIf(isLinux)('that end well leave running what they started', async () => {
+    const { worktree, furnish } = newFixture(area, {});
+    expect((await furnish({ setup: ['sleep 300 & echo $! > pid'] })).setup).toEqual({ ok: true, ran: 1 });
+    const pid = Number(readFileSync(path.join(worktree, 'pid'), 'utf8'));
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    await setTimeout(100);
+    expect(isRunning(pid)).toBe(true);
+  });
+});
+
+describe('teardown commands', () => {
+  test('run in the worktree and have a log of their own', async () => {
+    const { root, worktree, request, furnishing } = newFixture(area, {});
+    const settings = { ...request.settings, teardown: ['echo bye | tee gone'] };
+    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ ok: true, ran: 1 });
+    expect(readFileSync(path.join(worktree, 'gone'), 'utf8')).toBe('bye\n');
+    expect(existsSync(path.join(root, '.copse/logs/cp-1/teardown-1.log'))).toBe(true);
+  });
+});
+
+describe('what other tools wrote', () => {
+  const cursor = (value: unknown) => ({ '.cursor/worktrees.json': JSON.stringify(value) });
+  const conductor = (value: unknown) => ({ 'conductor.json': JSON.stringify(value) });
+
+  test('Cursor’s commands run where copse.yml is silent, the ones for this system first', async () => {
+    const { root, worktree, furnish } = newFixture(area, {
+      tracked: cursor({
+        'setup-worktree': ['echo no > made'],
+        'setup-worktree-unix': ['echo "$ROOT_WORKTREE_PATH" > made'],
+        'setup-worktree-windows': ['echo no > made'],
+      }),
+    });
+    const report = await furnish();
+    expect(report.setup).toEqual({ ok: true, ran: 1 });
+    expect(report.notes).toEqual([
+      'Set up as .cursor/worktrees.json says, because copse.yml has no workspace.setup.',
+    ]);
+    expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe(`${root}\n`);
+  });
+
+  // promise: settings-from-main-checkout
+  test('Cursor’s script is the one of the main checkout, not the one an agent could write', async () => {
+    const { root, worktree, furnish } = newFixture(area, {
+      tracked: {
+        ...cursor({ 'setup-worktree': "it's setup.sh" }),
+        ".cursor/it's setup.sh": 'echo committed > made\n',
+      },
+    });
+    write(worktree, {
+      ".cursor/it's setup.sh": 'echo agent > made\n',
+      ...cursor({ 'setup-worktree': ['echo agent > made'] }),
+    });
+    write(root, { ".cursor/it's setup.sh": 'echo main > made\n' });
+    expect((await furnish()).setup).toEqual({ ok: true, ran: 1 });
+    expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('main\n');
+  });
+
+  test('Conductor’s scripts set up and tear down', async () => {
+    const { root, worktree, request, furnishing, furnish } = newFixture(area, {
+      tracked: conductor({
+        scripts: { setup: 'echo "$CONDUCTOR_ROOT_PATH" > up', run: 'exit 9', archive: 'pwd > down' },
+      }),
+    });
+    expect((await furnish()).setup).toEqual({ ok: true, ran: 1 });
+    expect(await furnishing.dismantle(request)).toEqual({ ok: true, ran: 1 });
+    expect(readFileSync(path.join(worktree, 'up'), 'utf8')).toBe(`${root}\n`);
+    expect(readFileSync(path.join(worktree, 'down'), 'utf8')).toBe(`${worktree}\n`);
+  });
+
+  test('copse.yml wins, even when it says that there is nothing to do', async () => {
+    const { furnish } = newFixture(area, { tracked: conductor({ scripts: { setup: 'exit 9' } }) });
+    expect(await furnish({ setup: [] })).toMatchObject({ setup: { ok: true, ran: 0 }, notes: [] });
+  });
+
+  test.each([
+    [
+      'two tools',
+      { ...cursor({ 'setup-worktree': ['exit 9'] }), ...conductor({ scripts: { setup: 'exit 9' } }) },
+      'both say',
+    ],
+    ['broken JSON', { 'conductor.json': '{ "scripts": { "setup": "exit 9" ' }, 'cannot be read as JSON'],
+    ['another shape', cursor({ 'setup-worktree': { run: 'exit 9' } }), 'neither a list of commands'],
+    ['a script that is not there', cursor({ 'setup-worktree': '../../x.sh' }), 'is not a script beside it'],
+    [
+      'a newer file',
+      { ...conductor({ scripts: { setup: 'exit 9' } }), '.conductor/settings.toml': '' },
+      'settings.toml',
+    ],
+  ])('%s: nothing is run and the person is told', async (_, tracked, told) => {
+    const { furnish } = newFixture(area, { tracked });
+    const report = await furnish();
+    expect(report.setup).toEqual({ ok: true, ran: 0 });
+    expect(report.notes).toEqual([expect.stringContaining(told)]);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2, text.lastIndexOf(')') + 3) !== 'Z';
+  } catch {
+    return false;
+  }
+}

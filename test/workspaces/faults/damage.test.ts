@@ -1,0 +1,330 @@
+/**
+ * What happens to worktrees besides kills: stale locks, deleted folders, half-written files, disks that are full or cannot
+ * be written. Everything recovers or says what is wrong, and nothing is lost.
+ */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { git, newArea } from '../../support/cli.ts';
+import {
+  Project,
+  dirty,
+  expectAllFound,
+  expectBackAfterUndo,
+  expectSound,
+  newDirty,
+  newProject,
+  openForTest,
+  placesIn,
+  stateOf,
+  textsOf,
+} from '../../support/workspaces/workspaces.ts';
+
+const area = newArea();
+const newPlace = placesIn(area);
+const newScene = () => newDirty(newPlace());
+
+const HOUR_AGO = new Date(Date.now() - 3_600_000);
+
+describe('stale locks of git', () => {
+  it.each(['index.lock', 'HEAD.lock'])(
+    'a %s in the worktree is explained, and does not hinder force',
+    async (name) => {
+      const { project, task, gitDir, before } = await newScene();
+      writeFileSync(path.join(gitDir, name), '');
+      expect((await project.prepare(task)).reused).toBe(true);
+      const removed = await project.tryRemove(task, { isForced: false });
+      expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(name) });
+      rmSync(path.join(gitDir, name));
+      writeFileSync(path.join(gitDir, name), '');
+      await expectBackAfterUndo(project, task, before);
+    },
+  );
+
+  it('an old lock in the worktree goes to the trash with it', async () => {
+    const { project, task, gitDir } = await newScene();
+    writeFileSync(path.join(gitDir, 'index.lock'), '');
+    utimesSync(path.join(gitDir, 'index.lock'), HOUR_AGO, HOUR_AGO);
+    const asked = await project.tryRemove(task, { isForced: false });
+    expect(asked).toMatchObject({ removed: false, question: expect.stringContaining('uncommitted') });
+  });
+
+  it('a lock on the branch that is to be made is named, or taken away when it is old', async () => {
+    const project = await openForTest(newProject(newPlace()));
+    const task = await project.addTask();
+    const lock = path.join(project.folder, '.git', 'refs', 'heads', task, 'do-it.lock');
+    mkdirSync(path.dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    utimesSync(lock, HOUR_AGO, HOUR_AGO);
+    await project.prepare(task).catch((error: unknown) => expect(String(error)).toContain('lock'));
+    rmSync(lock, { force: true });
+    const { path: worktree } = await project.prepare(task);
+    expect(existsSync(worktree)).toBe(true);
+    expectSound(project.folder);
+  });
+
+  it.each([['refs/heads/BRANCH.lock'], ['packed-refs.lock'], ['packed-refs.lock', 'packed-refs.new']])(
+    'the %s of a git that is long gone is taken away, and the branch goes with its worktree',
+    async (...names) => {
+      const { project, task, branch, before } = await newScene();
+      const left = names.map((name) => path.join(project.folder, '.git', name.replace('BRANCH', branch)));
+      for (const file of left) {
+        writeFileSync(file, '');
+        utimesSync(file, HOUR_AGO, HOUR_AGO);
+      }
+      const { becameOfBranch } = await project.remove(task, { deleteBranch: true });
+      expect(becameOfBranch).toBe('deleted');
+      expect(left.filter((file) => existsSync(file))).toEqual([]);
+      await project.undo(task);
+      expect(stateOf(project.worktree(task))).toEqual(before);
+    },
+  );
+
+  it.runIf(process.platform === 'linux')(
+    'the lock of all packed refs stays for as long as a git runs that may have made it',
+    async () => {
+      const { project, task, branch } = await newScene();
+      const lock = path.join(project.folder, '.git', 'packed-refs.lock');
+      writeFileSync(lock, '');
+      utimesSync(lock, HOUR_AGO, HOUR_AGO);
+      // It runs for as long as nobody ends its input.
+      const packing = spawn('git', ['-c', 'alias.packs=!cat', 'packs']);
+      const ended = once(packing, 'exit');
+      while (!readFileSync(`/proc/${packing.pid}/comm`, 'utf8').startsWith('git')) await sleep(10);
+      const removal = project.remove(task, { deleteBranch: true });
+      await sleep(2_000);
+      expect(existsSync(lock)).toBe(true);
+      packing.stdin.end();
+      await ended;
+      expect((await removal).becameOfBranch).toBe('deleted');
+      expect(existsSync(lock)).toBe(false);
+      expect(git(project.folder, 'for-each-ref', `refs/heads/${branch}`)).toBe('');
+    },
+  );
+
+  // promise: rescue-failure-blocks
+  it('a lock on the refs of rescues blocks the removal', async () => {
+    const { project, task, before } = await newScene();
+    const folder = path.join(project.folder, '.git', 'refs', 'copse', 'rescue');
+    mkdirSync(path.dirname(folder), { recursive: true });
+    writeFileSync(folder, 'not a folder');
+    await expect(project.tryRemove(task)).rejects.toThrow(/rescue/);
+    expect(stateOf(project.worktree(task))).toEqual(before);
+  });
+});
+
+describe('what is missing or half written', () => {
+  it('a worktree whose folder was deleted is made again on its branch, and says so', async () => {
+    const { project, task, worktree } = await newScene();
+    rmSync(worktree, { recursive: true });
+    const again = await project.prepare(task);
+    expect(again.notes.join('\n')).toContain('its folder was deleted');
+    expect(project.run(task, 'log', '--format=%s')).toBe(`${task}\nfirst`);
+    expectSound(project.folder);
+  });
+
+  it('a worktree whose folder was deleted can be removed', async () => {
+    const { project, task, worktree } = await newScene();
+    rmSync(worktree, { recursive: true });
+    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expectSound(project.folder);
+  });
+
+  it('after the repository was moved, its worktrees go on', async () => {
+    const { project, task, before } = await newScene();
+    const moved = `${project.folder} moved`;
+    await project.context.board.close();
+    renameSync(project.folder, moved);
+    await using after = await Project.open(moved);
+    const { path: worktree, reused } = await after.prepare(task);
+    expect([worktree, reused]).toEqual([path.join(moved, '.worktrees', task), true]);
+    expect(stateOf(worktree)).toEqual(before);
+    expect(existsSync(project.folder)).toBe(false);
+    await expectBackAfterUndo(after, task, before);
+  });
+
+  // promise: rescue-first
+  it.each([
+    ['no .git file', ({ worktree }: Place) => rmSync(path.join(worktree, '.git'))],
+    ['a truncated .git file', ({ worktree }: Place) => writeFileSync(path.join(worktree, '.git'), 'gitd')],
+    ['an empty HEAD', ({ gitDir }: Place) => writeFileSync(path.join(gitDir, 'HEAD'), '')],
+    ['no HEAD', ({ gitDir }: Place) => rmSync(path.join(gitDir, 'HEAD'))],
+    ['no gitdir file', ({ gitDir }: Place) => rmSync(path.join(gitDir, 'gitdir'))],
+    ['no index', ({ gitDir }: Place) => rmSync(path.join(gitDir, 'index'))],
+    ['no registration', ({ gitDir }: Place) => rmSync(gitDir, { recursive: true })],
+  ])('a worktree with %s is prepared again and loses no file', async (_, damage) => {
+    const { project, task, worktree, gitDir } = await newScene();
+    damage({ worktree, gitDir });
+    await project.prepare(task);
+    expect(project.run(task, 'log', '--format=%s')).toBe(`${task}\nfirst`);
+    expectAllFound(project.folder, textsOf(task));
+    await project.remove(task);
+    expectAllFound(project.folder, textsOf(task));
+  });
+
+  // promise: rescue-first
+  it.each([
+    ['no .git file', ({ worktree }: Place) => rmSync(path.join(worktree, '.git'))],
+    ['no HEAD', ({ gitDir }: Place) => rmSync(path.join(gitDir, 'HEAD'))],
+    ['no index', ({ gitDir }: Place) => rmSync(path.join(gitDir, 'index'))],
+  ])('a worktree with %s is removed and loses no file', async (_, damage) => {
+    const { project, task, worktree, gitDir } = await newScene();
+    damage({ worktree, gitDir });
+    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expectAllFound(project.folder, textsOf(task));
+  });
+
+  it('a record in the trash that is cut off does not hide the others', async () => {
+    const { project, task, before } = await newScene();
+    const other = await project.addTask();
+    await project.prepare(other);
+    await project.remove(other);
+    const trash = path.join(project.folder, '.copse', 'trash');
+    const [entry = ''] = readdirSync(trash);
+    writeFileSync(path.join(trash, entry, 'record.json'), '{ "task": "');
+    await project.remove(task);
+    await project.undo(task);
+    expect(stateOf(project.worktree(task))).toEqual(before);
+  });
+
+  it('an undo keeps what it finds in the place of the worktree, even if that is broken', async () => {
+    const { project, task, worktree, before } = await newScene();
+    await project.remove(task);
+    await project.prepare(task);
+    dirty(worktree, `${task} second`);
+    rmSync(path.join(worktree, '.git'));
+    await project.undo(task);
+    expect(stateOf(worktree)).toEqual(before);
+    const aside = (await project.context.trash.all()).find(({ files }) =>
+      existsSync(path.join(files, 'debug.log')),
+    );
+    expect(readFileSync(path.join(aside?.files ?? '', 'debug.log'), 'utf8')).toBe(`${task} second log\n`);
+    // Whatever is called that is deleted at once.
+    expect(aside?.record.why).not.toBe('leftover');
+  });
+
+  it('what a killed process left in Copse’s own folders hinders nobody', async () => {
+    const project = await openForTest(newProject(newPlace()));
+    const task = await project.addTask();
+    mkdirSync(path.join(project.folder, '.git', `copse-new-${task}-${process.pid}`), { recursive: true });
+    mkdirSync(path.join(project.folder, '.git', 'worktrees', task), { recursive: true });
+    mkdirSync(path.join(project.folder, '.copse', 'tmp', 'rescue-left'), { recursive: true });
+    const { path: worktree } = await project.prepare(task);
+    dirty(worktree, task);
+    const before = stateOf(worktree);
+    await project.remove(task);
+    await project.undo(task);
+    expect(stateOf(worktree)).toEqual(before);
+  });
+});
+
+// promise: rescue-failure-blocks
+describe('when nothing can be saved, nothing is removed', () => {
+  it('because Copse’s folder for rescues cannot be made', async () => {
+    const { project, task, before } = await newScene();
+    const tmp = path.join(project.folder, '.copse', 'tmp');
+    rmSync(tmp, { recursive: true, force: true });
+    writeFileSync(tmp, 'in the way');
+    await expect(project.tryRemove(task)).rejects.toThrow(/tmp/);
+    await expect(project.reset(task)).rejects.toThrow(/tmp/);
+    expect(stateOf(project.worktree(task))).toEqual(before);
+    rmSync(tmp);
+    await expectBackAfterUndo(project, task, before);
+  });
+
+  it('because the trash cannot be made', async () => {
+    const { project, task, before } = await newScene();
+    const trash = path.join(project.folder, '.copse', 'trash');
+    writeFileSync(trash, 'in the way');
+    await expect(project.tryRemove(task)).rejects.toThrow(/trash/);
+    expect(stateOf(project.worktree(task))).toEqual(before);
+    rmSync(trash);
+    await expectBackAfterUndo(project, task, before);
+  });
+
+  const FULL = /ENOSPC|no space|disk is full|full/i;
+  const READ_ONLY = /EROFS|read-only/i;
+  const disk = tryMount(path.join(area, 'small disk'));
+
+  it.skipIf(disk === undefined)('because the disk is full', async () => {
+    await using project = await Project.open(newProject(path.join(disk ?? '', 'full')));
+    const task = await project.addTask();
+    const { path: worktree } = await project.prepare(task);
+    dirty(worktree, task);
+    writeFileSync(path.join(worktree, 'large.bin'), Buffer.alloc(300_000, 'x'));
+    const before = stateOf(worktree);
+    const ballast = path.join(disk ?? '', 'ballast');
+    fill(ballast);
+    await expect(project.tryRemove(task)).rejects.toThrow(FULL);
+    expect(stateOf(worktree)).toEqual(before);
+    const other = await project.addTask().catch(() => undefined);
+    if (other !== undefined) await expect(project.tryPrepare(other)).rejects.toThrow(FULL);
+    rmSync(ballast);
+    if (other !== undefined) await project.prepare(other);
+    await expectBackAfterUndo(project, task, before);
+  });
+
+  it.skipIf(disk === undefined)('because the disk cannot be written', async () => {
+    await using project = await Project.open(newProject(path.join(disk ?? '', 'read-only')));
+    const [task, other] = [await project.addTask(), await project.addTask()];
+    const { path: worktree } = await project.prepare(task);
+    dirty(worktree, task);
+    const before = stateOf(worktree);
+    const gitFolder = path.join(project.folder, '.git');
+    execFileSync('mount', ['--bind', gitFolder, gitFolder]);
+    try {
+      execFileSync('mount', ['-o', 'remount,bind,ro', gitFolder]);
+      await expect(project.tryRemove(task)).rejects.toThrow(READ_ONLY);
+      await expect(project.reset(task)).rejects.toThrow(READ_ONLY);
+      await expect(project.tryPrepare(other)).rejects.toThrow(READ_ONLY);
+      expect(stateOf(worktree)).toEqual(before);
+    } finally {
+      execFileSync('umount', ['--lazy', gitFolder]);
+    }
+    await project.prepare(other);
+    await expectBackAfterUndo(project, task, before);
+  });
+});
+
+interface Place {
+  readonly worktree: string;
+  readonly gitDir: string;
+}
+
+/** A file system of a few megabytes, where this user may make one. */
+function tryMount(folder: string): string | undefined {
+  mkdirSync(folder, { recursive: true });
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    return undefined;
+  }
+  afterAll(() => execFileSync('umount', ['--lazy', folder]));
+  return folder;
+}
+
+function fill(file: string): void {
+  for (const size of [1_000_000, 10_000, 100, 1]) {
+    try {
+      for (;;) appendFileSync(file, Buffer.alloc(size));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+}

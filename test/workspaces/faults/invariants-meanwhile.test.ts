@@ -1,0 +1,129 @@
+/**
+ * The invariants about work when something happens between looking and acting. The ports are the real ones; one call of
+ * one of them takes so long that somebody else gets a turn right after it.
+ */
+
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, it, onTestFinished } from 'vitest';
+
+import { claimNext } from '../../../packages/copse/src/tasks/act/claims.ts';
+import { removeWorkspace } from '../../../packages/copse/src/workspaces/discard/remove.ts';
+import { resetWorkspace } from '../../../packages/copse/src/workspaces/discard/reset.ts';
+import type { WorkspaceContext } from '../../../packages/copse/src/workspaces/act/context.ts';
+import type { RemovalRequest } from '../../../packages/copse/src/workspaces/rules/removal.ts';
+import { git, newArea } from '../../support/cli.ts';
+import { claimant } from '../../support/records/tasks.ts';
+import { newDirty, stateOf } from '../../support/workspaces/workspaces.ts';
+
+const area = newArea();
+let projects = 0;
+const newScene = () => newDirty(path.join(area, `project ${(projects += 1)}`));
+
+const force: RemovalRequest = { by: 'person', isNamed: true, isForced: true, deleteBranch: true };
+
+type Turn = () => void | Promise<void>;
+
+function afterRescue(context: WorkspaceContext, turn: Turn): WorkspaceContext {
+  const { rescues } = context;
+  return {
+    ...context,
+    rescues: {
+      ...rescues,
+      async snapshot(request) {
+        const outcome = await rescues.snapshot(request);
+        await turn();
+        return outcome;
+      },
+    },
+  };
+}
+
+function afterTrash(context: WorkspaceContext, turn: Turn): WorkspaceContext {
+  const { trash } = context;
+  return {
+    ...context,
+    trash: {
+      ...trash,
+      async put(removed) {
+        const entry = await trash.put(removed);
+        await turn();
+        return entry;
+      },
+    },
+  };
+}
+
+// promise: commits-reachable
+it('INVARIANT 1: a branch that gets a commit while its worktree is removed is not deleted', async () => {
+  const { project, task, branch } = await newScene();
+  const { folder } = project;
+  const context = afterTrash(project.context, () => moveOn(folder, branch));
+  const removed = await removeWorkspace(context, task, force);
+  expect(removed).toMatchObject({
+    removed: true,
+    notes: [expect.stringContaining('it moved while it was being removed')],
+  });
+  expect(git(folder, 'log', '-1', '--format=%s', branch)).toBe('meanwhile');
+});
+
+// promise: commits-reachable
+it('INVARIANT 1: a branch that gets a commit while its worktree is reset is not deleted', async () => {
+  const { project, task, branch } = await newScene();
+  const { folder } = project;
+  const record = await project.context.board.get('task', task);
+  if (record === undefined) throw new Error(`There is no task ${task}`);
+  const context = afterTrash(project.context, () => moveOn(folder, branch));
+  expect(await resetWorkspace(context, record)).toMatchObject({
+    ok: false,
+    refusal: { reason: expect.stringContaining('moved while it was being reset') },
+  });
+  expect(git(folder, 'log', '-1', '--format=%s', branch)).toBe('meanwhile');
+});
+
+/** As another process would: nobody has the branch checked out at this moment. */
+function moveOn(folder: string, branch: string): void {
+  const tree = git(folder, 'rev-parse', `${branch}^{tree}`);
+  const commit = git(folder, 'commit-tree', tree, '-p', branch, '-m', 'meanwhile');
+  git(folder, 'update-ref', `refs/heads/${branch}`, commit);
+}
+
+// promise: in-use-kept
+it('INVARIANT 7: whoever goes into a worktree while it is rescued keeps it from being removed', async () => {
+  const { project, task, worktree, before } = await newScene();
+  const pids: (number | undefined)[] = [];
+  const context = afterRescue(project.context, async () => {
+    const shell = spawn('sleep', ['600'], { cwd: worktree, stdio: 'ignore' });
+    onTestFinished(() => void shell.kill('SIGKILL'));
+    await new Promise((resolve) => shell.once('spawn', resolve));
+    pids.push(shell.pid);
+  });
+  const removed = await removeWorkspace(context, task, force);
+  expect(pids).toHaveLength(1);
+  expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(`pid ${pids[0]}`) });
+  expect(stateOf(worktree)).toEqual(before);
+});
+
+// promise: in-use-kept
+it('INVARIANT 7: a session elsewhere that takes the task while it is rescued keeps its worktree', async () => {
+  const { project, task, worktree, before } = await newScene();
+  const context = afterRescue(project.context, async () => {
+    await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
+  });
+  const removed = await removeWorkspace(context, task, force);
+  expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining('another node') });
+  expect(stateOf(worktree)).toEqual(before);
+});
+
+// promise: rescue-first
+it('INVARIANT 2: a file that is written while the worktree is rescued is still there after the removal', async () => {
+  const { project, task, worktree } = await newScene();
+  const context = afterRescue(project.context, () =>
+    writeFileSync(path.join(worktree, 'late.txt'), 'written meanwhile\n'),
+  );
+  expect(await removeWorkspace(context, task, force)).toMatchObject({ removed: true });
+  await project.undo(task);
+  expect(git(worktree, 'status', '--porcelain', 'late.txt')).toBe('?? late.txt');
+});

@@ -1,0 +1,104 @@
+/**
+ * Killed at every step of preparing and removing, and in the recovery once more at every step. Repeating the same command
+ * is all the recovery there is; after that nothing is lost and git is sound.
+ */
+
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, it, vi } from 'vitest';
+
+import { removalSteps } from '../../../packages/copse/src/workspaces/discard/remove.ts';
+import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
+import { preparationSteps } from '../../../packages/copse/src/workspaces/rules/preparation.ts';
+import { newArea } from '../../support/cli.ts';
+import type { WorkspaceAct } from '../../support/workspaces/workspace-worker.ts';
+import { forEachAtOnce, runWorker } from '../../support/workspaces/workspace-processes.ts';
+import {
+  Project,
+  expectAllFound,
+  expectFresh,
+  expectRemoved,
+  expectSound,
+  newProject,
+  prepareDirty,
+  stateOf,
+  textsOf,
+} from '../../support/workspaces/workspaces.ts';
+
+const AT_ONCE = 2;
+const area = newArea();
+vi.setConfig({ testTimeout: 240_000 });
+
+const pairs = (steps: readonly string[]) =>
+  steps.flatMap((first) => steps.map((second) => ({ first, second })));
+
+// promise: kill-safe-worktrees
+it('killed at a step and in the recovery at another, a preparation is finished by the next one', async () => {
+  await using project = await Project.open(newProject(path.join(area, 'prepare steps')));
+  await forEachAtOnce(
+    pairs(preparationSteps.filter((step) => step !== 'set_aside')),
+    AT_ONCE,
+    async (kills) => {
+      const task = await project.addTask();
+      await killTwice(project, task, 'prepare', kills);
+      await expectFresh(project, task);
+    },
+  );
+  expect(await project.context.board.list('workspace')).toHaveLength(25);
+  expectSound(project.folder);
+});
+
+// promise: kill-safe-worktrees
+it('killed at a step and in the recovery at another, a preparation that sets a broken worktree aside is finished by the next one, and loses no file', async () => {
+  await using project = await Project.open(newProject(path.join(area, 'broken steps')));
+  const texts: string[] = [];
+  const kills = preparationSteps.map((first, at) => ({
+    first,
+    second: preparationSteps.at(-1 - at) ?? first,
+  }));
+  await forEachAtOnce(kills, AT_ONCE, async (kills) => {
+    const task = await project.addTask();
+    await prepareDirty(project, task);
+    texts.push(...textsOf(task));
+    rmSync(path.join(project.worktree(task), '.git'));
+    await killTwice(project, task, 'prepare', kills);
+    await project.prepare(task);
+    const { reused } = await project.prepare(task);
+    expect([kills, reused, project.run(task, 'log', '--format=%s')]).toEqual([kills, true, `${task}\nfirst`]);
+  });
+  expectAllFound(project.folder, texts);
+  expectSound(project.folder);
+});
+
+// promise: kill-safe-worktrees
+it('killed at a step and in the recovery at another, a removal is finished by the next one, and what it removed can be undone', async () => {
+  await using project = await Project.open(newProject(path.join(area, 'remove steps')));
+  const texts: string[] = [];
+  await forEachAtOnce(pairs(removalSteps), AT_ONCE, async (kills) => {
+    const task = await project.addTask();
+    const before = await prepareDirty(project, task);
+    texts.push(...textsOf(task));
+    await killTwice(project, task, 'remove', kills);
+    await expectRemoved(project, task, JSON.stringify(kills));
+    // What one kill does to undoing is in the other file.
+    if (kills.first !== kills.second) return;
+    await project.undo(task);
+    expect([kills, stateOf(project.worktree(task))]).toEqual([kills, before]);
+  });
+  expectAllFound(project.folder, texts);
+  expectSound(project.folder);
+});
+
+async function killTwice(
+  { folder }: Project,
+  task: TaskId,
+  act: WorkspaceAct,
+  { first, second }: { readonly first: string; readonly second: string },
+): Promise<void> {
+  const one = await runWorker({ folder, task, act, kill: { step: first } });
+  expect([first, one.end, one.said]).toEqual([first, 'SIGKILL', expect.anything()]);
+  const two = await runWorker({ folder, task, act, kill: { step: second } });
+  // The recovery need not come by every step again; but it must not fail.
+  expect([first, second, two.said.filter(({ says }) => says === 'error')]).toEqual([first, second, []]);
+}

@@ -1,0 +1,75 @@
+/** INVARIANT 4: what git ignores is in no rescue, so people are told what of it went to the trash, and how it comes back. */
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { answer, git, newArea, printed } from '../../support/cli.ts';
+import { everyByte, makeAMess, newProject, taken } from '../../support/workspaces/worktrees.ts';
+
+const area = newArea();
+
+interface Ignored {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
+interface CleanupDocument {
+  readonly removed: readonly { readonly rescue: string; readonly ignored: Ignored }[];
+}
+
+// promise: ignored-files-kept
+test('a removal names what git ignores, a rescue says where that is, and an undo that it is back', async () => {
+  const at = newProject(area);
+  const { task, worktree } = await taken('Build it', at);
+  makeAMess(worktree);
+  const before = everyByte(worktree);
+  const removed = await printed(['cleanup', task, '--force'], at);
+  expect(removed).toContain('ignored by git, so only in the trash: build.log, cache/\n');
+  const shown = await printed(['rescue', 'show', task], at);
+  expect(shown).toMatch(/so only in the trash, at least until \d{4}-\d\d-\d\d: build\.log, cache\/\n/);
+  expect(shown).toContain(`copse undo ${task}`);
+  expect(await printed(['undo', task], at)).toContain('from the trash, too: build.log, cache/\n');
+  expect(everyByte(worktree)).toEqual(before);
+});
+
+test('it is still named when the trash was made smaller, and with it the rules of what is ignored', async () => {
+  const at = newProject(area);
+  const { task, worktree } = await taken('Wait a while', at);
+  makeAMess(worktree);
+  await printed(['cleanup', task, '--force'], at);
+  await printed(['tend'], at);
+  expect(await printed(['rescue', 'show', task], at)).toContain(': build.log, cache/\n');
+  const undone = await answer<{ readonly ignored: Ignored }>(['undo', task], at);
+  expect(undone.ignored).toEqual({ count: 2, first: ['build.log', 'cache/'] });
+});
+
+test('of many a few are named and all are counted, whatever they are called and whatever the index is like', async () => {
+  const at = newProject(area);
+  const { task, worktree } = await taken('Log a lot', at);
+  for (const name of ['a "b"', 'ä\n林', 'c', 'd', 'e', 'f', 'g'])
+    writeFileSync(path.join(worktree, `${name}.log`), '');
+  mkdirSync(path.join(worktree, 'cache', 'empty'), { recursive: true });
+  writeFileSync(path.join(worktree, 'kept.log'), 'tracked all the same\n');
+  git(worktree, 'add', '--force', 'kept.log');
+  const index = path.join(git(worktree, 'rev-parse', '--absolute-git-dir'), 'index');
+  const first = ['a "b".log', 'c.log', 'd.log', 'e.log', 'f.log'];
+  const whole = await answer<CleanupDocument>(['cleanup', task, '--force'], at);
+  expect(whole.removed[0]?.ignored).toEqual({ count: 7, first });
+
+  await printed(['undo', task], at);
+  writeFileSync(index, 'no index\n'.repeat(20));
+  const damaged = await answer<CleanupDocument>(['cleanup', task, '--force'], at);
+  // Without an index, the file that is tracked in spite of the rules looks like any other.
+  expect(damaged.removed[0]?.ignored).toEqual({ count: 8, first });
+});
+
+test('nothing is said where git ignores nothing but Copse’s own files, or where there is no folder any more', async () => {
+  const at = newProject(area);
+  const clean = await taken('Leave no trace', at);
+  expect(await printed(['cleanup', clean.task, '--force'], at)).not.toContain('ignored');
+  expect(await printed(['undo', clean.task], at)).not.toContain('trash');
+  rmSync(clean.worktree, { recursive: true });
+  expect(await printed(['cleanup', clean.task, '--force'], at)).not.toContain('ignored');
+});

@@ -1,0 +1,235 @@
+/** Worktrees in repositories of every shape, and everything that can be in their way. */
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import {
+  type TaskDocument,
+  answer,
+  copse,
+  git,
+  newArea,
+  newTasks,
+  printed,
+  startCopse,
+} from '../../support/cli.ts';
+import { type WorkDocument, newProject, taken } from '../../support/workspaces/worktrees.ts';
+
+const area = newArea();
+
+describe('a worktree is made', () => {
+  test('beside the others, wherever one is when asking for it', async () => {
+    const at = newProject(area);
+    const first = await taken('First', at);
+    mkdirSync(path.join(first.worktree, 'deep', 'er'), { recursive: true });
+    const [{ id }] = await newTasks(['Second'], at);
+    const inside = { cwd: path.join(first.worktree, 'deep', 'er') };
+    const second = await answer<WorkDocument>(['work', id], inside);
+    expect(second.worktree).toBe(path.join(at.cwd, '.worktrees', id));
+    expect(second.base).toBe('main');
+    expect(git(at.cwd, 'status', '--porcelain')).toBe('');
+  });
+
+  test('in a bare repository, from itself and from a worktree of it', async () => {
+    const source = newProject(area);
+    const bare = path.join(area, 'bäre.git');
+    git(area, 'clone', '--quiet', '--bare', source.cwd, bare);
+    const one = await taken('In the bare one', { cwd: bare });
+    expect(readFileSync(path.join(one.worktree, 'tracked ü.txt'), 'utf8')).toBe('one\ntwo\n');
+    const two = await taken('From a worktree', { cwd: one.worktree });
+    expect(path.dirname(two.worktree)).toBe(path.dirname(one.worktree));
+    writeFileSync(path.join(two.worktree, 'mine'), 'x');
+    await answer(['cleanup', two.task, '--force'], { cwd: bare });
+    await answer(['undo'], { cwd: bare });
+    expect(readFileSync(path.join(two.worktree, 'mine'), 'utf8')).toBe('x');
+  });
+
+  test('on the branch that another clone pushed', async () => {
+    const source = newProject(area);
+    const clone = path.join(area, 'a clone');
+    git(area, 'clone', '--quiet', source.cwd, clone);
+    const { id } = await answer<TaskDocument>(['add', 'Go on'], { cwd: clone });
+    git(source.cwd, 'branch', `${id}/go-on`);
+    git(source.cwd, 'commit', '--quiet', '--allow-empty', '--message=newer');
+    const { worktree, notes } = await answer<WorkDocument>(['work', id], { cwd: clone });
+    expect(notes.join()).toContain('another machine began');
+    expect(git(worktree, 'rev-parse', 'HEAD')).toBe(git(source.cwd, 'rev-parse', `${id}/go-on`));
+  });
+
+  test('with a pattern for its branch that copse.yml names', async () => {
+    const at = newProject(area);
+    writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  branch_pattern: "work/{slug}-{task}"\n');
+    const { branch, task } = await taken('Älter & größer!', at);
+    expect(branch).toBe(`work/alter-grosser-${task}`);
+  });
+});
+
+describe('a worktree is not made', () => {
+  test('before there is a commit to begin from', async () => {
+    const cwd = path.join(area, 'empty one');
+    mkdirSync(cwd);
+    git(cwd, 'init', '--quiet', '--initial-branch=main');
+    const [{ id }] = await newTasks(['Too early'], { cwd });
+    const { code, stderr } = await copse(['work', id], { cwd });
+    expect(code).toBe(4);
+    expect(stderr).toContain('has no commit');
+    expect(stderr).toContain('git commit');
+    git(cwd, 'commit', '--quiet', '--allow-empty', '--message=first');
+    expect(await answer(['work', id], { cwd })).toMatchObject({ task: id, reused: false });
+  });
+
+  test('when its branch is checked out elsewhere, and where is said', async () => {
+    const at = newProject(area);
+    const [{ id }] = await newTasks(['Taken'], at);
+    git(at.cwd, 'switch', '--quiet', '--create', `${id}/taken`);
+    const { code, stderr } = await copse(['work', id], at);
+    expect(code).toBe(4);
+    expect(stderr).toContain(`The branch ${id}/taken of ${id} is checked out at ${at.cwd}.`);
+    git(at.cwd, 'switch', '--quiet', 'main');
+    expect(await answer(['work', id], at)).toMatchObject({ branch: `${id}/taken` });
+  });
+
+  test('under its usual name when a branch has the name that it would need as a folder', async () => {
+    const at = newProject(area);
+    const [{ id }] = await newTasks(['Blocked'], at);
+    git(at.cwd, 'branch', id);
+    expect(await answer(['work', id], at)).toMatchObject({ task: id, branch: `${id}-blocked` });
+  });
+
+  test('for what is no task', async () => {
+    const at = newProject(area);
+    await newTasks(['Some'], at);
+    const others = ['cleanup', 'undo', 'sync', 'diff', 'rescue list', 'rescue move'];
+    const argvs = [
+      ...['zzzz', '../x', '$(id)', 'refs/heads/main', '\u001b[2J'].map((word) => ['work', word]),
+      ...others.map((command) => command.split(' ').concat('../\u001b[2J')),
+    ];
+    const all = await Promise.all(argvs.map((argv) => copse(argv, at)));
+    for (const [index, { code, stdout, stderr }] of all.entries()) {
+      const argv = argvs[index];
+      expect({ argv, code, stdout }).toEqual({ argv, code: 3, stdout: '' });
+      expect(stderr).not.toContain('\u001b');
+    }
+  });
+});
+
+describe('inside a worktree', () => {
+  test('sync and diff need no id, and outside they ask for one', async () => {
+    const at = newProject(area);
+    const { task, worktree, branch } = await taken('Here', at);
+    writeFileSync(path.join(worktree, 'new'), 'mine\n');
+    git(worktree, 'add', 'new');
+    git(worktree, 'commit', '--quiet', '--message=mine');
+    writeFileSync(path.join(at.cwd, 'theirs'), 'theirs\n');
+    git(at.cwd, 'add', 'theirs');
+    git(at.cwd, 'commit', '--quiet', '--message=theirs');
+    mkdirSync(path.join(worktree, 'sub'));
+    const inside = { cwd: path.join(worktree, 'sub') };
+    expect(await answer(['sync'], inside)).toMatchObject({ task, synced: 'merged', base: 'main' });
+    expect(readFileSync(path.join(worktree, 'theirs'), 'utf8')).toBe('theirs\n');
+    expect(await answer(['sync'], inside)).toMatchObject({ task, synced: 'up_to_date' });
+    const diff = await answer<{ files: readonly { path: string }[] }>(['diff'], inside);
+    expect(diff).toMatchObject({ task, branch, inserted: 1, deleted: 0 });
+    expect(diff.files.map((file) => file.path)).toEqual(['new']);
+    for (const command of ['sync', 'diff']) {
+      const { code, stderr } = await copse([command], at);
+      expect(code).toBe(2);
+      expect(stderr).toContain('Which task');
+    }
+  });
+
+  test('a conflict is left out of the worktree unless it is asked for', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Conflict', at);
+    for (const [folder, text] of [
+      [worktree, 'mine\n'],
+      [at.cwd, 'theirs\n'],
+    ] as const) {
+      writeFileSync(path.join(folder, 'tracked ü.txt'), text);
+      git(folder, 'commit', '--quiet', '--all', '--message=change');
+    }
+    const { code, stderr } = await copse(['sync', task], at);
+    expect(code).toBe(4);
+    expect(stderr).toContain('tracked ü.txt');
+    expect(git(worktree, 'status', '--porcelain')).toBe('');
+    expect(await answer(['sync', task, '--conflict'], at)).toMatchObject({ synced: 'conflict_left' });
+    expect(git(worktree, 'status', '--porcelain')).toContain('UU');
+  });
+
+  test('diff prints a patch that git applies, byte for byte, committed or not', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Patch', at);
+    // Not UTF-8, with lines that end in many ways.
+    writeFileSync(path.join(worktree, 'latin'), Buffer.from([0xe9, 0x0a, 0xff, 0x0d, 0x0a, 0xe8]));
+    git(worktree, 'add', '.');
+    git(worktree, 'commit', '--quiet', '--message=latin');
+    writeFileSync(path.join(worktree, 'later'), Buffer.from([0, 1, 2]));
+    expect(await printed(['diff', task, '--stat'], at)).toContain('latin');
+    expect(await printed(['diff', task, '--stat'], at)).not.toContain('later');
+    const summary = await printed(['diff', task, '--stat', '--uncommitted'], at);
+    expect(summary).toContain('later');
+    const patch = await bytesOf(['diff', task, '--uncommitted'], at.cwd);
+    const file = path.join(area, 'a.patch');
+    writeFileSync(file, patch);
+    git(at.cwd, 'apply', file);
+    for (const name of ['latin', 'later']) {
+      expect(readFileSync(path.join(at.cwd, name))).toEqual(readFileSync(path.join(worktree, name)));
+    }
+  });
+});
+
+describe('copse worktrees', () => {
+  test('lists what is in each of them', async () => {
+    const at = newProject(area);
+    expect(await answer(['worktrees'], at)).toEqual({ worktrees: [] });
+    const { task, worktree, branch } = await taken('Listed', at);
+    writeFileSync(path.join(worktree, 'one'), '');
+    git(worktree, 'add', '.');
+    git(worktree, 'commit', '--quiet', '--message=mine');
+    writeFileSync(path.join(worktree, 'two'), '');
+    const facts = { task, worktree, branch, status: 'active', ahead: 1, uncommitted: 1 };
+    expect(await answer(['worktrees'], at)).toMatchObject({
+      worktrees: [{ ...facts, taskStatus: 'in_progress', operation: null, why: null }],
+    });
+    expect(await printed(['worktrees'], at)).toContain(`${branch} · 1 ahead · 1 uncommitted`);
+    git(worktree, 'checkout', '--quiet', '--detach');
+    expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, branch: null }] });
+  });
+
+  test('are, with --all, also those that somebody else made, marked as such', async () => {
+    const at = newProject(area);
+    const { worktree } = await taken('Ours', at);
+    const other = path.join(area, 'somebody else’s');
+    git(at.cwd, 'worktree', 'add', '--quiet', '--detach', other);
+    expect(await printed(['worktrees'], at)).not.toContain(other);
+    expect(await answer(['worktrees', '--all'], at)).toMatchObject({
+      worktrees: [{ worktree }],
+      others: [{ worktree: other, kind: 'not_managed' }],
+    });
+    expect(await printed(['worktrees', '--all'], at)).toContain(
+      `NOT MANAGED, somebody else made it\n      ${other}`,
+    );
+  });
+
+  test('are also those of tasks that were deleted, which can be cleaned up by their id', async () => {
+    const at = newProject(area);
+    const { task, worktree } = await taken('Deleted', at);
+    writeFileSync(path.join(worktree, 'mine'), 'x');
+    await answer(['cleanup', task, '--force'], at);
+    await answer(['undo', task], at);
+    await answer(['delete', task], at);
+    expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, taskStatus: null }] });
+    expect(await answer(['cleanup'], at)).toMatchObject({ removed: [], kept: [{ task }] });
+    expect(await answer(['cleanup', task, '--force'], at)).toMatchObject({ removed: [{ task }] });
+  });
+});
+
+async function bytesOf(argv: readonly string[], cwd: string): Promise<Buffer> {
+  const child = startCopse(argv, { cwd });
+  const chunks: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((resolve) => child.on('close', resolve));
+  return Buffer.concat(chunks);
+}
