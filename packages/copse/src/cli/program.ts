@@ -10,8 +10,8 @@ import { defaultPolicy } from '../kernel/policy.ts';
 import { openPhases } from '../agents/rules/session/session.ts';
 import { taskKinds, taskStatuses } from '../tasks/rules/task.ts';
 import { refuseSessions } from './by-session.ts';
-import * as list from './commands/tasks/list.ts';
-import * as show from './commands/tasks/show.ts';
+import { run as list } from './commands/tasks/list.ts';
+import { run as show } from './commands/tasks/show.ts';
 import type { Cli } from './invocation.ts';
 import { type Group, type On, type Run, examples } from './program-parts.ts';
 import { addQueueCommands } from './program-queue.ts';
@@ -107,7 +107,7 @@ function addShowCommand(program: Command, on: On): void {
     .argument('<id>', 'a task, by any unique beginning of its id')
     .description('Show one task with its ledger and its artifacts.')
     .option('--json', 'print the task as JSON')
-    .action(on(() => Promise.resolve(show)));
+    .action(on(() => Promise.resolve({ run: show })));
 }
 
 function addListCommand(program: Command, on: On): void {
@@ -121,7 +121,7 @@ function addListCommand(program: Command, on: On): void {
     .option('--all', 'all finished tasks, not just the latest')
     .option('--json', 'print { "tasks": [...] }')
     .addHelpText('after', examples([['copse list --status stuck,needs_attention', 'what waits for you']]))
-    .action(on(() => Promise.resolve(list)));
+    .action(on(() => Promise.resolve({ run: list })));
 }
 
 function addEditCommands(program: Command, on: On): void {

@@ -15,6 +15,7 @@ import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/id
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { BoardUnavailable } from '../board/port.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import { policyFrom } from '../config/effective.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
@@ -192,7 +193,6 @@ async function settingsOf(
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
   if (known !== undefined || !existsSync(file))
     return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
-  const { policyFrom } = await import('../config/effective.ts');
   const config = await configOf(repository);
   const { board } = config;
   const fromFile: BoardAddress | undefined = board ? { engine: 'postgres', url: board } : undefined;
