@@ -4,12 +4,13 @@ import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { headOf } from '../refs/head.ts';
 import { copyIndex } from '../private-index.ts';
-import { git, gitLine } from '../process.ts';
+import { git } from '../process.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -21,6 +22,8 @@ import {
 } from './registrations.ts';
 import { requirePlace, withScratch } from './place.ts';
 import type { TrustedDir } from '../directory/trusted-dir.ts';
+
+export { headOf } from '../refs/head.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
@@ -48,18 +51,6 @@ export async function lookAtWorktree(
 }
 
 type TipOf = (ref: string) => Promise<CommitId | undefined>;
-
-interface Head {
-  readonly branch: BranchName | null;
-  readonly commit: CommitId | null;
-}
-
-export function headOf(gitDir: string): Head {
-  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
-  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
-  if (branch !== undefined) return { branch: brand(branch), commit: null };
-  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
-}
 
 const OPERATIONS = [
   ['rebase-merge', 'rebase'],
@@ -166,7 +157,8 @@ export function isInSparse(file: string, folders: readonly string[]): boolean {
 export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<Uncommitted> {
   const place = requirePlace(dir, workTree);
   const { branch, commit } = headOf(place.gitDir);
-  const head = commit ?? (await gitLine(dir, ['rev-parse', '--verify', `refs/heads/${branch}^{commit}`]));
+  const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
+  if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);
