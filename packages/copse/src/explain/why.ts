@@ -13,7 +13,7 @@ import { type AttentionCause, type Task, isFinished, suggestCommands } from '../
 import { describeResolver } from '../queue/act/conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
-import { Silences, observeRunning } from '../agents/act/observe.ts';
+import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
@@ -187,7 +187,7 @@ async function whyPending({ board }: LookContext, task: Task): Promise<readonly 
 
 async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board, policy } = context;
-  const running = await observeRunning(context, new Silences());
+  const running = await observeRunning(context, new LeaseAges());
   const facts = await scheduleFacts(context, running, await board.openLandings());
   const placement = new Schedule(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);

@@ -15,7 +15,7 @@ import { beginAttempt } from '../agents/act/begin-attempt.ts';
 import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';
 import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
 import { lead } from '../queue/lead/leadership.ts';
-import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
+import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
@@ -29,7 +29,7 @@ import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 export type Problem = (task: TaskId | null, reason: string) => void;
 
 export interface Pass {
-  readonly running: readonly Running[];
+  readonly running: readonly RunningTask[];
   readonly landings: readonly Landing[];
   /** Ready tasks that did not start, as far as they were looked at. */
   readonly waiting: readonly Extract<Placement, { start: false }>[];
@@ -39,7 +39,7 @@ export interface Pass {
 export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: Problem;
-  readonly #silences = new Silences();
+  readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
   readonly #busy = new Map<TaskId, Promise<void>>();
   /** When the removal of a worktree was last tried. */
@@ -59,7 +59,7 @@ export class Orchestrator {
   }
 
   async pass(): Promise<Pass> {
-    const running = await observeRunning(this.#context, this.#silences);
+    const running = await observeRunning(this.#context, this.#leaseAges);
     for (const recovery of decideRecoveries(
       running.map(({ held }) => held),
       this.#context.policy,
@@ -83,7 +83,7 @@ export class Orchestrator {
   /** What the next pass would start, and why the others wait. Changes nothing. */
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
-    const running = await observeRunning(this.#context, this.#silences);
+    const running = await observeRunning(this.#context, this.#leaseAges);
     const schedule = await this.#schedule(running, await board.openLandings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
@@ -104,7 +104,7 @@ export class Orchestrator {
     await this.settle();
   }
 
-  async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Schedule> {
+  async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Schedule> {
     const facts = await scheduleFacts(this.#context, running, landings);
     return new Schedule(facts, this.#context.policy.orchestration);
   }
@@ -134,7 +134,7 @@ export class Orchestrator {
     const begun = await beginAttempt(this.#context, task.id, agent, { how: 'claim' });
     // A refusal means that somebody else was faster.
     if (!begun.ok) return false;
-    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(task.id, begun.value.reason);
+    if (begun.value.kind === 'no_runner') this.#problem(task.id, begun.value.reason);
     return true;
   }
 
@@ -200,11 +200,11 @@ export class Orchestrator {
       if (begun.refusal.code !== 'too_early') this.#problem(id, begun.refusal.reason);
       return;
     }
-    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(id, begun.value.reason);
+    if (begun.value.kind === 'no_runner') this.#problem(id, begun.value.reason);
   }
 
   /** Attempts that are over and left something: their runner was killed after it had told the board, or a person stopped them. */
-  async #endLeftBehind(running: readonly Running[]): Promise<void> {
+  async #endLeftBehind(running: readonly RunningTask[]): Promise<void> {
     const { board, occupancy, runners } = this.#context;
     const held = new Set(running.map(({ held }) => held.attempt));
     for (const id of await runners.known()) {

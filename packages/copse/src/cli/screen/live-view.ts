@@ -4,7 +4,7 @@
  */
 
 import { followEvents } from '../../board/follow.ts';
-import type { Running } from '../../agents/act/observe.ts';
+import type { RunningTask } from '../../agents/act/observe.ts';
 import type { Pass } from '../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
@@ -156,6 +156,6 @@ class LiveView extends PlainView {
 }
 
 /** Who came last stands last, so that nobody moves while others come. */
-function byAge(one: Running, other: Running): number {
+function byAge(one: RunningTask, other: RunningTask): number {
   return one.task.state.since - other.task.state.since;
 }

@@ -10,7 +10,7 @@
  */
 
 import { excerpt } from '../../agents/rules/briefing/briefing.ts';
-import type { MissingWork } from '../../agents/rules/finish/finish.ts';
+import { type MissingWork, describeResolverTask } from '../../agents/rules/finish/conflict.ts';
 import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
@@ -105,32 +105,11 @@ function defineResolver(
 ): TaskDefinition {
   const { priority, kind, areas, requires, plan, agent, accept } = original;
   const { text: title } = excerpt(`Resolve: ${original.title}`, text.titleLength);
-  const body = [
-    `${original.id} is finished and conflicts with ${target}. Bring both together:`,
-    '',
-    `1. git merge ${conflictRef(id)}`,
-    `2. Resolve the conflicts so that both keep what they meant. Change nothing else.`,
-    '3. Run what tests there are, commit the merge, and finish.',
-    '',
-    `If git knows no such ref, this is another machine: the work (${head}) is on ${node}. Somebody has to bring it here,`,
-    `there with: git push <remote> ${conflictRef(id)}`,
-    `and here with: git fetch <remote> ${conflictRef(id)}:${conflictRef(id)}`,
-    'Do not make it up: if you cannot have it, say so with copse stuck.',
-    '',
-    `Do not rebase or squash: the commits of ${original.id} have to stay as they are. When this lands, ${original.id} has landed.`,
-    '',
-    `What ${original.id} is about:`,
-    '',
-    ...quote(`${original.title}\n\n${original.body}`),
-    '',
-    'What was found:',
-    '',
-    ...quote(reason),
-    '',
-  ];
+  const ref = conflictRef(id);
+  const body = describeResolverTask({ original, target, ref, head, node, reason });
   return {
     title,
-    body: body.join('\n').slice(0, text.bodyLength),
+    body: body.slice(0, text.bodyLength),
     priority,
     kind,
     areas,
@@ -141,13 +120,6 @@ function defineResolver(
     dependsOn: [],
     workItem,
   };
-}
-
-function quote(text: string): readonly string[] {
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `> ${line}`.trimEnd());
 }
 
 /** Who was asked to resolve the conflict that a task waits with, and how that goes. */
