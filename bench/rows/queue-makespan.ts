@@ -124,7 +124,7 @@ async function landQueued(world: World, slots: number): Promise<Landed> {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: ({ task }) => void landed.push(task),
-        onBlame: async (landing, cause) => {
+        onRejected: async (landing, cause) => {
           blamed.push(landing.task);
           await giveUpLanding(context, landing, cause);
         },

@@ -119,7 +119,7 @@ it('whoever lost the lead of a queue journals nothing', async () => {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: (one) => landed.push(one),
-        onBlame: async () => {},
+        onRejected: async () => {},
         onNote: () => {},
       },
     ),

@@ -73,7 +73,7 @@ describe('a person', () => {
   });
 
   it('has something looked at again that waits', () => {
-    const waiting = landing('a', { waiting: 'main could not be pushed: protected' });
+    const waiting = landing('a', { waiting: { kind: 'paused', comment: null } });
     expect(evolved(waiting, decideTryAgain(waiting, at))).toMatchObject({
       waiting: null,
       head: 'head-a',

@@ -27,7 +27,7 @@ if (landing !== undefined) {
       signal: new AbortController().signal,
       only: new Set([brand<TaskId>(task)]),
       onLanded: (landed) => news.push(landed),
-      onBlame: async (_, cause) => void news.push({ landing: 'conflicts', cause }),
+      onRejected: async (_, cause) => void news.push({ landing: 'conflicts', cause }),
       onNote: () => {},
       onStep: die,
     }),

@@ -25,7 +25,7 @@ for await (const cwd of createInterface({ input: process.stdin })) {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: () => {},
-        onBlame: async (landing, cause) => void (await giveUpLanding(context, landing, cause)),
+        onRejected: async (landing, cause) => void (await giveUpLanding(context, landing, cause)),
         onNote: (note) => process.stderr.write(`${note}\n`),
       }),
     );

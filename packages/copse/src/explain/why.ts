@@ -5,7 +5,7 @@ import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
-import { rangeText } from '../queue/rules/view/view.ts';
+import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
 import { type WaitingFor, Schedule } from '../orchestrator/rules/schedule.ts';
 import { type Verdict, findingsOf } from '../radar/rules/radar.ts';
@@ -284,12 +284,12 @@ async function whyLanding(context: RunContext, task: Task): Promise<readonly str
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    `It ${entry.why}.`,
+    `It ${standingText(entry.standing)}.`,
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
-    ...(queue.isLed ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...(queue.stalled === null ? [] : [`The queue is stalled: ${queue.stalled.reason}.`]),
+    ...(queue.isLed || entry.standing.kind === 'no_leader' ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
+    ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands unverified: without checks.']),

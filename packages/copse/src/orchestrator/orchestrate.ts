@@ -6,23 +6,24 @@
  * What takes long (ending processes, removing a worktree) goes on beside the passes, once per task.
  */
 
-import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import { type AgentName, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Schedule } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import { beginAttempt } from '../agents/act/begin-attempt.ts';
-import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';
-import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
+import type { Outcome } from '../board/context.ts';
+import { type Begun, beginAttempt } from '../agents/act/begin-attempt.ts';
+import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
+import type { LandedTask } from '../queue/lead/land.ts';
 import { lead } from '../queue/lead/leadership.ts';
 import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
-import { type QueueCause, leadQueue } from '../queue/lead/lead-queue.ts';
+import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
-import { type RunContext, agentNamed } from '../queue/context.ts';
+import type { RunContext } from '../queue/context.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */
@@ -132,10 +133,14 @@ export class Orchestrator {
   async #start(task: TaskSummary, agent: AgentName): Promise<boolean> {
     if (this.#busy.has(task.id)) return false;
     const begun = await beginAttempt(this.#context, task.id, agent, { how: 'claim' });
-    // A refusal means that somebody else was faster.
-    if (!begun.ok) return false;
-    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(task.id, begun.value.reason);
-    return true;
+    // A refusal means that another process claimed it first.
+    return this.#reportStart(task.id, begun).ok;
+  }
+
+  #reportStart(task: TaskId, begun: Outcome<Begun>): Outcome<Begun> {
+    if (begun.ok && !begun.value.begun && begun.value.because === 'no_runner')
+      this.#problem(task, begun.value.reason);
+    return begun;
   }
 
   /** Checks take long and go on beside the passes; what needs none is landed before anything builds on it. */
@@ -159,7 +164,7 @@ export class Orchestrator {
           memory,
           signal: this.#stopping.signal,
           onLanded: (landed) => this.#afterLanding(landed),
-          onBlame: (landing, cause, tip) => this.#handBack(landing, cause, tip),
+          onRejected: (landing, cause, tip) => this.#handBack({ landing, cause, tip }),
           onNote: (note) => this.#onNote(note),
           onBusy,
         }),
@@ -174,33 +179,16 @@ export class Orchestrator {
     this.#release(task);
   }
 
-  /** To the agent whose work it is, as soon as there is room for it; to a person when there is no such agent. */
-  async #handBack(landing: Landing, cause: QueueCause, target: CommitId): Promise<void> {
-    const { board } = this.#context;
-    const { task: id } = landing;
-    const task = await board.get('task', id);
-    const session = task?.session ? await board.get('session', task.session) : undefined;
-    const agent = session && agentNamed(this.#context, session.agent);
-    const settings = agent?.landing ?? this.#context.landing;
-    const who = task && (cause.isForPerson ? 'person' : whoResolves(task, settings, cause));
-    if (who === 'task') {
-      const resolver = await resolveByTask(this.#context, landing, cause);
-      if (!resolver.ok) this.#problem(id, resolver.refusal.reason);
-      return;
-    }
-    if (who !== 'agent' || session === undefined || agent === undefined) {
-      const given = await giveUpLanding(this.#context, landing, cause);
-      if (!given.ok) this.#problem(id, given.refusal.reason);
-      return;
-    }
-    const request = { how: 'handback', landing, cause, target } as const;
-    const begun = await beginAttempt(this.#context, id, session.agent, request);
-    if (!begun.ok) {
-      // Full by now: it stays in the queue, and the next pass tries again.
-      if (begun.refusal.code !== 'too_early') this.#problem(id, begun.refusal.reason);
-      return;
-    }
-    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(id, begun.value.reason);
+  async #handBack(rejected: RejectedLanding): Promise<void> {
+    const { task } = rejected.landing;
+    const outcome = await handBack(this.#context, rejected, (one, agent) => this.#askAgent(one, agent));
+    // Full by now: it stays in the queue, and the next pass tries again.
+    if (!outcome.ok && outcome.refusal.code !== 'too_early') this.#problem(task, outcome.refusal.reason);
+  }
+
+  async #askAgent({ landing, cause, tip }: RejectedLanding, agent: AgentName): Promise<Outcome<unknown>> {
+    const request = { how: 'handback', landing, cause, target: tip } as const;
+    return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
   }
 
   /** Attempts that are over and left something: their runner was killed after it had told the board, or a person stopped them. */

@@ -11,7 +11,8 @@
 
 import { excerpt } from '../../agents/rules/briefing/briefing.ts';
 import type { MissingWork } from '../../agents/rules/finish/finish.ts';
-import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../../kernel/ids.ts';
+import { type CommitId, type LandingId, type TaskId, taskIdDraws } from '../../kernel/ids.ts';
+import { CONFLICT_SOURCE, landingToResolve } from '../rules/hand-back.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { Task, TaskDefinition, WorkItem } from '../../tasks/rules/task.ts';
@@ -26,25 +27,7 @@ import type { RunContext } from '../context.ts';
 import { unusedId } from '../../tasks/act/unused-id.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
-const SOURCE = 'conflict';
-
-/** The landing whose conflict a task is there to resolve. */
-function landingToResolve({ workItem }: Pick<Task, 'workItem'>): LandingId | undefined {
-  return workItem?.source === SOURCE ? brand<LandingId>(workItem.id) : undefined;
-}
-
-/** Who has to see to a branch that does not merge. A cause that names no other side is no conflict of two. */
-export function whoResolves(
-  task: Pick<Task, 'workItem'>,
-  { on_conflict: onConflict }: Pick<RunContext['landing'], 'on_conflict'>,
-  cause: HandbackCause,
-): 'agent' | 'task' | 'person' {
-  if (cause.because !== 'conflict' || onConflict === 'handback') return 'agent';
-  if (landingToResolve(task) !== undefined) return 'agent';
-  return onConflict === 'task' && cause.with !== undefined ? 'task' : 'person';
-}
-
-/** Under which the conflicting work is found by whoever resolves it, whatever happens to its branch. */
+/** Keeps the conflicting work for its resolver, whatever happens to its branch. */
 function conflictRef(landing: LandingId): string {
   return `refs/copse/conflict/${landing}`;
 }
@@ -60,9 +43,11 @@ export async function resolveByTask(
     const original = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
     const resolver = await findOrCreate(context, change, original, current, cause);
+    const { because, files, with: others } = cause;
     const reason = `${resolver} resolves it.\n${cause.reason}`;
-    await change.apply(decideGiveUp(original, { landing: current }, { ...cause, reason }, change.at));
-    await keepWorkspace(change, { task: original.id, node: context.node }, { ...cause, reason });
+    const given = { because, reason, ...(files && { files }), ...(others && { with: others }) };
+    await change.apply(decideGiveUp(original, { landing: current }, given, change.at));
+    await keepWorkspace(change, { task: original.id, node: context.node }, { because, reason });
     return resolver;
   });
 }
@@ -82,7 +67,7 @@ async function findOrCreate(
   landing: Landing,
   cause: HandbackCause,
 ): Promise<TaskId> {
-  const workItem: WorkItem = { source: SOURCE, id: landing.id, url: null };
+  const workItem: WorkItem = { source: CONFLICT_SOURCE, id: landing.id, url: null };
   const [known] = await change.board.tasks({ workItem, order: 'urgent', limit: 1 });
   if (known !== undefined) return known.id;
   const id = await unusedId(change.board, taskIdDraws(context.random));
@@ -159,7 +144,7 @@ export async function describeResolver(
     ({ state }) => state.status === 'conflicted',
   );
   if (conflicted === undefined) return [];
-  const workItem = { source: SOURCE, id: conflicted.id };
+  const workItem = { source: CONFLICT_SOURCE, id: conflicted.id };
   const [resolver] = await board.tasks({ workItem, order: 'urgent', limit: 1 });
   if (resolver === undefined) return [];
   const { status } = resolver.state;
@@ -182,22 +167,21 @@ export async function findMissing(
   return { task: landing.task, ref: conflictRef(landing.id), isHere };
 }
 
-/** In the transaction in which a task is done: with a resolver, the work that it resolved has landed. Who may go on by it. */
+/** In the transaction in which a resolver lands: the work that it resolved has landed too. Tasks that can start by that. */
 export async function recordResolved(
   { git, node }: Pick<RunContext, 'git' | 'node'>,
   change: Change,
-  resolver: Task,
+  resolved: LandingId,
   { head, commit }: { readonly head: CommitId; readonly commit: CommitId },
 ): Promise<readonly TaskId[]> {
-  const id = landingToResolve(resolver);
-  const landing = id && (await change.board.get('landing', id));
+  const landing = await change.board.get('landing', resolved);
   if (landing === undefined || (await git.tip(landing.head)) === undefined) return [];
   if (!(await git.isAncestor(landing.head, head))) return [];
   const task = await change.board.get('task', landing.task);
   if (task === undefined) return [];
   const by = { kind: 'node', node } as const;
   const decision = decideLand(task, { how: 'resolved', commit, head: landing.head }, change.at);
-  // Somebody goes on with it, or gave it up: what they decided counts.
+  // A person resumed or cancelled the original: that decision counts.
   if (!decision.decided) return [];
   await change.applyAs(by, decision);
   const workspace = await workspaceOf({ board: change.board, node }, task.id);
@@ -206,17 +190,9 @@ export async function recordResolved(
   return promoteDependants(change, task.id, node);
 }
 
-/** Afterwards: the target keeps what was resolved, and how the branch resolved conflicts is remembered. */
-export async function learnFromLanded(
-  context: RunContext,
-  { task: id, head, onto }: { readonly task: TaskId; readonly head: CommitId; readonly onto: CommitId },
-): Promise<void> {
-  const { board, git, resolving } = context;
-  const task = await board.get('task', id);
-  const resolved = task && landingToResolve(task);
-  const ref = resolved && conflictRef(resolved);
-  const kept = ref && (await git.tip(ref));
-  if (ref && kept) await git.moveRef(ref, kept, null, 'copse: resolved');
-  const base = (await workspaceOf(context, id))?.worktree?.baseCommit ?? null;
-  await resolving.learn({ onto, head, base });
+/** The target contains the resolved work now, so its ref is no longer needed. */
+export async function dropConflictRef({ git }: Pick<RunContext, 'git'>, resolved: LandingId): Promise<void> {
+  const ref = conflictRef(resolved);
+  const kept = await git.tip(ref);
+  if (kept !== undefined) await git.moveRef(ref, kept, null, 'copse: resolved');
 }

@@ -5,10 +5,12 @@ import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../..
 import type { Landing } from '../rules/landing.ts';
 import { refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
+import { waitText } from '../../explain/rules/queue.ts';
 import { shown } from '../../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspace.ts';
 import { type Outcome, change } from '../../board/context.ts';
-import { type LandedTask, giveUpLanding } from '../lead/land.ts';
+import { handBack } from '../lead/hand-back.ts';
+import type { LandedTask } from '../lead/land.ts';
 import { lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
@@ -140,9 +142,9 @@ export async function landNow(
         signal,
         only,
         onLanded: (one) => void results.set(one.task, one),
-        onBlame: async (landing, cause) => {
+        onRejected: async (landing, cause, tip) => {
           results.set(landing.task, { landing: 'refused', task: landing.task, cause });
-          await giveUpLanding(context, landing, cause);
+          await handBack(context, { landing, cause, tip }, null);
         },
         onNote,
       });
@@ -164,7 +166,7 @@ async function settle(
     if (results.get(id)?.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
     if (results.has(id)) continue;
     const now = open.find(({ task }) => task === id);
-    const reason = now?.waiting ?? 'it could not be looked at to the end';
+    const reason = now?.waiting ? waitText(now.waiting) : 'it could not be looked at to the end';
     results.set(id, now === undefined ? gone(id) : { landing: 'waits', task: id, reason });
   }
 }

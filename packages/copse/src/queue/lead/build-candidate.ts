@@ -1,7 +1,7 @@
 /** Merges one queued change onto a commit, in the way its agent or the repository asks for. */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
-import type { Change } from '../rules/decide/state.ts';
+import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Candidate, MergeMethod } from '../ports/merging.ts';
 import { type RunContext, agentNamed } from '../context.ts';
@@ -10,7 +10,7 @@ import { workspaceOf } from '../../workspaces/act/context.ts';
 export async function buildCandidate(
   context: RunContext,
   onto: CommitId,
-  { landing: id, task: taskId, head }: Change,
+  { landing: id, task: taskId, head }: QueuedChange,
 ): Promise<Candidate> {
   const landing = await context.board.get('landing', id);
   const task = await context.board.get('task', taskId);

@@ -3,6 +3,7 @@
 import type { CommitId, EventNumber } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { MergeQueue } from '../rules/merge-queue.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import type { Entry } from '../rules/decide/decide.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { methodFor } from './build-candidate.ts';
@@ -20,7 +21,7 @@ export async function queueEntries(
   queue: MergeQueue,
   landings: readonly Landing[],
   looking: Looking,
-): Promise<{ readonly entries: readonly Entry[] }> {
+): Promise<readonly Entry[]> {
   const queued: { landing: Landing; task: Task }[] = [];
   for (const landing of landings) {
     const task = await context.board.get('task', landing.task);
@@ -39,7 +40,7 @@ export async function queueEntries(
       held: (await unmetDependency(context, task)) ?? notAccepted(queue, landing),
     });
   }
-  return { entries };
+  return entries;
 }
 
 interface Place {
@@ -84,22 +85,21 @@ async function conflictOf(
 const MOST = 50_000;
 
 /** One that was done before, and that somebody works on again, is on the target already. */
-async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<string | null> {
+async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<WaitReason | null> {
   if (dependsOn.length === 0) return null;
   const statuses = await board.statuses(dependsOn);
   for (const id of dependsOn) {
     const status = statuses.get(id) ?? 'done';
     if (status === 'done') continue;
     const [before] = await board.events({ after: NOTHING_YET, limit: 1, task: id, types: ['task.done'] });
-    if (before === undefined) return `it depends on ${id}, which is ${status}`;
+    if (before === undefined) return { kind: 'dependency', task: id, status };
   }
   return null;
 }
 
 const NOTHING_YET = 0 as EventNumber;
 
-function notAccepted({ paused }: MergeQueue, { queuedAt }: Landing): string | null {
+function notAccepted({ paused }: MergeQueue, { queuedAt }: Landing): WaitReason | null {
   if (paused.accept === null || queuedAt < paused.accept.since) return null;
-  const why = paused.accept.reason === null ? '' : `: ${paused.accept.reason}`;
-  return `the queue accepts nothing now${why}`;
+  return { kind: 'not_accepted', comment: paused.accept.reason };
 }

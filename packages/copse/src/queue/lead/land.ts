@@ -13,17 +13,21 @@ import { refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import { type Landing, type Proof, decideLanding } from '../rules/landing.ts';
-import type { Change as QueuedChange } from '../rules/decide/state.ts';
+import type { QueuedChange } from '../rules/decide/state.ts';
 import type { AttentionCause } from '../../tasks/rules/task.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../../tasks/rules/outcomes.ts';
 import type { TargetMove } from '../ports/merging.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
-import { learnFromLanded, recordResolved } from '../act/conflict-task.ts';
+import { dropConflictRef, recordResolved } from '../act/conflict-task.ts';
+import { landingToResolve } from '../rules/hand-back.ts';
+import { type WaitReason, isSameWait } from '../rules/wait-reason.ts';
+import { waitText } from '../../explain/rules/queue.ts';
 import { tipOfTarget } from '../act/landing-target.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { type Lead, requireLead } from './leadership.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface LandedTask {
   readonly landing: 'landed';
@@ -53,11 +57,15 @@ export interface StackMove {
 }
 
 export type StackMoved =
-  | { readonly moved: true; readonly landed: readonly LandedTask[] }
-  /** `isRefused`: by the remote, which would only say the same again if it were asked at once. */
-  | { readonly moved: false; readonly reason: string; readonly isRefused: boolean }
-  /** Something changed meanwhile: look again; or another node leads by now. */
-  | { readonly moved: false; readonly reason: null; readonly isLeadLost: boolean };
+  | { readonly kind: 'landed'; readonly landed: readonly LandedTask[] }
+  /** A checkout is in the way. */
+  | { readonly kind: 'blocked'; readonly reason: WaitReason }
+  /** The remote refused the push; asked again at once it would refuse again. */
+  | { readonly kind: 'push_refused'; readonly reason: WaitReason }
+  /** The target or a landing changed meanwhile: look again. */
+  | { readonly kind: 'outdated' }
+  /** Another node leads the queue now. */
+  | { readonly kind: 'lead_lost' };
 
 export async function landStack(
   context: RunContext,
@@ -71,17 +79,17 @@ export async function landStack(
   if (first === undefined) throw new Error(`Nothing is to land on ${target}`);
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   const move = { target, from, to, reason: `copse: ${first.task}${more} lands` };
-  // A checkout in the way is found out before anything is written about it, however often it is looked at.
+  // First: a blocked landing is looked at every few seconds and must write nothing each time.
   const trial = await context.merging.moveTarget({ ...move, isTrial: true });
   if (!trial.moved) return blocked(trial);
   await keepCandidate(context, target, to);
   onStep('kept');
   const journalled = await journal(context, lead, stack);
-  // One of them was cancelled or worked on again, which the next look sees.
-  if (!journalled.ok) return { moved: false, reason: null, isLeadLost: journalled.refusal.code === 'fenced' };
+  // Otherwise one of them was cancelled or its branch moved.
+  if (!journalled.ok) return { kind: journalled.refusal.code === 'fenced' ? 'lead_lost' : 'outdated' };
   onStep('journalled');
   const pushed = await pushFirst(context, target, to, stack.remote);
-  if (!pushed.may) return pushRefused(context, stack, pushed.reason);
+  if (pushed.kind === 'refused') return pushRefused(context, stack, pushed.reason);
   const moved = from === to ? trial : await context.merging.moveTarget(move);
   if (!moved.moved) return blocked(moved);
   onStep('moved');
@@ -90,12 +98,24 @@ export async function landStack(
   );
   const landed = await recordLanded(context, target, changes, notes);
   onStep('recorded');
-  return { moved: true, landed };
+  return { kind: 'landed', landed };
 }
 
 function blocked(moved: Extract<TargetMove, { moved: false }>): StackMoved {
-  if (moved.because === 'changed') return { moved: false, reason: null, isLeadLost: false };
-  return { moved: false, reason: whyNotMoved(moved), isRefused: false };
+  switch (moved.because) {
+    case 'changed':
+      return { kind: 'outdated' };
+    case 'in_the_way': {
+      const { checkout, files } = moved;
+      return { kind: 'blocked', reason: { kind: 'checkout_changed', checkout, files } };
+    }
+    case 'busy': {
+      const { checkout, reason: detail } = moved;
+      return { kind: 'blocked', reason: { kind: 'checkout_busy', checkout, detail } };
+    }
+    default:
+      return unreachable(moved);
+  }
 }
 
 /**
@@ -108,25 +128,26 @@ async function pushFirst(
   commit: CommitId,
   remote: CommitId | undefined,
 ): Promise<
-  { readonly may: true; readonly notes: readonly string[] } | { readonly may: false; readonly reason: string }
+  | { readonly kind: 'pushed'; readonly notes: readonly string[] }
+  | { readonly kind: 'refused'; readonly reason: WaitReason }
 > {
   const { push, on_push_failure: onFailure } = context.landing;
-  if (!push || remote === commit) return { may: true, notes: [] };
+  if (!push || remote === commit) return { kind: 'pushed', notes: [] };
   const pushed = await context.merging.push(target, commit);
-  if (pushed.pushed || pushed.because === 'no_remote') return { may: true, notes: [] };
-  const reason = `${target} could not be pushed: ${pushed.reason}`;
-  return onFailure === 'warn' ? { may: true, notes: [reason] } : { may: false, reason };
+  if (pushed.pushed || pushed.because === 'no_remote') return { kind: 'pushed', notes: [] };
+  const reason: WaitReason = { kind: 'push_failed', target, detail: pushed.reason };
+  return onFailure === 'warn' ? { kind: 'pushed', notes: [waitText(reason)] } : { kind: 'refused', reason };
 }
 
-async function pushRefused(context: RunContext, { changes }: StackMove, reason: string): Promise<StackMoved> {
+async function pushRefused(context: RunContext, { changes }: StackMove, reason: WaitReason): Promise<StackMoved> {
   for (const { landing: id } of changes) {
     const landing = await context.board.get('landing', id);
     if (landing === undefined) continue;
     await waitInQueue(context, landing, reason);
     if (context.landing.on_push_failure === 'fail')
-      await giveUpLanding(context, landing, { because: 'push', reason });
+      await giveUpLanding(context, landing, { because: 'push', reason: waitText(reason) });
   }
-  return { moved: false, reason, isRefused: true };
+  return { kind: 'push_refused', reason };
 }
 
 /** Anybody may prune what no ref keeps. One for each target: whoever was killed leaves it to whoever leads next. */
@@ -164,11 +185,11 @@ async function journal(context: RunContext, lead: Lead, stack: StackMove): Promi
 
 /** Read in the transaction that relies on it, about exactly the tree that the target gets. */
 async function proofOf({ board }: Change, { tree, required, isChecked }: StackMove): Promise<Proof> {
-  if (required.length === 0) return { is: 'none_asked_for' };
-  if (!isChecked) return { is: 'skipped' };
+  if (required.length === 0) return { kind: 'none_asked_for' };
+  if (!isChecked) return { kind: 'skipped' };
   const checks = await board.checksOf(tree);
   const green = checks.filter(({ end }) => end?.verdict === 'green').map(checkKey);
-  return { is: 'checked', green, required };
+  return { kind: 'checked', green, required };
 }
 
 /** What an earlier look journalled and perhaps did. What did not come to be is merged again. */
@@ -223,8 +244,10 @@ async function recordLanded(
       await change.apply(decideLand(task, { how: 'landed', landing, commit }, change.at));
       const { state } = await change.require('landing', id);
       const isVerified = state.status === 'landed' && state.isVerified;
-      const others = await recordResolved(context, change, task, { head: landing.head, commit });
-      const promoted = [...(await promoteDependants(change, taskId, context.node)), ...others];
+      const resolved = landingToResolve(task);
+      const others =
+        resolved && (await recordResolved(context, change, resolved, { head: landing.head, commit }));
+      const promoted = [...(await promoteDependants(change, taskId, context.node)), ...(others ?? [])];
       landed.push({
         landing: 'landed',
         task: taskId,
@@ -247,16 +270,20 @@ async function recordLanded(
   return landed;
 }
 
-/** It landed, whatever can be learned from it. */
+/** It landed, also if nothing can be learned from it. */
 async function tryToLearn(
   context: RunContext,
-  change: Parameters<typeof learnFromLanded>[1],
+  { task: id, head, onto }: { readonly task: TaskId; readonly head: CommitId; readonly onto: CommitId },
 ): Promise<string | undefined> {
   try {
-    await learnFromLanded(context, change);
+    const task = await context.board.get('task', id);
+    const resolved = task && landingToResolve(task);
+    if (resolved !== undefined) await dropConflictRef(context, resolved);
+    const base = (await workspaceOf(context, id))?.worktree?.baseCommit ?? null;
+    await context.resolving.learn({ onto, head, base });
     return undefined;
   } catch (error) {
-    return `How it resolved conflicts is not remembered: ${error instanceof Error ? error.message : String(error)}`;
+    return `Its conflict resolutions were not remembered: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
@@ -266,11 +293,11 @@ export async function forgetCandidate({ git }: RunContext, target: BranchName): 
   if (kept !== undefined) await git.moveRef(candidateRef(target), kept, null, 'copse: landed');
 }
 
-/** Says why it stays in the queue; once, however often it is looked at. */
-export async function waitInQueue(context: RunContext, landing: Landing, reason: string): Promise<void> {
+/** Records why it stays in the queue; an unchanged reason writes nothing. */
+export async function waitInQueue(context: RunContext, landing: Landing, reason: WaitReason): Promise<void> {
   await change(context, async (change) => {
     const current = await change.require('landing', landing.id);
-    if (current.waiting === reason && current.state.status === 'queued') return;
+    if (isSameWait(current.waiting, reason) && current.state.status === 'queued') return;
     await change.apply(decideLanding(current, { action: 'wait', reason }, change.at));
   });
 }
@@ -283,21 +310,6 @@ export async function goOnInQueue(context: RunContext, { id }: Landing): Promise
     const request = { action: 'requeue', head: current.head, reason: 'what it waited for is over' } as const;
     await change.apply(decideLanding(current, request, change.at));
   });
-}
-
-function whyNotMoved(moved: Exclude<Extract<TargetMove, { moved: false }>, { because: 'changed' }>): string {
-  switch (moved.because) {
-    case 'in_the_way': {
-      const [first = '', ...others] = moved.files;
-      const more = others.length === 0 ? '' : ` and ${others.length} more`;
-      const have = others.length === 0 ? 'has' : 'have';
-      return `waiting for the checkout at ${moved.checkout}: ${first}${more} ${have} uncommitted changes`;
-    }
-    case 'busy':
-      return `waiting for the checkout at ${moved.checkout}: ${moved.reason}`;
-    default:
-      return unreachable(moved);
-  }
 }
 
 /** Sets a landing aside for a person: its task needs attention. */

@@ -1,6 +1,7 @@
 /** What whoever leads a queue remembers of it. */
 
 import type { LandingId } from '../../kernel/ids.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
 import { type Failure, isGreen, requiredChecks } from './checks.ts';
@@ -15,7 +16,7 @@ export interface QueueMemory {
   /** What the remote refused last. */
   refusal: {
     readonly atMs: number;
-    readonly reason: string;
+    readonly reason: WaitReason;
     readonly landings: ReadonlySet<LandingId>;
   } | null;
 }

@@ -8,7 +8,7 @@ import { type CommitId, type LandingId, brand } from '../../kernel/ids.ts';
 import type { Landing } from './landing.ts';
 import type { MergeQueue } from './merge-queue.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Entry, type Look, type QueueFacts, decideQueue } from './decide/decide.ts';
+import { type Entry, type StackLookup, type QueueFacts, decideQueue } from './decide/decide.ts';
 import type { QueueState } from './decide/state.ts';
 
 export interface EffectFacts {
@@ -50,9 +50,12 @@ function intervened({ do: what, landings }: Intervention, { entries }: EffectFac
 
 function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): Entry {
   const { id, task, head, queuedAt, isHotfix, isUnchecked } = landing;
-  const held = isHeld ? 'it is held' : null;
+  const held = isHeld ? PAUSED : null;
   return { landing: id, task, head, queuedAt, isHotfix, isUnchecked, conflict: null, held };
 }
+
+/** Only asked what would happen: nothing lands by it. */
+const PAUSED = { kind: 'paused', comment: null } as const;
 
 /** Of what runs now: abandoned at once, or when the hotfixes that are begun then are green. */
 function thrownAway(
@@ -84,20 +87,20 @@ function plan(
     slots,
     hasChecks: true,
     everyCommitGreen: false,
-    blocked: 'only asked',
+    blocked: PAUSED,
     isPaused: queue.paused.land !== null,
   };
   const decision = decideQueue(state, facts, everythingMerges(queue), policy);
-  if (decision.needs !== null) throw new Error('Everything merges, and nothing has to be looked at');
+  if (decision.kind === 'undecided') throw new Error('Everything merges, and nothing has to be looked at');
   return decision.plan;
 }
 
 /** A stack that is being checked is the commit that is being checked. */
-function everythingMerges({ runs }: MergeQueue): Look {
+function everythingMerges({ runs }: MergeQueue): StackLookup {
   const known = new Map(runs.map(({ landings, commit }) => [landings.join(' '), commit]));
   return ({ onto, changes }) => {
-    if (changes.length === 0) return { fits: true, commit: onto, isGreen: false };
+    if (changes.length === 0) return { kind: 'merged', commit: onto, isGreen: false };
     const key = changes.map(({ landing }) => landing).join(' ');
-    return { fits: true, commit: known.get(key) ?? brand<CommitId>(`${onto} ${key}`), isGreen: false };
+    return { kind: 'merged', commit: known.get(key) ?? brand<CommitId>(`${onto} ${key}`), isGreen: false };
   };
 }

@@ -16,6 +16,7 @@ import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
+import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-reason.ts';
 
 interface Intent {
   readonly oldTip: CommitId;
@@ -30,11 +31,11 @@ interface Intent {
 /** How it is known that the target may move to a tree. */
 export type Proof =
   /** There are no checks. */
-  | { readonly is: 'none_asked_for' }
+  | { readonly kind: 'none_asked_for' }
   /** A person takes responsibility. */
-  | { readonly is: 'skipped' }
+  | { readonly kind: 'skipped' }
   /** Green checks of exactly this tree, by their keys, and those that are asked for. */
-  | { readonly is: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
+  | { readonly kind: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
 
 type LandingState =
   | { readonly status: 'queued'; readonly since: Timestamp }
@@ -85,8 +86,8 @@ export interface Landing {
   readonly isUnchecked: boolean;
   /** What is special about how it was merged: what resolved a conflict on the way, or that it could not be rebased. */
   readonly note?: string;
-  /** What keeps it from landing although it could: a checkout with changes in the way, a remote. */
-  readonly waiting: string | null;
+  /** Why it cannot land yet although nothing is wrong with it. */
+  readonly waiting: WaitReason | null;
   readonly state: LandingState;
 }
 
@@ -127,7 +128,7 @@ export type LandingEvent =
   /** Null: it merges by itself by now. */
   | (Of<'landing.noted'> & { readonly note: string | null })
   | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
-  | (Of<'landing.waiting'> & { readonly reason: string })
+  | (Of<'landing.waiting'> & { readonly reason: StoredWaitReason })
   | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
   | (Of<'landing.rejected'> & { readonly reason: string })
   | (Of<'landing.withdrawn'> & { readonly reason: string });
@@ -145,7 +146,7 @@ export type LandingRequest =
   | { readonly action: 'note'; readonly note: string | null }
   | { readonly action: 'land'; readonly commit: CommitId }
   | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
-  | { readonly action: 'wait'; readonly reason: string }
+  | { readonly action: 'wait'; readonly reason: WaitReason }
   | { readonly action: 'conflict'; readonly files: readonly string[]; readonly with: readonly TaskId[] }
   | { readonly action: 'reject'; readonly reason: string }
   | { readonly action: 'withdraw'; readonly reason: string };
@@ -164,7 +165,7 @@ export function decideLanding(
     case 'check':
       return decided({ type: 'landing.checking', ...of, candidate: request.candidate });
     case 'journal': {
-      const isVerified = request.proof.is === 'checked';
+      const isVerified = request.proof.kind === 'checked';
       return decided({ type: 'landing.journalled', ...of, intent: { ...request.intent, isVerified } });
     }
     case 'hurry':
@@ -222,9 +223,16 @@ export function evolveLanding(landing: Landing | undefined, event: LandingEvent)
     return note === null ? withoutNote(before) : { ...before, note };
   }
   if (event.type === 'landing.waiting') {
-    return { ...before, waiting: event.reason, state: { status: 'queued', since: event.at } };
+    const waiting = readWaitReason(event.reason);
+    return { ...before, waiting, state: { status: 'queued', since: event.at } };
   }
   return { ...before, waiting: null, state: nextState(before, event) };
+}
+
+/** A landing as a board stores it: `waiting` may be a sentence, from before reasons were data. */
+export function readLanding(stored: Landing): Landing {
+  const { waiting }: { readonly waiting: StoredWaitReason | null } = stored;
+  return typeof waiting === 'string' ? { ...stored, waiting: readWaitReason(waiting) } : stored;
 }
 
 function withoutNote(landing: Landing): Landing {
@@ -319,13 +327,13 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
 
 /** With checks, the target only ever moves to a tree that passed every one of them. */
 function refuseUnlessProven({ task, isUnchecked }: Landing, proof: Proof): Refused | undefined {
-  switch (proof.is) {
+  switch (proof.kind) {
     case 'none_asked_for':
       return undefined;
     case 'skipped':
       return isUnchecked
         ? undefined
-        : refused('wrong_status', `Nobody said that ${task} may land without checks.`, `copse why ${task}`);
+        : refused('wrong_status', `${task} needs passing checks.`, `copse why ${task}`);
     case 'checked': {
       const lacking = proof.required.find((key) => !proof.green.includes(key));
       if (lacking === undefined && proof.required.length > 0) return undefined;

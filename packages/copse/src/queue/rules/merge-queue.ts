@@ -8,6 +8,7 @@ import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from '../../k
 import type { Purpose } from './decide/decide.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type QueueState, emptyQueueState, withoutTrouble } from './decide/state.ts';
+import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-reason.ts';
 
 /** `accept`: what comes now waits outside. `land`: the target stays where it is, and no more checks are begun. */
 export type QueueSwitch = 'accept' | 'land';
@@ -37,7 +38,7 @@ export interface MergeQueue {
   readonly state: QueueState;
   readonly runs: readonly CheckRun[];
   /** Something waits and nothing moves. */
-  readonly stalled: { readonly since: Timestamp; readonly reason: string } | null;
+  readonly stalled: { readonly since: Timestamp; readonly reason: WaitReason } | null;
 }
 
 interface Of<T extends string> {
@@ -51,11 +52,17 @@ export type MergeQueueEvent =
   | (Of<'queue.resumed'> & { readonly what: QueueSwitch })
   | Of<'queue.retried'>
   | (Of<'queue.decided'> & Pick<MergeQueue, 'state' | 'runs'>)
-  | (Of<'queue.stalled'> & { readonly reason: string })
+  | (Of<'queue.stalled'> & { readonly reason: StoredWaitReason })
   | Of<'queue.moving'>;
 
 export function newQueue(id: BranchName): MergeQueue {
   return { id, paused: { accept: null, land: null }, state: emptyQueueState, runs: [], stalled: null };
+}
+
+/** A queue as a board stores it: the reason of a stall may be a sentence, from before reasons were data. */
+export function readQueue(stored: MergeQueue): MergeQueue {
+  const { stalled } = stored;
+  return stalled === null ? stored : { ...stored, stalled: { ...stalled, reason: readWaitReason(stalled.reason) } };
 }
 
 export function decidePauseQueue(
@@ -112,7 +119,7 @@ export function evolveQueue(queue: MergeQueue | undefined, event: MergeQueueEven
     case 'queue.decided':
       return { ...before, state: event.state, runs: event.runs };
     case 'queue.stalled':
-      return { ...before, stalled: { since: event.at, reason: event.reason } };
+      return { ...before, stalled: { since: event.at, reason: readWaitReason(event.reason) } };
     case 'queue.moving':
       return { ...before, stalled: null };
     default:

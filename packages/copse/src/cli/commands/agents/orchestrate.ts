@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { announce } from '../../../explain/notices/announce.ts';
 import { Orchestrator } from '../../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../../queue/context.ts';
@@ -126,7 +127,7 @@ async function sayGoodbye(
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
-    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waiting)}`);
+    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waitText(waiting))}`);
   }
   for (const { id, title, state } of people) {
     const since = age(state.since, clock.now());

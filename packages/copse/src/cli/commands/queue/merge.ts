@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { type Landed, landNow, queueTask } from '../../../queue/act/merge.ts';
 import { skipChecks } from '../../../queue/act/control.ts';
 import type { RunContext } from '../../../queue/context.ts';
@@ -125,7 +126,7 @@ class Waiting {
         else this.#heldSinceMs.set(task, this.#heldSinceMs.get(task) ?? clock.elapsedMs());
         const heldMs = clock.elapsedMs() - (this.#heldSinceMs.get(task) ?? Infinity);
         return now.waiting !== null && heldMs >= PATIENCE_MS
-          ? { landing: 'waits', ...of, reason: now.waiting }
+          ? { landing: 'waits', ...of, reason: waitText(now.waiting) }
           : undefined;
       }
       default: {

@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { openQuestionOf } from '../../../agents/act/answer.ts';
 import type { Context } from '../../../board/context.ts';
 import { undoingOf } from '../../../queue/act/undoing.ts';
@@ -56,7 +57,7 @@ async function load({ board }: Context, task: Task) {
     usage: usageOf(sessions),
     attention: last?.state.life === 'live' ? last.state.attention : null,
     question: await openQuestionOf(board, task),
-    waiting: landing?.waiting ?? null,
+    waiting: landing?.waiting ? waitText(landing.waiting) : null,
     undoing: await undoingOf(board, id),
     dependants: await board.dependants(id),
     statuses: await board.statuses(dependsOn),

@@ -2,7 +2,7 @@
 
 import type { LandingId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import type { Batch, Change, QueueState, Stage } from './state.ts';
+import type { Batch, QueuedChange, QueueState, Stage } from './state.ts';
 import { plain } from './stack.ts';
 
 const AGAIN = { is: 'waiting', as: 'again' } as const;
@@ -32,14 +32,14 @@ export class Batches {
     return this.#next - 1;
   }
 
-  with({ landing }: Pick<Change, 'landing'>): Batch | undefined {
+  with({ landing }: Pick<QueuedChange, 'landing'>): Batch | undefined {
     this.#byLanding ??= new Map(
       this.#all.flatMap((batch) => batch.changes.map((change) => [change.landing, batch] as const)),
     );
     return this.#byLanding.get(landing);
   }
 
-  add(changes: readonly Change[]): Batch {
+  add(changes: readonly QueuedChange[]): Batch {
     const batch = this.#new(changes.map(plain), AGAIN);
     this.#set([...this.#all, batch]);
     return batch;
@@ -58,14 +58,14 @@ export class Batches {
   }
 
   /** These are on the target; what is known about the batch is known of the rest on top of them. */
-  forgetLanded(batch: Batch, rest: readonly Change[]): void {
+  forgetLanded(batch: Batch, rest: readonly QueuedChange[]): void {
     const current = this.#all.find(({ id }) => id === batch.id) ?? batch;
     if (rest.length > 0) this.#replace(batch, [{ ...current, changes: rest }]);
     else this.dissolve(batch);
   }
 
   /** Some left it: nothing that is known about it holds for the rest. */
-  reduce(batch: Batch, rest: readonly Change[]): void {
+  reduce(batch: Batch, rest: readonly QueuedChange[]): void {
     if (rest.length === 0) return this.dissolve(batch);
     this.#release(batch);
     this.#replace(batch, [{ ...batch, changes: rest, stage: AGAIN }]);
@@ -106,7 +106,7 @@ export class Batches {
     );
   }
 
-  #new(changes: readonly Change[], stage: Stage): Batch {
+  #new(changes: readonly QueuedChange[], stage: Stage): Batch {
     return { id: this.take(), changes, stage, wasRed: false, wasSlow: false };
   }
 

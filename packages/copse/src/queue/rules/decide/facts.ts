@@ -1,9 +1,10 @@
 /** What the decision of a queue is made from (queue.ts). */
 
 import type { CommitId, LandingId } from '../../../kernel/ids.ts';
-import type { Change, RedVerdict } from './state.ts';
+import type { WaitReason } from '../wait-reason.ts';
+import type { QueuedChange, RedVerdict } from './state.ts';
 
-export interface Entry extends Change {
+export interface Entry extends QueuedChange {
   readonly queuedAt: number;
   /** To the front, alone, at the cost of others. */
   readonly isHotfix: boolean;
@@ -12,7 +13,7 @@ export interface Entry extends Change {
   /** Files by which it conflicts with the target as it is now, or null. */
   readonly conflict: readonly string[] | null;
   /** Why it may not land yet although it could: a dependency, a queue that accepts nothing. */
-  readonly held: string | null;
+  readonly held: WaitReason | null;
 }
 
 export interface EndedRun {
@@ -39,7 +40,7 @@ export interface QueueFacts {
   readonly hasChecks: boolean;
   readonly everyCommitGreen: boolean;
   /** Why the target must not move now, such as a pause or a checkout in the way. */
-  readonly blocked: string | null;
+  readonly blocked: WaitReason | null;
   /** No more checks are begun: the queue is paused. */
   readonly isPaused: boolean;
 }

@@ -6,7 +6,7 @@
 import type { CommitId, LandingId, TaskId } from '../../../kernel/ids.ts';
 
 /** What is to land. Nothing that was found out about one head says anything about another. */
-export interface Change {
+export interface QueuedChange {
   readonly landing: LandingId;
   readonly task: TaskId;
   readonly head: CommitId;
@@ -15,7 +15,7 @@ export interface Change {
 /** Changes that are checked together, in the order in which they would land. */
 export interface Batch {
   readonly id: number;
-  readonly changes: readonly Change[];
+  readonly changes: readonly QueuedChange[];
   readonly stage: Stage;
   /** As a change by itself it was red once on what the target is made of, which may have been a flake. */
   readonly wasRed: boolean;
@@ -51,12 +51,12 @@ export interface Probe {
 }
 
 /** Whether the target passes its checks with nothing merged into it. Asked only when something is red. */
-export interface Audit {
+export interface TargetCheck {
   readonly tip: CommitId;
   readonly verdict: 'checking' | 'green' | 'red';
   readonly run: number;
   /** Those that were checked alone while the target was red. */
-  readonly tried: readonly Change[];
+  readonly tried: readonly QueuedChange[];
 }
 
 /** The checks themselves do not work: nothing is known about any change. */
@@ -72,7 +72,7 @@ export interface QueueState {
   readonly next: number;
   readonly batches: readonly Batch[];
   readonly probes: readonly Probe[];
-  readonly audit: Audit | null;
+  readonly audit: TargetCheck | null;
   readonly trouble: Trouble | null;
   /** How often a later change was taken into a batch before this one. */
   readonly passedOver: Readonly<Record<LandingId, number>>;
@@ -96,7 +96,7 @@ export function withoutTrouble(state: QueueState): QueueState {
   return { ...state, trouble: null, audit };
 }
 
-export function isSameChange(one: Change, other: Change): boolean {
+export function isSameChange(one: QueuedChange, other: QueuedChange): boolean {
   return one.landing === other.landing && one.head === other.head;
 }
 

@@ -39,7 +39,7 @@ export class Train {
     const at = this.batches.findIndex(({ id }) => id === probe.batches.at(-1));
     if (at === -1) return undefined;
     const stacked = this.#stacks.ofBatches(this.batches.slice(0, at + 1));
-    return stacked.fits && stacked.commit === probe.commit ? at + 1 : undefined;
+    return stacked.kind === 'merged' && stacked.commit === probe.commit ? at + 1 : undefined;
   }
 
   shortestOf(probes: readonly Probe[]): { readonly probe: Probe; readonly length: number } | undefined {
@@ -71,7 +71,7 @@ export function fittingTrain(ordered: readonly Batch[], stacks: Stacks, batches:
   let train = ordered;
   for (;;) {
     const stacked = stacks.ofBatches(train);
-    if (stacked.fits) return train;
+    if (stacked.kind === 'merged') return train;
     const misfit = batchAt(train, stacked.at);
     if (!stacks.fit(misfit.changes)) batches.dissolve(misfit);
     train = train.filter((batch) => batch !== misfit);

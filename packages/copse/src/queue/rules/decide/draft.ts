@@ -1,14 +1,14 @@
-/** A queue while it is decided what becomes of it: what it remembers, what is the case, and what can be seen from both. */
+/** The next state of a queue while the decision writes it, with the facts, and what follows from both. */
 
 import type { LandingId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { Batches } from './batches.ts';
 import type { Entry, QueueFacts } from './facts.ts';
-import { type Look, Stacks } from './stack.ts';
-import { type Audit, type Batch, type Probe, type QueueState, type Trouble, runsOf } from './state.ts';
+import { type StackLookup, Stacks } from './stack.ts';
+import { type TargetCheck, type Batch, type Probe, type QueueState, type Trouble, runsOf } from './state.ts';
 import { Train, fittingTrain } from './train.ts';
 
-export class Desk {
+export class QueueDraft {
   readonly facts: QueueFacts;
   readonly policy: Policy['landing'];
   readonly entries: ReadonlyMap<LandingId, Entry>;
@@ -16,16 +16,16 @@ export class Desk {
   readonly batches: Batches;
   guilt: number;
   probes: readonly Probe[];
-  audit: Audit | null;
+  audit: TargetCheck | null;
   trouble: Trouble | null;
   readonly passedOver: Map<LandingId, number>;
 
-  constructor(state: QueueState, facts: QueueFacts, look: Look, policy: Policy['landing']) {
+  constructor(state: QueueState, facts: QueueFacts, lookup: StackLookup, policy: Policy['landing']) {
     this.facts = facts;
     this.policy = policy;
     this.entries = new Map(facts.entries.map((entry) => [entry.landing, entry]));
-    this.stacks = new Stacks(facts.tip, look);
-    // Whoever does without checks now has nothing to remember of them.
+    this.stacks = new Stacks(facts.tip, lookup);
+    // Without checks, nothing that was remembered about them applies.
     const { hasChecks } = facts;
     this.batches = new Batches(hasChecks ? state : { ...state, batches: [] });
     this.guilt = state.guilt;
