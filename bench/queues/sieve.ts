@@ -4,7 +4,7 @@ import { type CommitId, type LandingId, type TaskId, brand } from '../../package
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type EndedRun,
-  type Entry,
+  type QueueEntry,
   type QueuePlan,
   type Start,
   decideQueue,
@@ -108,7 +108,7 @@ class Sieve {
     return decision.plan;
   }
 
-  #entryOf(at: number, inTarget: ReadonlySet<number>): Entry {
+  #entryOf(at: number, inTarget: ReadonlySet<number>): QueueEntry {
     return {
       ...changeOf(at),
       queuedAt: this.#world.arrivesMs[at]!,

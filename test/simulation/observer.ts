@@ -1,5 +1,6 @@
 /** Watches a run for everything that must never be false, while it happens and when all has come to rest. */
 
+import { waitText } from '../../packages/copse/src/explain/rules/queue.ts';
 import { isDeepStrictEqual } from 'node:util';
 
 import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas.ts';
@@ -111,7 +112,7 @@ export class Observer {
       this.count(event.type);
       world.note(
         process,
-        `  ${event.type} ${event.id}${'reason' in event ? ` (${String(event.reason).split('\n', 1)[0]})` : ''}`,
+        `  ${event.type} ${event.id}${'reason' in event ? ` (${waitText(event.reason ?? '').split('\n', 1)[0]})` : ''}`,
       );
       this.#checkToken(event);
       this.#checkReviewed(event);

@@ -6,7 +6,7 @@ import { type AgentName, type TaskId, brand, timestamp } from '../../../packages
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {
   type BusyTask,
-  Schedule,
+  Scheduler,
   type ScheduleFacts,
 } from '../../../packages/copse/src/orchestrator/rules/schedule.ts';
 import type { Delay } from '../../../packages/copse/src/tasks/rules/task.ts';
@@ -48,7 +48,7 @@ function busy(id: string, of: Partial<BusyTask> = {}): BusyTask {
 }
 
 const schedule = (changed: Partial<ScheduleFacts> = {}, limits: Partial<typeof rules> = {}) =>
-  new Schedule({ ...facts, ...changed }, { ...rules, ...limits });
+  new Scheduler({ ...facts, ...changed }, { ...rules, ...limits });
 
 describe('a ready task', () => {
   it('starts with the first agent that may take it', () => {

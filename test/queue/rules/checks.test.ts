@@ -55,7 +55,10 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     world.entry('a').isUnchecked = true;
     world.settle();
     expect(world.target).toBe('a');
-    expect(world.plan).toMatchObject({ start: [], stall: { kind: 'checks_unavailable', detail: 'disk full' } });
+    expect(world.plan).toMatchObject({
+      start: [],
+      stall: { kind: 'checks_unavailable', detail: 'disk full' },
+    });
   });
 
   it('12: the time to wait for checks that cannot run does not grow beyond what policy allows', () => {

@@ -23,7 +23,7 @@ import {
   decideTryAgain,
 } from '../../../packages/copse/src/queue/rules/control.ts';
 import { type EffectFacts, restartsBy } from '../../../packages/copse/src/queue/rules/effect.ts';
-import type { Batch, Stage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
+import type { Batch, BatchStage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
 
 const main = brand<BranchName>('main');
 const tip = brand<CommitId>('tip');
@@ -108,11 +108,11 @@ describe('what an action costs is known before', () => {
     const { id, task, head } = landing(name);
     return { landing: id, task, head };
   };
-  const batch = (id: number, names: string, stage: Stage): Batch => {
+  const batch = (id: number, names: string, stage: BatchStage): Batch => {
     const changes = names.split(' ').map(change);
     return { id, changes, stage, wasRed: false, wasSlow: false };
   };
-  const checking = (run: number): Stage => ({ is: 'checking', run, onto: tip, of: null });
+  const checking = (run: number): BatchStage => ({ is: 'checking', run, onto: tip, of: null });
   const run = (number: number, names: string, purpose: CheckRun['purpose']): CheckRun => ({
     run: number,
     purpose,

@@ -38,14 +38,22 @@ describe('what the queue cannot land goes', () => {
     ['too slow, to a person also with on_conflict: task', { cause: slow, onConflict: 'task' }, toPerson],
     ['in conflict, to its agent', { cause: conflict }, toAgent],
     ['in conflict, without an agent here, to a person', { cause: conflict, agent: null }, toPerson],
-    ['in conflict with on_conflict: task, to a resolver', { cause: conflict, onConflict: 'task' }, toResolver],
+    [
+      'in conflict with on_conflict: task, to a resolver',
+      { cause: conflict, onConflict: 'task' },
+      toResolver,
+    ],
     [
       'in conflict with on_conflict: task, to a resolver also without an agent here',
       { cause: conflict, onConflict: 'task', agent: null },
       toResolver,
     ],
     ['in conflict with on_conflict: skip, to a person', { cause: conflict, onConflict: 'skip' }, toPerson],
-    ['with one side only and on_conflict: task, to a person', { cause: oneSided, onConflict: 'task' }, toPerson],
+    [
+      'with one side only and on_conflict: task, to a person',
+      { cause: oneSided, onConflict: 'task' },
+      toPerson,
+    ],
     ['with one side only, to its agent', { cause: oneSided }, toAgent],
     [
       'a resolver in conflict, to its agent: no resolver gets a resolver',

@@ -146,7 +146,12 @@ describe('a queue', () => {
   });
 
   it('says since when it stands still, and why, until it moves', () => {
-    const stalled = evolveQueue(fresh, { type: 'queue.stalled', id, at: later, reason: { kind: 'target_red' } });
+    const stalled = evolveQueue(fresh, {
+      type: 'queue.stalled',
+      id,
+      at: later,
+      reason: { kind: 'target_red' },
+    });
     expect(stalled.stalled).toEqual({ since: later, reason: { kind: 'target_red' } });
     expect(evolveQueue(stalled, { type: 'queue.moving', id, at: later })).toEqual(fresh);
   });

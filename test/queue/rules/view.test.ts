@@ -19,7 +19,7 @@ import {
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { BoardEvent } from '../../../packages/copse/src/board/rules/event.ts';
 import { recentOf, usualOf } from '../../../packages/copse/src/queue/rules/view/history.ts';
-import type { Batch, QueueState, Stage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
+import type { Batch, QueueState, BatchStage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
 import { type QueueRecords, viewQueue } from '../../../packages/copse/src/queue/rules/view/view.ts';
 import { rangeText, runText, standingText } from '../../../packages/copse/src/explain/rules/queue.ts';
 import { named } from '../../../packages/copse/src/kernel/text.ts';
@@ -51,15 +51,15 @@ function landing(name: string, more: Partial<Landing> = {}): Landing {
   };
 }
 
-function batch(id: number, names: string, stage: Stage, more: Partial<Batch> = {}): Batch {
+function batch(id: number, names: string, stage: BatchStage, more: Partial<Batch> = {}): Batch {
   const changes = names
     .split(' ')
     .map((name) => ({ landing: landingId(name), task: taskId(name), head: headOf(name) }));
   return { id, changes, stage, wasRed: false, wasSlow: false, ...more };
 }
 
-const checking = (run: number): Stage => ({ is: 'checking', run, onto: tip, of: null });
-const green = (since: number): Stage => ({ is: 'green', since });
+const checking = (run: number): BatchStage => ({ is: 'checking', run, onto: tip, of: null });
+const green = (since: number): BatchStage => ({ is: 'green', since });
 
 function run(number: number, names: string, purpose: CheckRun['purpose'], since = ago(20_000)): CheckRun {
   const landings = names === '' ? [] : names.split(' ').map(landingId);
@@ -92,9 +92,9 @@ function view({ entries = [], state = {}, queue = {}, more = {} }: Scene) {
   const seen = viewQueue(records, defaultPolicy.landing);
   return {
     ...seen,
-    runs: seen.runs.map((one) => ({ ...one, says: runText(one) })),
-    lost: seen.lost.map((one) => ({ ...one, says: runText(one) })),
-    entries: seen.entries.map((entry) => ({ ...entry, why: standingText(entry.standing) })),
+    runs: seen.runs.map((one) => Object.assign({}, one, { says: runText(one) })),
+    lost: seen.lost.map((one) => Object.assign({}, one, { says: runText(one) })),
+    entries: seen.entries.map((entry) => Object.assign({}, entry, { why: standingText(entry.standing) })),
   };
 }
 
@@ -233,7 +233,11 @@ describe('an entry', () => {
       queue: { runs: [run(7, 'h', 'alone')] },
     });
     expect(entries[0]).toMatchObject({ why: 'is checked first and alone', isHotfix: true });
-    expect(entries[1]).toMatchObject({ state: 'green', why: 'passed; the hotfix cp-h lands first', behind: ['cp-h'] });
+    expect(entries[1]).toMatchObject({
+      state: 'green',
+      why: 'passed; the hotfix cp-h lands first',
+      behind: ['cp-h'],
+    });
   });
 
   it('whose landing is journalled is landing, whatever else is said about it', () => {
@@ -270,7 +274,9 @@ describe('an entry', () => {
     [
       'a checkout is in the way',
       {
-        entries: [landing('a', { waiting: { kind: 'checkout_changed', checkout: '/x', files: ['a.txt', 'b.txt'] } })],
+        entries: [
+          landing('a', { waiting: { kind: 'checkout_changed', checkout: '/x', files: ['a.txt', 'b.txt'] } }),
+        ],
       },
       'waits: the checkout at /x has uncommitted changes in a.txt and 1 more',
     ],
@@ -347,7 +353,8 @@ describe('a queue', () => {
     const seen = view({ entries: [landing('a')], queue, state, more: { isLed: false } });
     expect(seen).toMatchObject({ isLed: false, runs: [], slots: { busy: 0, of: 2 } });
     expect(seen.lost).toMatchObject([{ slot: 7, says: 'cp-a' }]);
-    const why = 'lost its check when the orchestrator ended; the next one checks it again (copse merge cp-a lands it now)';
+    const why =
+      'lost its check when the orchestrator ended; the next one checks it again (copse merge cp-a lands it now)';
     expect(seen.entries[0]).toMatchObject({ state: 'again', why, range: null });
     expect(view({ entries: [landing('b')], queue, state, more: { isLed: false } }).entries[0]).toMatchObject({
       state: 'waiting',

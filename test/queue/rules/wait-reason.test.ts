@@ -14,40 +14,41 @@ import { type WaitReason, isSameWait } from '../../../packages/copse/src/queue/r
 const main = brand<BranchName>('main');
 
 /** The compiler sees to it that no reason is missing. */
-const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitReason, { kind: K }>, string] } = {
-  dependency: [
-    { kind: 'dependency', task: brand<TaskId>('cp-d'), status: 'pending' },
-    'it depends on cp-d, which is pending',
-  ],
-  not_accepted: [{ kind: 'not_accepted', comment: null }, 'the queue accepts no new tasks'],
-  paused: [{ kind: 'paused', comment: 'release day' }, 'the queue is paused: release day'],
-  checkout_changed: [
-    { kind: 'checkout_changed', checkout: '/x', files: ['a.txt', 'b.txt'] },
-    'the checkout at /x has uncommitted changes in a.txt and 1 more',
-  ],
-  checkout_busy: [
-    { kind: 'checkout_busy', checkout: '/x', detail: 'a rebase is not finished' },
-    'the checkout at /x is busy: a rebase is not finished',
-  ],
-  push_failed: [
-    { kind: 'push_failed', target: main, detail: 'protected' },
-    'main could not be pushed: protected',
-  ],
-  remote_unreachable: [
-    { kind: 'remote_unreachable', detail: 'timeout' },
-    'the remote cannot be reached: timeout',
-  ],
-  target_missing: [{ kind: 'target_missing', target: main }, 'there is no branch main to land on'],
-  target_diverged: [
-    { kind: 'target_diverged', target: main, remote: 'origin' },
-    'main and origin/main have diverged; run git pull --rebase origin main',
-  ],
-  checks_unavailable: [{ kind: 'checks_unavailable', detail: 'no disk' }, 'its checks cannot run: no disk'],
-  target_red: [{ kind: 'target_red' }, 'the target itself fails its checks'],
-  no_slot: [{ kind: 'no_slot' }, 'no check slot is free'],
-  nothing_to_check: [{ kind: 'nothing_to_check' }, 'no check can start'],
-  note: [{ kind: 'note', text: 'as it was written' }, 'as it was written'],
-};
+const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitReason, { kind: K }>, string] } =
+  {
+    dependency: [
+      { kind: 'dependency', task: brand<TaskId>('cp-d'), status: 'pending' },
+      'it depends on cp-d, which is pending',
+    ],
+    not_accepted: [{ kind: 'not_accepted', comment: null }, 'the queue accepts no new tasks'],
+    paused: [{ kind: 'paused', comment: 'release day' }, 'the queue is paused: release day'],
+    checkout_changed: [
+      { kind: 'checkout_changed', checkout: '/x', files: ['a.txt', 'b.txt'] },
+      'the checkout at /x has uncommitted changes in a.txt and 1 more',
+    ],
+    checkout_busy: [
+      { kind: 'checkout_busy', checkout: '/x', detail: 'a rebase is not finished' },
+      'the checkout at /x is busy: a rebase is not finished',
+    ],
+    push_failed: [
+      { kind: 'push_failed', target: main, detail: 'protected' },
+      'main could not be pushed: protected',
+    ],
+    remote_unreachable: [
+      { kind: 'remote_unreachable', detail: 'timeout' },
+      'the remote cannot be reached: timeout',
+    ],
+    target_missing: [{ kind: 'target_missing', target: main }, 'there is no branch main to land on'],
+    target_diverged: [
+      { kind: 'target_diverged', target: main, remote: 'origin' },
+      'main and origin/main have diverged; run git pull --rebase origin main',
+    ],
+    checks_unavailable: [{ kind: 'checks_unavailable', detail: 'no disk' }, 'its checks cannot run: no disk'],
+    target_red: [{ kind: 'target_red' }, 'the target itself fails its checks'],
+    no_slot: [{ kind: 'no_slot' }, 'no check slot is free'],
+    nothing_to_check: [{ kind: 'nothing_to_check' }, 'no check can start'],
+    note: [{ kind: 'note', text: 'as it was written' }, 'as it was written'],
+  };
 
 it.each(Object.values(sentences))('%o is told in a sentence', (reason, sentence) => {
   expect(waitText(reason)).toBe(sentence);

@@ -16,7 +16,7 @@ import {
 import { type Policy, defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {
   type EndedRun,
-  type Entry,
+  type QueueEntry,
   type QueueFacts,
   type QueuePlan,
   type Rejection,
@@ -267,7 +267,7 @@ export class QueueWorld {
     return brand<CommitId>(this.tip.join('+'));
   }
 
-  #entryOf({ name, head, queuedAt, isHotfix, isUnchecked, held }: Queued): Entry {
+  #entryOf({ name, head, queuedAt, isHotfix, isUnchecked, held }: Queued): QueueEntry {
     return {
       landing: landingOf(name),
       task: brand<TaskId>(`cp-${name}`),
@@ -297,7 +297,11 @@ export class QueueWorld {
       if (!this.#merges(all, nameOf(head))) return { kind: 'conflict', at };
       all.push(head);
     }
-    return { kind: 'merged', commit: brand<CommitId>(all.join('+')), isGreen: this.greenTrees.has(treeOf(all)) };
+    return {
+      kind: 'merged',
+      commit: brand<CommitId>(all.join('+')),
+      isGreen: this.greenTrees.has(treeOf(all)),
+    };
   }
 
   #carryOut(plan: QueuePlan): void {

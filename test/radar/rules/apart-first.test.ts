@@ -5,7 +5,7 @@ import { Collisions, apartFirst } from '../../../packages/copse/src/radar/rules/
 import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { Priority } from '../../../packages/copse/src/tasks/rules/priority.ts';
-import type { Pair, Verdict } from '../../../packages/copse/src/radar/rules/radar.ts';
+import type { Pair, PairVerdict } from '../../../packages/copse/src/radar/rules/radar.ts';
 
 const now = timestamp(10_000_000);
 const limits = { ...defaultPolicy.radar, preferMs: 1_000 };
@@ -86,7 +86,7 @@ describe('a ready task collides', () => {
     task: brand<TaskId>(task),
     touched: { paths, emptied: [], isWide: false },
   });
-  const pair = (one: string, other: string, verdict: Verdict): Pair => ({
+  const pair = (one: string, other: string, verdict: PairVerdict): Pair => ({
     tasks: [brand(one), brand(other)],
     tips: [brand('1'), brand('2')],
     verdict,

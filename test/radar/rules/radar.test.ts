@@ -14,7 +14,7 @@ import {
   type Pair,
   type RadarMemory,
   type Touched,
-  type Verdict,
+  type PairVerdict,
   asOf,
   decidePairs,
   findingsOf,
@@ -88,7 +88,7 @@ describe('two branches', () => {
   });
 });
 
-const conflict: Verdict = { is: 'conflict', files: ['x'], omitted: 0 };
+const conflict: PairVerdict = { is: 'conflict', files: ['x'], omitted: 0 };
 
 describe('what was found', () => {
   const [a, b] = [branch('a', { paths: ['x'] }), branch('b', { paths: ['x'] })];
@@ -131,7 +131,7 @@ describe('what was found', () => {
   });
 
   it('is shown with the worst first, without what is apart, and says how much is left out', () => {
-    const pairOf = (one: string, other: string, verdict: Verdict): Pair => ({
+    const pairOf = (one: string, other: string, verdict: PairVerdict): Pair => ({
       tasks: [brand(one), brand(other)],
       tips: [brand('1'), brand('2')],
       verdict,

@@ -11,11 +11,9 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'nod
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import {
-  giveUpLanding,
-  type LandedTask,
-  type LandingStep,
-} from '../../../packages/copse/src/queue/lead/land.ts';
+import { giveUpLanding } from '../../../packages/copse/src/queue/lead/hand-back.ts';
+import type { LandingStep } from '../../../packages/copse/src/queue/lead/land.ts';
+import type { LandedTask } from '../../../packages/copse/src/queue/lead/record-landed.ts';
 import { lead } from '../../../packages/copse/src/queue/lead/leadership.ts';
 import { type QueueMemory, newQueueMemory } from '../../../packages/copse/src/queue/lead/memory.ts';
 import { leadQueue } from '../../../packages/copse/src/queue/lead/lead-queue.ts';

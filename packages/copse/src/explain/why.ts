@@ -7,8 +7,8 @@ import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
-import { type WaitingFor, Schedule } from '../orchestrator/rules/schedule.ts';
-import { type Verdict, findingsOf } from '../radar/rules/radar.ts';
+import { type WaitingFor, Scheduler } from '../orchestrator/rules/schedule.ts';
+import { type PairVerdict, findingsOf } from '../radar/rules/radar.ts';
 import { type AttentionCause, type Task, isFinished, suggestCommands } from '../tasks/rules/task.ts';
 import { describeResolver } from '../queue/act/conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
@@ -117,7 +117,7 @@ async function collisions({ board, radar }: RunContext, { id, state }: Task): Pr
   return [...(await Promise.all(lines)), ...more];
 }
 
-function describeCollision(other: string, verdict: Verdict): string {
+function describeCollision(other: string, verdict: PairVerdict): string {
   switch (verdict.is) {
     case 'conflict':
       return `It conflicts with ${other} in ${filesOf(verdict)}: whichever lands second has to be brought together with the first.`;
@@ -189,7 +189,7 @@ async function whyReady(context: RunContext, task: Task): Promise<readonly strin
   const { board, policy } = context;
   const running = await observeRunning(context, new Silences());
   const facts = await scheduleFacts(context, running, await board.openLandings());
-  const placement = new Schedule(facts, policy.orchestration).place(task);
+  const placement = new Scheduler(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);
   if (!placement.start) return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
@@ -288,7 +288,9 @@ async function whyLanding(context: RunContext, task: Task): Promise<readonly str
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
-    ...(queue.isLed || entry.standing.kind === 'no_leader' ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
+    ...(queue.isLed || entry.standing.kind === 'no_leader'
+      ? []
+      : [`\`copse merge ${task.id}\` lands it now.`]),
     ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),

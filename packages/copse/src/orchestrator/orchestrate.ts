@@ -9,12 +9,12 @@
 import { type AgentName, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
-import { type Placement, Schedule } from './rules/schedule.ts';
+import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
 import type { Outcome } from '../board/context.ts';
 import { type Begun, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
-import type { LandedTask } from '../queue/lead/land.ts';
+import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { lead } from '../queue/lead/leadership.ts';
 import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
@@ -27,7 +27,7 @@ import type { RunContext } from '../queue/context.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */
-export type Problem = (task: TaskId | null, reason: string) => void;
+export type ReportProblem = (task: TaskId | null, reason: string) => void;
 
 export interface Pass {
   readonly running: readonly Running[];
@@ -39,7 +39,7 @@ export interface Pass {
 
 export class Orchestrator {
   readonly #context: RunContext;
-  readonly #onProblem: Problem;
+  readonly #onProblem: ReportProblem;
   readonly #silences = new Silences();
   readonly #pullRequests: PullRequests;
   readonly #busy = new Map<TaskId, Promise<void>>();
@@ -53,7 +53,7 @@ export class Orchestrator {
   readonly #told = new Map<TaskId, string>();
   readonly #noted = new Set<string>();
 
-  constructor(context: RunContext, onProblem: Problem) {
+  constructor(context: RunContext, onProblem: ReportProblem) {
     this.#context = context;
     this.#onProblem = onProblem;
     this.#pullRequests = new PullRequests(context, (task, reason) => this.#problem(task, reason));
@@ -105,13 +105,13 @@ export class Orchestrator {
     await this.settle();
   }
 
-  async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Schedule> {
+  async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Scheduler> {
     const facts = await scheduleFacts(this.#context, running, landings);
-    return new Schedule(facts, this.#context.policy.orchestration);
+    return new Scheduler(facts, this.#context.policy.orchestration);
   }
 
   async #startReady(
-    schedule: Schedule,
+    schedule: Scheduler,
   ): Promise<{ readonly waiting: Extract<Placement, { start: false }>[]; readonly hasStarted: boolean }> {
     const { board, clock, policy } = this.#context;
     const limit = policy.orchestration.consideredAtOnce;

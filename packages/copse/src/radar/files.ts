@@ -4,7 +4,7 @@
  */
 
 import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
-import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, Verdict } from './rules/radar.ts';
+import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, PairVerdict } from './rules/radar.ts';
 
 const VERSION = 1;
 
@@ -82,7 +82,7 @@ function pair({ tasks, tips, verdict: found, since }: Fields): Pair {
   };
 }
 
-function verdict({ is, files, omitted, was }: Fields): Verdict {
+function verdict({ is, files, omitted, was }: Fields): PairVerdict {
   switch (is) {
     case 'apart':
       return { is };

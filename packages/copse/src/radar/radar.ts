@@ -12,7 +12,7 @@ import {
   type Pair,
   type RadarMemory,
   type Sighting,
-  type Verdict,
+  type PairVerdict,
   asOf,
   decidePairs,
   nothingKnown,
@@ -32,7 +32,7 @@ export type RadarContext = Pick<
   'board' | 'clock' | 'git' | 'node' | 'policy' | 'target'
 > & { readonly merging: Pick<Merging, 'trial'>; readonly radar: Radar };
 
-export interface Look {
+export interface RadarLook {
   /** Everything that is known now; trials that were too many for one look are pending. */
   readonly sighting: Sighting;
   /** Something had moved. */
@@ -51,7 +51,7 @@ export interface LookOptions {
 export async function refreshRadar(
   context: RadarContext,
   options: LookOptions = {},
-): Promise<Look | undefined> {
+): Promise<RadarLook | undefined> {
   const { patienceMs = 0 } = options;
   const done = await context.git.tryLock('radar', () => look(context, options), { patienceMs });
   return done?.value;
@@ -63,7 +63,7 @@ export function lastSighting({ sighting, tipOf }: RadarSight): Sighting | undefi
   return last && asOf(last, tipOf);
 }
 
-async function look(context: RadarContext, options: LookOptions): Promise<Look> {
+async function look(context: RadarContext, options: LookOptions): Promise<RadarLook> {
   const { radar, clock, policy } = context;
   const before = radar.memory.load() ?? nothingKnown;
   const { branches, problems } = await loadBranches(context, before);
@@ -193,8 +193,8 @@ async function tryPair(
   { git, merging, policy }: RadarContext,
   one: LiveBranch,
   other: LiveBranch,
-): Promise<Verdict> {
-  const listing = (is: 'overlap' | 'conflict', files: readonly string[]): Verdict => {
+): Promise<PairVerdict> {
+  const listing = (is: 'overlap' | 'conflict', files: readonly string[]): PairVerdict => {
     const listed = files.toSorted().slice(0, policy.radar.listedFiles);
     return { is, files: listed, omitted: files.length - listed.length };
   };

@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters } from 'node:util';
 
-import type { Finding, Verdict } from '../../radar/rules/radar.ts';
+import type { Finding, PairVerdict } from '../../radar/rules/radar.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 
@@ -29,7 +29,7 @@ export function withCollisions(line: string, findings: readonly Finding[], outpu
   return [`${first}  ${output.style(style, mark)}`, ...below].join('\n');
 }
 
-function idsOf(findings: readonly Finding[], fits: (verdict: Verdict) => boolean): readonly string[] {
+function idsOf(findings: readonly Finding[], fits: (verdict: PairVerdict) => boolean): readonly string[] {
   return findings.filter(({ verdict }) => fits(verdict)).map(({ other }) => other);
 }
 
@@ -43,7 +43,7 @@ function worded(ids: readonly string[], words: string): string {
 
 const LISTED = 5;
 
-export function verdictText(verdict: Verdict): string {
+export function verdictText(verdict: PairVerdict): string {
   if (verdict.is === 'pending') return 'not looked at yet';
   if (verdict.is === 'apart') return 'nothing in common';
   const rest = verdict.files.length + verdict.omitted - LISTED;

@@ -144,7 +144,9 @@ class Announcer {
   }
 
   /** About the task that waits there for longest. */
-  async #stall(queue: BranchName, { at, reason }: { readonly at: Timestamp; readonly reason: StoredWaitReason },
+  async #stall(
+    queue: BranchName,
+    { at, reason }: { readonly at: Timestamp; readonly reason: StoredWaitReason },
   ) {
     const { board, clock, policy } = this.#context;
     const oldest = (await board.openLandings()).find(({ target }) => target === queue);

@@ -7,7 +7,7 @@ import { unreachable } from '../../kernel/unreachable.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import type { CheckRun, Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import type { Range } from '../../queue/rules/view/estimate.ts';
-import type { Standing } from '../../queue/rules/view/standing.ts';
+import type { EntryStanding } from '../../queue/rules/view/standing.ts';
 import type { RunView } from '../../queue/rules/view/view.ts';
 import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
 
@@ -58,7 +58,7 @@ function withComment(text: string, comment: string | null): string {
 }
 
 /** What follows "It" or the id of the task: `is checked with cp-a1b2`. */
-export function standingText(standing: Standing): string {
+export function standingText(standing: EntryStanding): string {
   switch (standing.kind) {
     case 'landing':
       return `is landing: ${standing.target} moves to it`;
@@ -117,14 +117,14 @@ const CHECKED_HOW: Readonly<Record<CheckRun['purpose'], string>> = {
   target: '',
 };
 
-function noLeaderText({ task, isCheckLost }: Extract<Standing, { kind: 'no_leader' }>): string {
+function noLeaderText({ task, isCheckLost }: Extract<EntryStanding, { kind: 'no_leader' }>): string {
   const now = `copse merge ${task} lands it now`;
   return isCheckLost
     ? `lost its check when the orchestrator ended; the next one checks it again (${now})`
     : `is waiting: no orchestrator is running (${now})`;
 }
 
-function inLineText({ behind, hasFreeSlot }: Extract<Standing, { kind: 'in_line' }>): string {
+function inLineText({ behind, hasFreeSlot }: Extract<EntryStanding, { kind: 'in_line' }>): string {
   if (behind.length > 0) return `waits for a free slot, behind ${named(behind)}`;
   return `waits for ${hasFreeSlot ? 'its check to start' : 'a free slot'}`;
 }

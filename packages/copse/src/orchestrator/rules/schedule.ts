@@ -53,7 +53,7 @@ export type Placement =
   | { readonly start: false; readonly task: TaskId; readonly waiting: WaitingFor };
 
 /** Judges one task after another; whoever starts is busy for those after it. */
-export class Schedule {
+export class Scheduler {
   readonly #facts: ScheduleFacts;
   readonly #rules: Policy['orchestration'];
   readonly #busy: BusyTask[];

@@ -10,7 +10,7 @@ import { shown } from '../../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspace.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { handBack } from '../lead/hand-back.ts';
-import type { LandedTask } from '../lead/land.ts';
+import type { LandedTask } from '../lead/record-landed.ts';
 import { lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
@@ -114,7 +114,7 @@ function nothingHere(id: TaskId): Refused {
   return refused('wrong_status', what, `copse show ${id}`);
 }
 
-export type Landed =
+export type LandingResult =
   | LandedTask
   | { readonly landing: 'waits'; readonly task: TaskId; readonly reason: string }
   /** It needs attention now. */
@@ -130,8 +130,8 @@ export async function landNow(
   context: RunContext,
   ids: readonly TaskId[],
   { signal = new AbortController().signal, onNote = () => {} }: LandNowOptions = {},
-): Promise<ReadonlyMap<TaskId, Landed>> {
-  const results = new Map<TaskId, Landed>();
+): Promise<ReadonlyMap<TaskId, LandingResult>> {
+  const results = new Map<TaskId, LandingResult>();
   const open = (await context.board.openLandings()).filter(({ task }) => ids.includes(task));
   for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
   for (const target of new Set(open.map((one) => one.target))) {
@@ -159,7 +159,7 @@ export async function landNow(
 async function settle(
   context: RunContext,
   led: ReadonlySet<TaskId>,
-  results: Map<TaskId, Landed>,
+  results: Map<TaskId, LandingResult>,
 ): Promise<void> {
   const open = await context.board.openLandings();
   for (const id of led) {
@@ -171,7 +171,7 @@ async function settle(
   }
 }
 
-function gone(id: TaskId): Landed {
+function gone(id: TaskId): LandingResult {
   return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
 }
 

@@ -54,7 +54,7 @@ export interface RunToStart {
   readonly tree: string;
 }
 
-export interface Failure {
+export interface FailedCheck {
   readonly name: string;
   readonly reason: string;
   readonly log: string | null;
@@ -74,7 +74,7 @@ export class CheckRuns {
   readonly #required: readonly RequiredCheck[];
   readonly #onEnd: () => void;
   readonly #running = new Map<number, Running>();
-  readonly #failures: Map<number, Failure>;
+  readonly #failures: Map<number, FailedCheck>;
   #ended: Ended[] = [];
 
   constructor(
@@ -87,7 +87,7 @@ export class CheckRuns {
     }: {
       readonly required: readonly RequiredCheck[];
       /** What was red, by run; kept for whoever is told about it later. */
-      readonly failures: Map<number, Failure>;
+      readonly failures: Map<number, FailedCheck>;
       readonly onEnd: () => void;
     },
   ) {

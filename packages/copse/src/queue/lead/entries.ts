@@ -4,7 +4,7 @@ import type { CommitId, EventNumber } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { MergeQueue } from '../rules/merge-queue.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
-import type { Entry } from '../rules/decide/decide.ts';
+import type { QueueEntry } from '../rules/decide/decide.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { methodFor } from './build-candidate.ts';
 import type { QueueMemory } from './memory.ts';
@@ -21,13 +21,13 @@ export async function queueEntries(
   queue: MergeQueue,
   landings: readonly Landing[],
   looking: Looking,
-): Promise<readonly Entry[]> {
+): Promise<readonly QueueEntry[]> {
   const queued: { landing: Landing; task: Task }[] = [];
   for (const landing of landings) {
     const task = await context.board.get('task', landing.task);
     if (task?.state.status === 'landing' && task.state.landing === landing.id) queued.push({ landing, task });
   }
-  const entries: Entry[] = [];
+  const entries: QueueEntry[] = [];
   for (const { landing, task } of queued.toSorted(byPlace)) {
     entries.push({
       landing: landing.id,

@@ -4,13 +4,15 @@
  */
 
 import type { AgentName, CommitId } from '../../kernel/ids.ts';
-import type { Outcome } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
+import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import { type HandbackCause, decideGiveUp } from '../../tasks/rules/outcomes.ts';
+import type { AttentionCause } from '../../tasks/rules/task.ts';
 import type { Landing } from '../rules/landing.ts';
 import { type QueueCause, decideRecipient, landingToResolve } from '../rules/hand-back.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import { resolveByTask } from '../act/conflict-task.ts';
 import { type RunContext, agentNamed } from '../context.ts';
-import { giveUpLanding } from './land.ts';
 
 export interface RejectedLanding {
   readonly landing: Landing;
@@ -50,4 +52,25 @@ export async function handBack(
     default:
       return unreachable(recipient);
   }
+}
+
+/** Sets a landing aside for a person: its task needs attention. */
+export async function giveUpLanding(
+  context: RunContext,
+  landing: Landing,
+  {
+    because,
+    reason,
+    files,
+    with: others,
+  }: Omit<HandbackCause, 'because'> & { readonly because: AttentionCause },
+): Promise<Outcome<null>> {
+  return change(context, async (change) => {
+    const task = await change.require('task', landing.task);
+    const current = await change.require('landing', landing.id);
+    const cause = { because, reason, ...(files && { files }), ...(others && { with: others }) };
+    await change.apply(decideGiveUp(task, { landing: current }, cause, change.at));
+    await keepWorkspace(change, { task: task.id, node: context.node }, { because, reason });
+    return null;
+  });
 }

@@ -1,48 +1,38 @@
 /**
  * Moves the target to a stack of candidates, and records what landed with it.
  *
- *   keep it under a ref → journal {old tip, new tip} of all of them with the lead's token → push → move the target from
- *   exactly the old tip → read it back → record: landed, done, dependants ready
+ *   note how they were merged → keep the candidate under a ref → journal {old tip, new tip} of all of them with the lead's
+ *   token → push → move the target from exactly the old tip → read it back → record (record-landed.ts)
  *
- * Killed anywhere, the next look asks where the target is. If it contains the candidate, it landed, and that is recorded.
- * If not, it is merged again from the start, and since the same merge gives the same commits, nothing comes twice.
+ * After a kill at any step, the next look reads where the target is. If it contains the candidate, that is recorded as
+ * landed. If not, the changes are merged again: the same merge gives the same commits, so nothing lands twice.
  */
 
 import { checkKey } from '../rules/check.ts';
 import { refused } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
-import { type Landing, type Proof, decideLanding } from '../rules/landing.ts';
+import type { BranchName, CommitId, LandingId } from '../../kernel/ids.ts';
+import { type Landing, type Proof, decideLanding, isCommitted } from '../rules/landing.ts';
+import type { QueuePlan } from '../rules/decide/decide.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
-import type { AttentionCause } from '../../tasks/rules/task.ts';
-import { type HandbackCause, decideGiveUp, decideLand } from '../../tasks/rules/outcomes.ts';
 import type { TargetMove } from '../ports/merging.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
-import { dropConflictRef, recordResolved } from '../act/conflict-task.ts';
-import { landingToResolve } from '../rules/hand-back.ts';
-import { type WaitReason, isSameWait } from '../rules/wait-reason.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { waitText } from '../../explain/rules/queue.ts';
-import { tipOfTarget } from '../act/landing-target.ts';
-import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
+import type { RequiredCheck } from './checks.ts';
+import { giveUpLanding } from './hand-back.ts';
+import type { LandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
-import { promoteDependants } from '../../tasks/act/promote.ts';
+import type { QueueMemory } from './memory.ts';
+import { type LandedTask, candidateRef, recordLanded } from './record-landed.ts';
 import type { RunContext } from '../context.ts';
-import { workspaceOf } from '../../workspaces/act/context.ts';
-
-export interface LandedTask {
-  readonly landing: 'landed';
-  readonly task: TaskId;
-  readonly commit: CommitId;
-  readonly isVerified: boolean;
-  readonly promoted: readonly TaskId[];
-  readonly notes: readonly string[];
-}
+import { waitInQueue } from './waits.ts';
 
 export const landingSteps = ['merged', 'kept', 'journalled', 'moved', 'recorded'] as const;
 export type LandingStep = (typeof landingSteps)[number];
 
 /** What the target is to move to, and what each change becomes in it. */
-export interface StackMove {
+interface StackMove {
   readonly local: CommitId;
   readonly remote: CommitId | undefined;
   readonly commit: CommitId;
@@ -67,7 +57,56 @@ export type StackMoved =
   /** Another node leads the queue now. */
   | { readonly kind: 'lead_lost' };
 
-export async function landStack(
+export type LandPlan = NonNullable<QueuePlan['land']>;
+export type FoundBase = Extract<LandingBase, { kind: 'found' }>;
+
+/** Lands what the decision said, on the target as the look found it. */
+export async function landPlanned(
+  context: RunContext,
+  lead: Lead,
+  {
+    land,
+    base,
+    memory,
+    required,
+    onStep,
+  }: {
+    readonly land: LandPlan;
+    readonly base: FoundBase;
+    readonly memory: QueueMemory;
+    readonly required: readonly RequiredCheck[];
+    readonly onStep: (step: LandingStep) => void;
+  },
+): Promise<StackMoved> {
+  const { candidates } = memory;
+  const steps = await candidates.steps(land);
+  await noteMerges(context, lead, steps);
+  onStep('merged');
+  const tree = await candidates.treeOf(land.commit);
+  const changes = steps.map(({ landing, task, head, commit, commits, note }) => ({
+    landing,
+    task,
+    head,
+    commit,
+    notes: [
+      ...(commits === 0 ? [`${lead.target} already contains all of it.`] : []),
+      ...(note === null ? [] : [note]),
+    ],
+  }));
+  const { local, remote } = base;
+  const { commit, isChecked } = land;
+  const stack = { local, remote, commit, tree, changes, required: required.map(({ key }) => key), isChecked };
+  const outcome = await landStack(context, lead, stack, onStep);
+  // The journal may have refused because the tree is not green any more.
+  if (outcome.kind === 'outdated' || outcome.kind === 'lead_lost') candidates.forgetVerdict(tree);
+  if (outcome.kind === 'push_refused') {
+    const landings = new Set(changes.map(({ landing }) => landing));
+    memory.refusal = { atMs: context.clock.elapsedMs(), reason: outcome.reason, landings };
+  }
+  return outcome;
+}
+
+async function landStack(
   context: RunContext,
   lead: Lead,
   stack: StackMove,
@@ -139,7 +178,11 @@ async function pushFirst(
   return onFailure === 'warn' ? { kind: 'pushed', notes: [waitText(reason)] } : { kind: 'refused', reason };
 }
 
-async function pushRefused(context: RunContext, { changes }: StackMove, reason: WaitReason): Promise<StackMoved> {
+async function pushRefused(
+  context: RunContext,
+  { changes }: StackMove,
+  reason: WaitReason,
+): Promise<StackMoved> {
   for (const { landing: id } of changes) {
     const landing = await context.board.get('landing', id);
     if (landing === undefined) continue;
@@ -157,10 +200,6 @@ async function keepCandidate({ git }: RunContext, target: BranchName, commit: Co
   if (before === commit) return;
   const moved = await git.moveRef(ref, before, commit, 'copse: a candidate');
   if (!moved.moved) throw new Error(`The candidate for ${target} could not be kept under ${ref}`);
-}
-
-function candidateRef(target: BranchName): string {
-  return `refs/copse/candidate/${encodeURIComponent(target)}`;
 }
 
 /** All of them or none: whoever was cancelled meanwhile must not land with the others. */
@@ -192,143 +231,38 @@ async function proofOf({ board }: Change, { tree, required, isChecked }: StackMo
   return { kind: 'checked', green, required };
 }
 
-/** What an earlier look journalled and perhaps did. What did not come to be is merged again. */
-export async function finishJournalled(
-  context: RunContext,
-  target: BranchName,
-  landings: readonly Landing[],
-): Promise<readonly LandedTask[]> {
-  const open = landings.flatMap((landing) =>
-    'intent' in landing.state && landing.state.intent !== null
-      ? [{ landing, intent: landing.state.intent }]
-      : [],
-  );
-  if (open.length === 0) return [];
-  const tip = await tipOfTarget(context, target);
-  const done: (QueuedChange & { readonly commit: CommitId })[] = [];
-  for (const { landing, intent } of open) {
-    const { id, task, head } = landing;
-    if (await context.git.isAncestor(intent.commit, tip)) {
-      done.push({ landing: id, task, head, commit: intent.commit });
-      continue;
-    }
-    const reason = tip === intent.oldTip ? 'its landing was interrupted' : `${target} moved meanwhile`;
-    await change(context, async (change) => {
-      const current = await change.require('landing', id);
-      await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
-    });
-  }
-  if (done.length === 0) return [];
-  // Whoever was killed may have left a checkout halfway; to try to go where it is finishes that.
-  await context.merging.moveTarget({ target, from: tip, to: tip, isTrial: true });
-  return recordLanded(context, target, done, new Map());
+interface MergedChange {
+  readonly landing: LandingId;
+  /** What resolved its conflict, for example. */
+  readonly note: string | null;
 }
 
-async function recordLanded(
-  context: RunContext,
-  target: BranchName,
-  changes: readonly (QueuedChange & { readonly commit: CommitId })[],
-  notes: ReadonlyMap<string, readonly string[]>,
-): Promise<readonly LandedTask[]> {
-  const tip = await tipOfTarget(context, target);
-  const last = changes.at(-1);
-  if (last === undefined || !(await context.git.isAncestor(last.commit, tip))) return [];
-  const before = new Map<string, CommitId>();
-  await forgetCandidate(context, target);
-  const recorded = await change(context, async (change) => {
-    const landed: LandedTask[] = [];
-    for (const { landing: id, task: taskId, commit } of changes) {
-      const task = await change.require('task', taskId);
-      const landing = await change.require('landing', id);
-      if ('intent' in landing.state && landing.state.intent) before.set(id, landing.state.intent.oldTip);
-      await change.apply(decideLand(task, { how: 'landed', landing, commit }, change.at));
-      const { state } = await change.require('landing', id);
-      const isVerified = state.status === 'landed' && state.isVerified;
-      const resolved = landingToResolve(task);
-      const others =
-        resolved && (await recordResolved(context, change, resolved, { head: landing.head, commit }));
-      const promoted = [...(await promoteDependants(change, taskId, context.node)), ...(others ?? [])];
-      landed.push({
-        landing: 'landed',
-        task: taskId,
-        commit,
-        isVerified,
-        promoted,
-        notes: notes.get(id) ?? [],
-      });
-    }
-    return landed;
-  });
-  if (!recorded.ok) return [];
-  const landed: LandedTask[] = [];
-  for (const [at, one] of recorded.value.entries()) {
-    const { landing, task, head } = changes[at] ?? last;
-    const onto = before.get(landing);
-    const problem = onto && (await tryToLearn(context, { task, head, onto }));
-    landed.push(problem ? { ...one, notes: [...one.notes, problem] } : one);
-  }
-  return landed;
-}
-
-/** It landed, also if nothing can be learned from it. */
-async function tryToLearn(
-  context: RunContext,
-  { task: id, head, onto }: { readonly task: TaskId; readonly head: CommitId; readonly onto: CommitId },
-): Promise<string | undefined> {
-  try {
-    const task = await context.board.get('task', id);
-    const resolved = task && landingToResolve(task);
-    if (resolved !== undefined) await dropConflictRef(context, resolved);
-    const base = (await workspaceOf(context, id))?.worktree?.baseCommit ?? null;
-    await context.resolving.learn({ onto, head, base });
-    return undefined;
-  } catch (error) {
-    return `Its conflict resolutions were not remembered: ${error instanceof Error ? error.message : String(error)}`;
-  }
-}
-
-/** The target keeps it from here on, or it is built again. */
-export async function forgetCandidate({ git }: RunContext, target: BranchName): Promise<void> {
-  const kept = await git.tip(candidateRef(target));
-  if (kept !== undefined) await git.moveRef(candidateRef(target), kept, null, 'copse: landed');
-}
-
-/** Records why it stays in the queue; an unchanged reason writes nothing. */
-export async function waitInQueue(context: RunContext, landing: Landing, reason: WaitReason): Promise<void> {
+/** Records what is special about how changes were merged, before they land: afterwards it cannot be told. */
+async function noteMerges(context: RunContext, lead: Lead, merged: readonly MergedChange[]): Promise<void> {
+  const notes = new Map(merged.map(({ landing, note }) => [landing, note]));
+  const noteOf = ({ id }: Landing) => notes.get(id) ?? null;
+  const landings = await context.board.openLandings();
+  const changed = landings.filter((one) => notes.has(one.id) && noteOf(one) !== (one.note ?? null));
+  if (changed.length === 0) return;
   await change(context, async (change) => {
-    const current = await change.require('landing', landing.id);
-    if (isSameWait(current.waiting, reason) && current.state.status === 'queued') return;
-    await change.apply(decideLanding(current, { action: 'wait', reason }, change.at));
+    await requireLead(change, lead);
+    for (const one of changed) {
+      const current = await change.require('landing', one.id);
+      if (current.head !== one.head || isCommitted(current)) continue;
+      await change.apply(decideLanding(current, { action: 'note', note: noteOf(one) }, change.at));
+    }
   });
 }
 
-/** What it waited for is over. */
-export async function goOnInQueue(context: RunContext, { id }: Landing): Promise<void> {
-  await change(context, async (change) => {
-    const current = await change.require('landing', id);
-    if (current.waiting === null || current.state.status !== 'queued') return;
-    const request = { action: 'requeue', head: current.head, reason: 'what it waited for is over' } as const;
-    await change.apply(decideLanding(current, request, change.at));
-  });
-}
-
-/** Sets a landing aside for a person: its task needs attention. */
-export async function giveUpLanding(
-  context: RunContext,
-  landing: Landing,
-  {
-    because,
-    reason,
-    files,
-    with: others,
-  }: Omit<HandbackCause, 'because'> & { readonly because: AttentionCause },
-): Promise<Outcome<null>> {
-  return change(context, async (change) => {
-    const task = await change.require('task', landing.task);
-    const current = await change.require('landing', landing.id);
-    const cause = { because, reason, ...(files && { files }), ...(others && { with: others }) };
-    await change.apply(decideGiveUp(task, { landing: current }, cause, change.at));
-    await keepWorkspace(change, { task: task.id, node: context.node }, { because, reason });
-    return null;
-  });
+/** The first change whose files have uncommitted changes in a checkout of the target. */
+export async function findInTheWay(
+  { merging }: Pick<RunContext, 'merging'>,
+  move: { readonly target: BranchName; readonly from: CommitId },
+  steps: readonly { readonly landing: LandingId; readonly commit: CommitId }[],
+): Promise<LandingId | undefined> {
+  for (const { landing, commit } of steps) {
+    const trial = await merging.moveTarget({ ...move, to: commit, isTrial: true });
+    if (!trial.moved && trial.because === 'in_the_way') return landing;
+  }
+  return undefined;
 }

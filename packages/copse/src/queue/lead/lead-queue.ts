@@ -31,7 +31,6 @@ import { decided } from '../../kernel/decision.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import {
   type EndedRun,
-  type Entry,
   type QueueFacts,
   type QueuePlan,
   type Rejection,
@@ -39,28 +38,19 @@ import {
 } from '../rules/decide/decide.ts';
 import type { QueueCause } from '../rules/hand-back.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import { type WaitReason, isSameWait } from '../rules/wait-reason.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { change } from '../../board/context.ts';
 import { explainRejection } from './rejection.ts';
-import {
-  type LandedTask,
-  type LandingStep,
-  type StackMoved,
-  finishJournalled,
-  forgetCandidate,
-  goOnInQueue,
-  landStack,
-  waitInQueue,
-} from './land.ts';
-import { findInTheWay } from './in-the-way.ts';
+import { type FoundBase, type LandPlan, type LandingStep, findInTheWay, landPlanned } from './land.ts';
 import { type LandingBase, findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
-import { noteMerges } from './note-merges.ts';
+import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
 import { queueEntries } from './entries.ts';
 import { CheckRuns, type RequiredCheck, requiredChecks } from './checks.ts';
 import { type RecordedState, placeRuns, saveQueue } from './save-queue.ts';
 import type { QueueMemory } from './memory.ts';
+import { type WaitFacts, recordWaits, waitInQueue } from './waits.ts';
 import type { RunContext } from '../context.ts';
 
 export interface QueueOptions {
@@ -90,22 +80,13 @@ export async function leadQueue(context: RunContext, lead: Lead, options: QueueO
   }
 }
 
-type Base = Extract<LandingBase, { kind: 'found' }>;
-
 /** What a look found. */
-interface Seen {
-  readonly queue: MergeQueue;
-  readonly landings: readonly Landing[];
-  readonly base: Base;
-  readonly entries: readonly Entry[];
+interface Seen extends WaitFacts {
+  readonly base: FoundBase;
   /** Both read at the same moment: a check that ends in between would count as lost. */
   readonly running: readonly number[];
   readonly ended: readonly EndedRun[];
-  /** Why the target must not move. */
-  readonly blocked: WaitReason | null;
 }
-
-type LandPlan = NonNullable<QueuePlan['land']>;
 
 type Status =
   | { readonly kind: 'looking' }
@@ -261,7 +242,7 @@ class QueueLeader {
     return base;
   }
 
-  async #observe(queue: MergeQueue, landings: readonly Landing[], base: Base): Promise<Seen> {
+  async #observe(queue: MergeQueue, landings: readonly Landing[], base: FoundBase): Promise<Seen> {
     const running = this.#runs.wanted;
     const ended = await this.#endedRuns(queue, base.onto, this.#runs.takeEnded());
     const { memory } = this.#options;
@@ -342,7 +323,16 @@ class QueueLeader {
 
   async #land({ seen, plan, land }: Extract<Status, { kind: 'landing' }>): Promise<Status> {
     if (await this.#hasBaseMoved(seen)) return { kind: 'changed', hasLanded: false };
-    const outcome = await this.#moveTarget(land, seen.base);
+    const { memory, onLanded, onStep = () => {} } = this.#options;
+    const required = this.#required;
+    const outcome = await landPlanned(this.#context, this.#lead, {
+      land,
+      base: seen.base,
+      memory,
+      required,
+      onStep,
+    });
+    if (outcome.kind === 'landed') for (const one of outcome.landed) onLanded(one);
     switch (outcome.kind) {
       case 'landed':
       case 'outdated':
@@ -365,45 +355,6 @@ class QueueLeader {
     if (!isOld || first === undefined) return false;
     const now = await this.#findBase(first, { isAboutToLand: true });
     return now.kind === 'unknown' || now.onto !== base.onto || now.local !== base.local;
-  }
-
-  async #moveTarget(land: LandPlan, base: Base): Promise<StackMoved> {
-    const { candidates } = this.#options.memory;
-    const steps = await candidates.steps(land);
-    await noteMerges(this.#context, this.#lead, steps);
-    this.#options.onStep?.('merged');
-    const outcome = await landStack(
-      this.#context,
-      this.#lead,
-      {
-        local: base.local,
-        remote: base.remote,
-        commit: land.commit,
-        tree: await candidates.treeOf(land.commit),
-        changes: steps.map(({ landing, task, head, commit, commits, note }) => ({
-          landing,
-          task,
-          head,
-          commit,
-          notes: [
-            ...(commits === 0 ? [`${this.#lead.target} already contains all of it.`] : []),
-            ...(note === null ? [] : [note]),
-          ],
-        })),
-        required: this.#required.map(({ key }) => key),
-        isChecked: land.isChecked,
-      },
-      this.#options.onStep ?? (() => {}),
-    );
-    if (outcome.kind === 'landed') for (const landed of outcome.landed) this.#options.onLanded(landed);
-    if (outcome.kind === 'outdated' || outcome.kind === 'lead_lost')
-      candidates.forgetVerdict(await candidates.treeOf(land.commit));
-    if (outcome.kind === 'push_refused') {
-      const landings = new Set(land.changes.map(({ landing }) => landing));
-      const atMs = this.#context.clock.elapsedMs();
-      this.#options.memory.refusal = { atMs, reason: outcome.reason, landings };
-    }
-    return outcome;
   }
 
   /** Without checks the others can land: only the entry whose files are changed in the checkout is held. */
@@ -435,7 +386,7 @@ class QueueLeader {
       for (const { run, slot, commit } of started)
         this.#runs.start({ run, slot, commit, tree: await this.#options.memory.candidates.treeOf(commit) });
     for (const rejection of plan.handBack) await this.#reject(rejection, landings, base.onto);
-    await this.#recordWaits(seen, plan, { isMoving: runs.length > 0 });
+    await recordWaits(this.#context, seen, plan, { isMoving: runs.length > 0 });
     return landed === null ? { kind: 'unchanged' } : { kind: 'changed', hasLanded: landed === 'landed' };
   }
 
@@ -448,38 +399,6 @@ class QueueLeader {
     if (landing === undefined) return;
     const cause = await explainRejection(this.#context, landing, rejection, tip, this.#options.memory);
     await this.#options.onRejected(landing, { ...cause, isTimeout: rejection.because === 'timeout' }, tip);
-  }
-
-  /** Entries that cannot land although nothing is wrong with them get their reason; so does a stalled queue. */
-  async #recordWaits(
-    { queue, landings, entries, blocked }: Seen,
-    plan: QueuePlan,
-    { isMoving }: { readonly isMoving: boolean },
-  ): Promise<void> {
-    // A check that starts to see whether checks work again is no movement yet.
-    const isInTrouble = plan.state.trouble !== null;
-    const held = new Map(entries.flatMap((entry) => (entry.held ? [[entry.landing, entry.held]] : [])));
-    const rejected = new Set(plan.handBack.map(({ change }) => change.landing));
-    for (const landing of landings) {
-      if (rejected.has(landing.id)) continue;
-      const reason = held.get(landing.id) ?? plan.stall;
-      if (reason !== null) await waitInQueue(this.#context, landing, reason);
-      else if (landing.waiting !== null && blocked === null && !isInTrouble)
-        await goOnInQueue(this.#context, landing);
-    }
-    if (queue.stalled !== null && isInTrouble) return;
-    const stalled = isMoving || plan.land !== null ? null : plan.stall;
-    if (isSameWait(stalled, queue.stalled?.reason ?? null)) return;
-    await change(this.#context, async (change) => {
-      const of = { id: queue.id, at: change.at };
-      await change.apply(
-        decided(
-          stalled === null
-            ? { type: 'queue.moving', ...of }
-            : { type: 'queue.stalled', ...of, reason: stalled },
-        ),
-      );
-    });
   }
 
   // Between two looks.

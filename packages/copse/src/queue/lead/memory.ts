@@ -4,7 +4,7 @@ import type { LandingId } from '../../kernel/ids.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
-import { type Failure, isGreen, requiredChecks } from './checks.ts';
+import { type FailedCheck, isGreen, requiredChecks } from './checks.ts';
 import type { RunContext } from '../context.ts';
 
 /** What is worth remembering between two times of leading a queue; all of it can be found out again. */
@@ -12,7 +12,7 @@ export interface QueueMemory {
   readonly candidates: Candidates;
   /** Files by which a head conflicts with a tip. */
   readonly conflicts: Map<string, readonly string[]>;
-  readonly failures: Map<number, Failure>;
+  readonly failures: Map<number, FailedCheck>;
   /** What the remote refused last. */
   refusal: {
     readonly atMs: number;

@@ -11,7 +11,7 @@ import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { change } from '../../board/context.ts';
 import { tipOfTarget } from '../act/landing-target.ts';
-import { giveUpLanding } from './land.ts';
+import { giveUpLanding } from './hand-back.ts';
 import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';

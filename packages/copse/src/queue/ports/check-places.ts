@@ -3,7 +3,7 @@
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Place } from '../../git/port.ts';
 
-export interface Candidate {
+export interface CheckCandidate {
   readonly commit: CommitId;
   /** Folders, as for the worktrees of tasks; none means all. */
   readonly sparse: readonly string[];
@@ -19,5 +19,5 @@ export interface CheckPlaces {
   known(): readonly number[];
   path(slot: number): string;
   /** Only for whoever holds the lock of the slot, while nothing runs there. */
-  ready(slot: number, candidate: Candidate): Promise<Readied>;
+  ready(slot: number, candidate: CheckCandidate): Promise<Readied>;
 }

@@ -7,7 +7,7 @@ import type { CommitSummary, ConflictedMerge, Resolution } from './merging.ts';
 export type Ends = Pick<ConflictedMerge, 'onto' | 'head'>;
 
 /** A branch that the target has now, the target before, and where the branch began if that is known. */
-export interface Landed extends Ends {
+export interface LandedBranch extends Ends {
   readonly base?: CommitId | null;
 }
 
@@ -24,5 +24,5 @@ export interface Resolving {
    * Remembers how merges of a branch resolved their conflicts. Only for branches that landed: what was refused is no
    * example. The paths it learned from, for people.
    */
-  learn(landed: Landed): Promise<readonly string[]>;
+  learn(landed: LandedBranch): Promise<readonly string[]>;
 }

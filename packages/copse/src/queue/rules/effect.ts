@@ -8,7 +8,7 @@ import { type CommitId, type LandingId, brand } from '../../kernel/ids.ts';
 import type { Landing } from './landing.ts';
 import type { MergeQueue } from './merge-queue.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Entry, type StackLookup, type QueueFacts, decideQueue } from './decide/decide.ts';
+import { type QueueEntry, type StackLookup, type QueueFacts, decideQueue } from './decide/decide.ts';
 import type { QueueState } from './decide/state.ts';
 
 export interface EffectFacts {
@@ -39,7 +39,7 @@ export function restartsBy(
   return [...would].filter((run) => !as.has(run)).length;
 }
 
-function intervened({ do: what, landings }: Intervention, { entries }: EffectFacts): readonly Entry[] {
+function intervened({ do: what, landings }: Intervention, { entries }: EffectFacts): readonly QueueEntry[] {
   const isMeant = (id: LandingId) => landings.includes(id);
   if (what === 'withdraw') return entries.filter(({ landing }) => !isMeant(landing.id)).map(asEntry);
   const hurried = entries.map((one) =>
@@ -48,7 +48,7 @@ function intervened({ do: what, landings }: Intervention, { entries }: EffectFac
   return hurried.toSorted((a, b) => Number(b.landing.isHotfix) - Number(a.landing.isHotfix)).map(asEntry);
 }
 
-function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): Entry {
+function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): QueueEntry {
   const { id, task, head, queuedAt, isHotfix, isUnchecked } = landing;
   const held = isHeld ? PAUSED : null;
   return { landing: id, task, head, queuedAt, isHotfix, isUnchecked, conflict: null, held };
@@ -60,7 +60,7 @@ const PAUSED = { kind: 'paused', comment: null } as const;
 /** Of what runs now: abandoned at once, or when the hotfixes that are begun then are green. */
 function thrownAway(
   facts: EffectFacts,
-  entries: readonly Entry[],
+  entries: readonly QueueEntry[],
   policy: Policy['landing'],
 ): ReadonlySet<number> {
   const { queue } = facts;

@@ -62,7 +62,9 @@ export function newQueue(id: BranchName): MergeQueue {
 /** A queue as a board stores it: the reason of a stall may be a sentence, from before reasons were data. */
 export function readQueue(stored: MergeQueue): MergeQueue {
   const { stalled } = stored;
-  return stalled === null ? stored : { ...stored, stalled: { ...stalled, reason: readWaitReason(stalled.reason) } };
+  return stalled === null
+    ? stored
+    : { ...stored, stalled: { ...stalled, reason: readWaitReason(stalled.reason) } };
 }
 
 export function decidePauseQueue(

@@ -35,7 +35,7 @@ export interface LiveBranch {
   readonly touched: Touched;
 }
 
-export type Verdict =
+export type PairVerdict =
   /** Their paths met, and it came to nothing. */
   | { readonly is: 'apart' }
   | { readonly is: 'overlap' | 'conflict'; readonly files: readonly string[]; readonly omitted: number }
@@ -45,7 +45,7 @@ export type Verdict =
 export interface Pair {
   readonly tasks: readonly [TaskId, TaskId];
   readonly tips: readonly [CommitId, CommitId];
-  readonly verdict: Verdict;
+  readonly verdict: PairVerdict;
   readonly since: Timestamp;
 }
 
@@ -100,7 +100,7 @@ export function decidePairs(
   return pairs;
 }
 
-export function settlePair(pair: Pair, verdict: Verdict, at: Timestamp): Pair {
+export function settlePair(pair: Pair, verdict: PairVerdict, at: Timestamp): Pair {
   const was = pair.verdict.is === 'pending' ? pair.verdict.was : null;
   return { ...pair, verdict, since: was?.is === verdict.is ? was.since : at };
 }
@@ -162,7 +162,7 @@ export function asOf(sighting: Sighting, tipOf: TipOf): Sighting {
 /** A pair as one of its tasks sees it. */
 export interface Finding {
   readonly other: TaskId;
-  readonly verdict: Verdict;
+  readonly verdict: PairVerdict;
   readonly since: Timestamp;
 }
 

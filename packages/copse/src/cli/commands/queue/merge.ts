@@ -1,5 +1,5 @@
 import { waitText } from '../../../explain/rules/queue.ts';
-import { type Landed, landNow, queueTask } from '../../../queue/act/merge.ts';
+import { type LandingResult, landNow, queueTask } from '../../../queue/act/merge.ts';
 import { skipChecks } from '../../../queue/act/control.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
@@ -36,7 +36,7 @@ async function landAll(
   context: RunContext,
   landings: readonly Landing[],
   options: Options,
-): Promise<readonly Landed[]> {
+): Promise<readonly LandingResult[]> {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.on('SIGINT', onSignal);
@@ -60,15 +60,15 @@ const PATIENCE_MS = 3_000;
 class Waiting {
   readonly #context: RunContext;
   readonly #landings: readonly Landing[];
-  readonly #tell: (landed: Landed) => void;
+  readonly #tell: (landed: LandingResult) => void;
   readonly #signal: AbortSignal;
-  readonly #results = new Map<TaskId, Landed>();
+  readonly #results = new Map<TaskId, LandingResult>();
   readonly #heldSinceMs = new Map<TaskId, number>();
 
   constructor(
     context: RunContext,
     landings: readonly Landing[],
-    tell: (landed: Landed) => void,
+    tell: (landed: LandingResult) => void,
     signal: AbortSignal,
   ) {
     this.#context = context;
@@ -77,7 +77,7 @@ class Waiting {
     this.#signal = signal;
   }
 
-  async run(): Promise<readonly Landed[]> {
+  async run(): Promise<readonly LandingResult[]> {
     for (;;) {
       for (const landing of this.#left()) this.#end(await this.#elsewhere(landing));
       const left = this.#left();
@@ -95,7 +95,7 @@ class Waiting {
     return this.#landings.filter(({ task }) => !this.#results.has(task));
   }
 
-  #end(landed: Landed | undefined): void {
+  #end(landed: LandingResult | undefined): void {
     if (landed === undefined || this.#results.has(landed.task)) return;
     const isStopped = landed.landing === 'waits' && this.#signal.aborted;
     const result = isStopped ? interrupted(landed.task) : landed;
@@ -104,13 +104,13 @@ class Waiting {
   }
 
   /** What left the queue between two looks may have landed with somebody else. */
-  async #checked(landed: Landed): Promise<Landed> {
+  async #checked(landed: LandingResult): Promise<LandingResult> {
     const landing = this.#landings.find(({ task }) => task === landed.task);
     if (landed.landing !== 'gone' || landing === undefined) return landed;
     return (await this.#elsewhere(landing)) ?? landed;
   }
 
-  async #elsewhere({ id, task }: Landing): Promise<Landed | undefined> {
+  async #elsewhere({ id, task }: Landing): Promise<LandingResult | undefined> {
     const { board, clock } = this.#context;
     const now = await board.get('landing', id);
     const of = { task };
@@ -138,11 +138,11 @@ class Waiting {
   }
 }
 
-function interrupted(task: TaskId): Landed {
+function interrupted(task: TaskId): LandingResult {
   return { landing: 'waits', task, reason: 'you stopped waiting for it' };
 }
 
-function tell({ output }: Cli, context: RunContext, view: LandingView, landed: Landed): void {
+function tell({ output }: Cli, context: RunContext, view: LandingView, landed: LandingResult): void {
   if (landed.landing !== 'landed') return;
   const { task, commit, isVerified, notes, promoted } = landed;
   const hasChecks = Object.keys(context.landing.checks).length > 0;
@@ -155,7 +155,7 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
   ]);
 }
 
-function explain(landed: Landed): ConstructorParameters<typeof CommandFailed>[0] {
+function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {
   const { task } = landed;
   switch (landed.landing) {
     case 'refused':

@@ -2,7 +2,7 @@
 
 import type { LandingId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import type { Batch, QueuedChange, QueueState, Stage } from './state.ts';
+import type { Batch, QueuedChange, QueueState, BatchStage } from './state.ts';
 import { plain } from './stack.ts';
 
 const AGAIN = { is: 'waiting', as: 'again' } as const;
@@ -45,7 +45,7 @@ export class Batches {
     return batch;
   }
 
-  move(batch: Batch, stage: Stage, marks: Partial<Pick<Batch, 'wasRed' | 'wasSlow'>> = {}): void {
+  move(batch: Batch, stage: BatchStage, marks: Partial<Pick<Batch, 'wasRed' | 'wasSlow'>> = {}): void {
     this.#replace(batch, [{ ...batch, ...marks, stage }]);
   }
 
@@ -106,7 +106,7 @@ export class Batches {
     );
   }
 
-  #new(changes: readonly QueuedChange[], stage: Stage): Batch {
+  #new(changes: readonly QueuedChange[], stage: BatchStage): Batch {
     return { id: this.take(), changes, stage, wasRed: false, wasSlow: false };
   }
 

@@ -58,7 +58,7 @@ import {
 } from './state.ts';
 
 export { batchSize } from './batches.ts';
-export type { EndedRun, Entry, QueueFacts } from './facts.ts';
+export type { EndedRun, QueueEntry, QueueFacts } from './facts.ts';
 export type { Purpose, Start } from './slots.ts';
 export type { Stack, StackLookup, Stacked } from './stack.ts';
 
@@ -345,7 +345,8 @@ class Decision {
     if (waiting.length === 0 || this.#draft.runs > 0) return null;
     if (blocked !== null) return blocked;
     if (isPaused) return { kind: 'paused', comment: null };
-    if (this.#draft.trouble !== null) return { kind: 'checks_unavailable', detail: this.#draft.trouble.reason };
+    if (this.#draft.trouble !== null)
+      return { kind: 'checks_unavailable', detail: this.#draft.trouble.reason };
     if (this.#draft.isTargetRed) return { kind: 'target_red' };
     const held = waiting.find((entry) => entry.held !== null);
     if (held !== undefined) return held.held;

@@ -3,7 +3,7 @@
 import type { LandingId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { Batches } from './batches.ts';
-import type { Entry, QueueFacts } from './facts.ts';
+import type { QueueEntry, QueueFacts } from './facts.ts';
 import { type StackLookup, Stacks } from './stack.ts';
 import { type TargetCheck, type Batch, type Probe, type QueueState, type Trouble, runsOf } from './state.ts';
 import { Train, fittingTrain } from './train.ts';
@@ -11,7 +11,7 @@ import { Train, fittingTrain } from './train.ts';
 export class QueueDraft {
   readonly facts: QueueFacts;
   readonly policy: Policy['landing'];
-  readonly entries: ReadonlyMap<LandingId, Entry>;
+  readonly entries: ReadonlyMap<LandingId, QueueEntry>;
   readonly stacks: Stacks;
   readonly batches: Batches;
   guilt: number;
@@ -84,12 +84,12 @@ export class QueueDraft {
     return new Train(fittingTrain(ordered, this.stacks, this.batches), this.stacks, this.facts);
   }
 
-  mayLand({ conflict, held, landing }: Entry): boolean {
+  mayLand({ conflict, held, landing }: QueueEntry): boolean {
     return conflict === null && held === null && !this.stacks.misfits.has(landing);
   }
 
   /** What goes first and alone, and can still land. */
-  urgent(): readonly Entry[] {
+  urgent(): readonly QueueEntry[] {
     const isTried = this.tried();
     return this.facts.entries.filter(
       (entry) =>
@@ -102,12 +102,12 @@ export class QueueDraft {
   }
 
   /** Whoever was taken into a batch with others since then gets on all the same. */
-  #wasPassedOverTooOften(entry: Entry): boolean {
+  #wasPassedOverTooOften(entry: QueueEntry): boolean {
     if ((this.passedOver.get(entry.landing) ?? 0) < this.policy.mostPassedOver) return false;
     return (this.batches.with(entry)?.changes.length ?? 1) === 1;
   }
 
-  isOneOf(entries: readonly Entry[]): (batch: Batch) => boolean {
+  isOneOf(entries: readonly QueueEntry[]): (batch: Batch) => boolean {
     const landings = new Set(entries.map(({ landing }) => landing));
     return ({ changes }) => changes.some(({ landing }) => landings.has(landing));
   }

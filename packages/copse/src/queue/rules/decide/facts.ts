@@ -4,7 +4,7 @@ import type { CommitId, LandingId } from '../../../kernel/ids.ts';
 import type { WaitReason } from '../wait-reason.ts';
 import type { QueuedChange, RedVerdict } from './state.ts';
 
-export interface Entry extends QueuedChange {
+export interface QueueEntry extends QueuedChange {
   readonly queuedAt: number;
   /** To the front, alone, at the cost of others. */
   readonly isHotfix: boolean;
@@ -28,7 +28,7 @@ export interface QueueFacts {
   readonly now: number;
   readonly tip: CommitId;
   /** What is to land, the most urgent first, the oldest of those first. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly QueueEntry[];
   /** Of what the state names, those that landed. */
   readonly landed: readonly LandingId[];
   readonly ended: readonly EndedRun[];

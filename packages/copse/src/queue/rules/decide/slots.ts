@@ -3,7 +3,7 @@
 import type { CommitId } from '../../../kernel/ids.ts';
 import { batchSize } from './batches.ts';
 import type { QueueDraft } from './draft.ts';
-import type { Entry } from './facts.ts';
+import type { QueueEntry } from './facts.ts';
 import type { Stack } from './stack.ts';
 import { type Batch, type QueuedChange, isInFlight } from './state.ts';
 
@@ -52,7 +52,7 @@ export class Slots {
   }
 
   /** A batch of its own, taken out of the one that it is in. */
-  #alone(entry: Entry): Batch {
+  #alone(entry: QueueEntry): Batch {
     const batch = this.#draft.batches.with(entry);
     if (batch?.changes.length === 1) return batch;
     if (batch !== undefined)
@@ -154,7 +154,7 @@ export class Slots {
   }
 
   /** Those that are in no batch and may be taken into one. */
-  #free(): readonly Entry[] {
+  #free(): readonly QueueEntry[] {
     const isTried = this.#draft.tried();
     return this.#draft.facts.entries.filter(
       (entry) =>
@@ -173,7 +173,7 @@ export class Slots {
     return this.#draft.stacks.fit([...all, ...changes]) ? all : [];
   }
 
-  #countPassedOver(free: readonly Entry[], taken: readonly Entry[]): void {
+  #countPassedOver(free: readonly QueueEntry[], taken: readonly QueueEntry[]): void {
     const isTaken = new Set(taken);
     const last = free.findLastIndex((entry) => isTaken.has(entry));
     const passed = new Set(free.slice(0, last).filter((entry) => !isTaken.has(entry)));

@@ -45,7 +45,8 @@ export class Stacks {
   of(changes: readonly QueuedChange[]): Stacked {
     const stacked = this.#ask({ onto: this.#tip, changes: changes.map(plain) });
     const [first] = changes;
-    if (stacked.kind === 'conflict' && stacked.at === 0 && first !== undefined) this.misfits.add(first.landing);
+    if (stacked.kind === 'conflict' && stacked.at === 0 && first !== undefined)
+      this.misfits.add(first.landing);
     return stacked;
   }
 

@@ -16,14 +16,14 @@ export interface QueuedChange {
 export interface Batch {
   readonly id: number;
   readonly changes: readonly QueuedChange[];
-  readonly stage: Stage;
+  readonly stage: BatchStage;
   /** As a change by itself it was red once on what the target is made of, which may have been a flake. */
   readonly wasRed: boolean;
   /** The same, of a check that took too long. */
   readonly wasSlow: boolean;
 }
 
-export type Stage =
+export type BatchStage =
   | { readonly is: 'waiting'; readonly as: 'again' | 'half' }
   /** The rest of a red batch. What is found out about the first half says what becomes of it. */
   | { readonly is: 'waiting'; readonly as: 'second_half'; readonly of: number }

@@ -21,7 +21,7 @@ export interface RecentLanding {
   readonly isVerified: boolean;
 }
 
-export interface Recent {
+export interface QueueHistory {
   /** How long each green check took, by its command. */
   readonly greenMs: ReadonlyMap<string, readonly number[]>;
   /** How many times the checks were run. */
@@ -31,7 +31,7 @@ export interface Recent {
 }
 
 /** What was queued before the first of the events is left out: nobody knows how long it took. */
-export function recentOf(events: Iterable<BoardEvent>, target: BranchName): Recent {
+export function recentOf(events: Iterable<BoardEvent>, target: BranchName): QueueHistory {
   const started = new Map<string, { readonly command: string; readonly at: Timestamp }>();
   const queued = new Map<string, { readonly task: TaskId; readonly at: Timestamp }>();
   const verified = new Set<string>();
@@ -68,7 +68,10 @@ export interface Usual {
 }
 
 /** Null as long as one of them was never seen green. */
-export function usualOf(commands: readonly string[], { greenMs }: Pick<Recent, 'greenMs'>): Usual | null {
+export function usualOf(
+  commands: readonly string[],
+  { greenMs }: Pick<QueueHistory, 'greenMs'>,
+): Usual | null {
   let [medianMs, slowMs] = [0, 0];
   for (const command of commands) {
     const took = greenMs.get(command)?.slice(-LATEST) ?? [];

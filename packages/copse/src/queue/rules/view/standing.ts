@@ -4,7 +4,7 @@ import type { BranchName, TaskId } from '../../../kernel/ids.ts';
 import type { CheckRun } from '../merge-queue.ts';
 import type { WaitReason } from '../wait-reason.ts';
 
-export type Standing =
+export type EntryStanding =
   /** Its move of the target is journalled. */
   | { readonly kind: 'landing'; readonly target: BranchName }
   | { readonly kind: 'handed_back' }
@@ -46,7 +46,7 @@ export type EntryState =
   | 'handed_back'
   | 'landing';
 
-const STATE_OF: Readonly<Record<Standing['kind'], EntryState>> = {
+const STATE_OF: Readonly<Record<EntryStanding['kind'], EntryState>> = {
   landing: 'landing',
   handed_back: 'handed_back',
   dependent: 'held',
@@ -67,6 +67,6 @@ const STATE_OF: Readonly<Record<Standing['kind'], EntryState>> = {
 };
 
 /** One word for lists. */
-export function stateOf(standing: Standing): EntryState {
+export function stateOf(standing: EntryStanding): EntryState {
   return standing.kind === 'no_leader' && standing.isCheckLost ? 'again' : STATE_OF[standing.kind];
 }

@@ -11,20 +11,20 @@ import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../.
 import { type Landing, isCommitted } from '../landing.ts';
 import type { CheckRun, MergeQueue, Pause, QueueSwitch } from '../merge-queue.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import { type Recent, type RecentLanding, type Usual, quantile, usualOf } from './history.ts';
+import { type QueueHistory, type RecentLanding, type Usual, quantile, usualOf } from './history.ts';
 import { type EstimateFacts, type Range, afterRun, afterSlot } from './estimate.ts';
-import { type EntryState, type Standing, stateOf } from './standing.ts';
+import { type EntryState, type EntryStanding, stateOf } from './standing.ts';
 import { batchSize } from '../decide/decide.ts';
 import type { Batch, QueuedChange, Trouble } from '../decide/state.ts';
 import { isSameWait } from '../wait-reason.ts';
 
-export type { EntryState, Standing } from './standing.ts';
+export type { EntryState, EntryStanding } from './standing.ts';
 
 export interface QueueRecords {
   readonly queue: MergeQueue;
   /** In the order of landing. */
   readonly entries: readonly QueueRecord[];
-  readonly recent: Recent;
+  readonly recent: QueueHistory;
   /** A process leads the queue now. */
   readonly isLed: boolean;
   /** Of its runs, those whose process is gone. */
@@ -85,7 +85,7 @@ export interface EntryView {
   readonly landing: LandingId;
   readonly title: string;
   readonly state: EntryState;
-  readonly standing: Standing;
+  readonly standing: EntryStanding;
   /** Those that land first or have to be done first. */
   readonly behind: readonly TaskId[];
   readonly range: Range | null;
@@ -239,7 +239,7 @@ class Viewer {
     return batch === undefined ? this.#inLine(at) : this.#inBatch(batch, landing, at);
   }
 
-  #withoutLeader({ task }: Landing, batch: Batch | undefined): Standing {
+  #withoutLeader({ task }: Landing, batch: Batch | undefined): EntryStanding {
     const run = batch?.stage.is === 'checking' ? batch.stage.run : null;
     const isCheckLost = this.#lost.some((one) => one.run === run);
     return { kind: 'no_leader', task, isCheckLost };
@@ -247,8 +247,7 @@ class Viewer {
 
   #heldBy({ waiting, queuedAt }: Landing, dependsOn: TaskId | null): EntryPlace | null {
     const { paused, stalled } = this.#records.queue;
-    const isForDependency =
-      waiting === null || (waiting.kind === 'dependency' && waiting.task === dependsOn);
+    const isForDependency = waiting === null || (waiting.kind === 'dependency' && waiting.task === dependsOn);
     if (dependsOn !== null && isForDependency)
       return { standing: { kind: 'dependent', on: dependsOn }, behind: [dependsOn] };
     const { accept, land } = paused;
@@ -303,7 +302,7 @@ class Viewer {
         };
       case 'waiting': {
         const isSecond = stage.as === 'second_half';
-        const standing: Standing =
+        const standing: EntryStanding =
           stage.as === 'again'
             ? { kind: 'recheck', with: others, wasRed: batch.wasRed }
             : { kind: 'half', with: others, isSecond };
@@ -348,7 +347,7 @@ class Viewer {
 }
 
 interface EntryPlace {
-  readonly standing: Standing;
+  readonly standing: EntryStanding;
   readonly behind?: readonly TaskId[];
   readonly range?: Range | null;
 }
