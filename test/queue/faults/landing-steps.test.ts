@@ -74,7 +74,7 @@ it('killed while a checkout moves along, the next look finishes that, also when 
     }).toMatchObject({
       step,
       killed: { killed: true },
-      after: { landing: 'landed' },
+      after: { kind: 'landed' },
       isLocked: false,
       status: '',
       work: 'done',
@@ -89,7 +89,7 @@ it('a target that somebody else moved between two tries is merged anew, and noth
   expect(land(repository, task, 'journalled')).toEqual({ killed: true });
   const theirs = git(repository, 'commit-tree', '-p', 'main', '-m', 'theirs', 'main^{tree}').trim();
   git(repository, 'update-ref', 'refs/heads/main', theirs);
-  expect(land(repository, task, '-')).toMatchObject({ landing: 'landed' });
+  expect(land(repository, task, '-')).toMatchObject({ kind: 'landed' });
   expect(git(repository, 'log', '--format=%s', 'main').trim().split('\n')).toEqual([
     'work',
     'theirs',

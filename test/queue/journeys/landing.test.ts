@@ -78,7 +78,7 @@ describe('without a remote', () => {
   });
 
   test('work that overlaps with what is being edited waits, and everything says for what', async () => {
-    const waiting = `waiting for the checkout at ${scene.folder}: a.txt has uncommitted changes`;
+    const waiting = `the checkout at ${scene.folder} has uncommitted changes in a.txt`;
     expect((await scene.tasks()).get(id('overlaps'))).toMatchObject({ status: 'landing', waiting });
     expect(await printed(['list'], scene.at)).toContain(`overlaps\n      ${waiting}\n`);
     expect(await scene.why(id('overlaps'))).toContain(waiting);

@@ -155,7 +155,7 @@ describe('pausing', () => {
     await scene.up();
     expect(await scene.statuses()).toEqual({ inside: 'done', outside: 'landing' });
     expect((await queueOf(scene)).entries).toMatchObject([
-      { task: outside, state: 'held', why: 'waits outside: the queue accepts nothing now' },
+      { task: outside, state: 'held', why: 'waits: the queue accepts no new tasks' },
     ]);
     await printed(['queue', 'cancel', outside], scene.at);
     expect(await statusOf(scene, outside)).toBe('in_review');

@@ -137,12 +137,12 @@ describe('what an action costs is known before', () => {
   };
 
   it('a hotfix takes the slot of the check that was begun last, and no more', () => {
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(1);
-    expect(restartsBy({ do: 'hurry', landings: ids('c d') }, facts('a b c d', busy, 2), policy)).toBe(2);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(1);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c d') }, facts('a b c d', busy, 2), policy)).toBe(2);
   });
 
   it('with a free slot a hotfix costs nothing', () => {
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, facts('a b c', busy, 3), policy)).toBe(0);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', busy, 3), policy)).toBe(0);
   });
 
   it('a hotfix that is checked with others is checked anew without them', () => {
@@ -150,7 +150,7 @@ describe('what an action costs is known before', () => {
       state: { ...state, next: 10, batches: [batch(1, 'a b c', checking(7))] },
       runs: [run(7, 'a b c', 'batch')],
     };
-    expect(restartsBy({ do: 'hurry', landings: ids('b') }, facts('a b c', together, 4), policy)).toBe(1);
+    expect(restartsBy({ kind: 'hurried', landings: ids('b') }, facts('a b c', together, 4), policy)).toBe(1);
   });
 
   it('checks of the train begin anew when the hotfix stands in front of it', () => {
@@ -163,16 +163,16 @@ describe('what an action costs is known before', () => {
       },
       runs: [run(7, 'a b', 'probe')],
     };
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, facts('a b c', train, 4), policy)).toBe(1);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', train, 4), policy)).toBe(1);
   });
 
   it('whoever leaves takes its own check along, and that of those it is checked with', () => {
-    expect(restartsBy({ do: 'withdraw', landings: ids('a') }, facts('a b', busy, 2), policy)).toBe(1);
-    expect(restartsBy({ do: 'withdraw', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(0);
+    expect(restartsBy({ kind: 'withdrawn', landings: ids('a') }, facts('a b', busy, 2), policy)).toBe(1);
+    expect(restartsBy({ kind: 'withdrawn', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(0);
   });
 
   it('without checks nothing is thrown away', () => {
     const without = { ...facts('a b c', busy, 2), hasChecks: false };
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, without, policy)).toBe(0);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, without, policy)).toBe(0);
   });
 });

@@ -121,10 +121,10 @@ describe('a ready task collides', () => {
   it('by what its branch has already, unless that came to nothing or is not known', () => {
     const files = { files: ['x'], omitted: 0 };
     for (const [verdict, expected] of [
-      [{ is: 'conflict', ...files }, 'cp-2'],
-      [{ is: 'overlap', ...files }, 'cp-2'],
-      [{ is: 'apart' }, undefined],
-      [{ is: 'pending', was: null }, undefined],
+      [{ kind: 'conflict', ...files }, 'cp-2'],
+      [{ kind: 'overlap', ...files }, 'cp-2'],
+      [{ kind: 'apart' }, undefined],
+      [{ kind: 'pending', was: null }, undefined],
     ] as const)
       expect(new Collisions([], [pair('cp-1', 'cp-2', verdict)]).with(ready('cp-1'))).toBe(expected);
   });

@@ -27,12 +27,12 @@ if (landing !== undefined) {
       signal: new AbortController().signal,
       only: new Set([brand<TaskId>(task)]),
       onLanded: (landed) => news.push(landed),
-      onRejected: async (_, cause) => void news.push({ landing: 'conflicts', cause }),
+      onRejected: async (_, cause) => void news.push({ kind: 'conflicts', cause }),
       onNote: () => {},
       onStep: die,
     }),
   );
-  process.stdout.write(JSON.stringify(news[0] ?? { landing: 'nothing' }));
+  process.stdout.write(JSON.stringify(news[0] ?? { kind: 'nothing' }));
 }
 await merging.close();
 await opened.close();

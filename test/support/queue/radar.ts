@@ -86,10 +86,10 @@ export class RadarScene {
   async between(
     one: TaskId,
     other: TaskId,
-  ): Promise<{ readonly is: string; readonly files?: readonly string[] }> {
+  ): Promise<{ readonly kind: string; readonly files?: readonly string[] }> {
     const { sighting } = await this.look();
     const pair = sighting.pairs.find(({ tasks }) => tasks.includes(one) && tasks.includes(other));
-    return pair?.verdict ?? { is: 'apart' };
+    return pair?.verdict ?? { kind: 'apart' };
   }
 
   /** Whether plain git can merge the two in a checkout. */

@@ -96,9 +96,9 @@ async function leftTheQueue({ board }: RunContext, { id }: Task): Promise<readon
 
 async function undone({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
   const undoing = await undoingOf(board, id);
-  if (undoing.is === 'none') return [];
+  if (undoing.kind === 'none') return [];
   return [
-    undoing.is === 'undone'
+    undoing.kind === 'undone'
       ? `It was undone by ${undoing.by}.`
       : `It is being undone by ${undoing.by}, which is ${undoing.status}.`,
   ];
@@ -118,7 +118,7 @@ async function collisions({ board, radar }: RunContext, { id, state }: Task): Pr
 }
 
 function describeCollision(other: string, verdict: PairVerdict): string {
-  switch (verdict.is) {
+  switch (verdict.kind) {
     case 'conflict':
       return `It conflicts with ${other} in ${filesOf(verdict)}: whichever lands second has to be brought together with the first.`;
     case 'overlap':
@@ -191,7 +191,7 @@ async function whyReady(context: RunContext, task: Task): Promise<readonly strin
   const facts = await scheduleFacts(context, running, await board.openLandings());
   const placement = new Scheduler(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);
-  if (!placement.start) return [describeWaiting(placement.waiting, facts.at), ...crashes];
+  if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
     `Nothing is in its way: ${placement.agent} takes it at the next look of an orchestrator, or as soon as one runs.`,
     ...passedOver(context, task),
@@ -210,7 +210,7 @@ function passedOver(context: RunContext, task: Task): readonly string[] {
 }
 
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
-  switch (waiting.for) {
+  switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayCauses[waiting.delay.because]}.`;

@@ -69,7 +69,7 @@ async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pas
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });
   // A delay may have ended since it was looked at.
   const waiting = new Set(
-    pass.waiting.flatMap(({ task, waiting }) => (waiting.for === 'delay' ? [] : [task])),
+    pass.waiting.flatMap(({ task, waiting }) => (waiting.kind === 'delay' ? [] : [task])),
   );
   return ready.every(({ id, state }) => {
     const isDelayed = state.status === 'ready' && state.delay !== null && state.delay.until > now;

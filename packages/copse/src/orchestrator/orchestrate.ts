@@ -33,7 +33,7 @@ export interface Pass {
   readonly running: readonly Running[];
   readonly landings: readonly Landing[];
   /** Ready tasks that did not start, as far as they were looked at. */
-  readonly waiting: readonly Extract<Placement, { start: false }>[];
+  readonly waiting: readonly Extract<Placement, { kind: 'waiting' }>[];
   readonly hasStarted: boolean;
 }
 
@@ -112,17 +112,17 @@ export class Orchestrator {
 
   async #startReady(
     schedule: Scheduler,
-  ): Promise<{ readonly waiting: Extract<Placement, { start: false }>[]; readonly hasStarted: boolean }> {
+  ): Promise<{ readonly waiting: Extract<Placement, { kind: 'waiting' }>[]; readonly hasStarted: boolean }> {
     const { board, clock, policy } = this.#context;
     const limit = policy.orchestration.consideredAtOnce;
-    const waiting: Extract<Placement, { start: false }>[] = [];
+    const waiting: Extract<Placement, { kind: 'waiting' }>[] = [];
     let hasStarted = false;
     for (let offset = 0; ; offset += limit) {
       const due = clock.now();
       const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', due, limit, offset });
       for (const task of schedule.isFull ? ready : preferApart(this.#context, ready)) {
         const placement = schedule.place(task);
-        if (!placement.start) waiting.push(placement);
+        if (placement.kind === 'waiting') waiting.push(placement);
         else if (await this.#start(task, placement.agent)) hasStarted = true;
         if (schedule.isFull) return { waiting, hasStarted };
       }

@@ -6,7 +6,7 @@
 import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
 import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, PairVerdict } from './rules/radar.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 
 export function sightingFile(sighting: Sighting): unknown {
   return { version: VERSION, ...sighting };
@@ -82,16 +82,16 @@ function pair({ tasks, tips, verdict: found, since }: Fields): Pair {
   };
 }
 
-function verdict({ is, files, omitted, was }: Fields): PairVerdict {
-  switch (is) {
+function verdict({ kind, files, omitted, was }: Fields): PairVerdict {
+  switch (kind) {
     case 'apart':
-      return { is };
+      return { kind };
     case 'overlap':
     case 'conflict':
-      return { is, files: texts(files), omitted: number(omitted) };
+      return { kind, files: texts(files), omitted: number(omitted) };
     case 'pending': {
       const before = was === null ? null : fields(was);
-      return { is, was: before && { is: text(before['is']), since: time(before['since']) } };
+      return { kind, was: before && { kind: text(before['kind']), since: time(before['since']) } };
     }
     default:
       throw new Misshapen();

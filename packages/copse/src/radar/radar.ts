@@ -85,7 +85,7 @@ function isUnchanged(branches: readonly LiveBranch[], before: RadarMemory): bool
     before.isWhole &&
     branches.length === known.size &&
     branches.every((branch) => known.has(branch)) &&
-    before.pairs.every(({ verdict }) => verdict.is !== 'pending')
+    before.pairs.every(({ verdict }) => verdict.kind !== 'pending')
   );
 }
 
@@ -172,7 +172,7 @@ async function tryPairs(
   let trials = 0;
   for (const pair of wanted) {
     const [one, other] = [byTask.get(pair.tasks[0]), byTask.get(pair.tasks[1])];
-    const isDue = pair.verdict.is === 'pending' && trials < mostTrials && !signal?.aborted;
+    const isDue = pair.verdict.kind === 'pending' && trials < mostTrials && !signal?.aborted;
     if (!isDue || one === undefined || other === undefined) {
       pairs.push(pair);
       continue;
@@ -194,19 +194,19 @@ async function tryPair(
   one: LiveBranch,
   other: LiveBranch,
 ): Promise<PairVerdict> {
-  const listing = (is: 'overlap' | 'conflict', files: readonly string[]): PairVerdict => {
+  const listing = (kind: 'overlap' | 'conflict', files: readonly string[]): PairVerdict => {
     const listed = files.toSorted().slice(0, policy.radar.listedFiles);
-    return { is, files: listed, omitted: files.length - listed.length };
+    return { kind, files: listed, omitted: files.length - listed.length };
   };
   const { conflicts } = await merging.trial(one.tip, other.tip, 'merge');
   const theirs = conflicts.length === 0 ? [] : await conflictsWithTarget(merging, one, other);
   const own = conflicts.filter((file) => !theirs.includes(file));
   if (own.length > 0) return listing('conflict', own);
   const shared = sharedFiles(one.touched, other.touched);
-  if (shared.length === 0) return { is: 'apart' };
+  if (shared.length === 0) return { kind: 'apart' };
   // One that has all of the other builds on it.
   const common = await git.mergeBase(one.tip, other.tip);
-  return common === one.tip || common === other.tip ? { is: 'apart' } : listing('overlap', shared);
+  return common === one.tip || common === other.tip ? { kind: 'apart' } : listing('overlap', shared);
 }
 
 /** A branch that left the target earlier may be in conflict with what landed since, which the other has and did not write. */

@@ -90,8 +90,8 @@ export function standingText(standing: EntryStanding): string {
         : `is checked again${together(standing.with)} as soon as a slot is free`;
     case 'half':
       return standing.isSecond
-        ? `is in the other half of a failed batch${together(standing.with)}; the first half is checked first`
-        : `is in one half of a failed batch${together(standing.with)}, which is checked alone`;
+        ? `is in the other half of a red batch${together(standing.with)}; the first half is checked first`
+        : `is in one half of a red batch${together(standing.with)}, which is checked alone`;
     case 'after_hotfix':
       return `passed; the hotfix ${standing.hotfix} lands first`;
     case 'in_train':
@@ -109,8 +109,8 @@ const SOON = 'within 5 s';
 /** What is special about the check that an entry is part of. */
 const CHECKED_HOW: Readonly<Record<CheckRun['purpose'], string>> = {
   again: ' once more',
-  half: ' as half of a failed batch',
-  second_half: ' as half of a failed batch',
+  half: ' as half of a red batch',
+  second_half: ' as half of a red batch',
   alone: ' first and alone',
   batch: '',
   probe: '',
@@ -143,9 +143,9 @@ export function runText({ purpose, about, below, tasks, target }: RunView): stri
     case 'again':
       return `${isOne ? '' : `${about.length} changes: `}${named(about)}, once more`;
     case 'half':
-      return `one half of a failed batch: ${named(about)}`;
+      return `half of a red batch: ${named(about)}`;
     case 'second_half':
-      return `the other half of a failed batch: ${named(about)}`;
+      return `the other half of a red batch: ${named(about)}`;
     case 'probe':
       return `the train up to ${tasks.at(-1) ?? 'its end'} (${counted(tasks.length, 'change')})`;
     case 'target':

@@ -18,5 +18,5 @@ function pairView({ tasks, tips, verdict, since }: Pair) {
 
 function verdictView(verdict: PairVerdict) {
   const { files, omitted } = 'files' in verdict ? verdict : { files: [], omitted: 0 };
-  return { verdict: verdict.is, files, omittedFiles: omitted };
+  return { verdict: verdict.kind, files, omittedFiles: omitted };
 }

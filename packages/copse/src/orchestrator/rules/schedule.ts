@@ -40,17 +40,17 @@ export interface ScheduleFacts {
 type Candidate = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
 
 export type WaitingFor =
-  | { readonly for: 'delay'; readonly delay: Delay }
-  | { readonly for: 'agent'; readonly reasons: readonly string[] }
-  | { readonly for: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
-  | { readonly for: 'agent_limit'; readonly agents: readonly AgentName[] }
-  | { readonly for: 'node_limit'; readonly max: number }
-  | { readonly for: 'memory'; readonly freeBytes: number; readonly neededBytes: number }
-  | { readonly for: 'disk'; readonly freeBytes: number; readonly neededBytes: number };
+  | { readonly kind: 'delay'; readonly delay: Delay }
+  | { readonly kind: 'agent'; readonly reasons: readonly string[] }
+  | { readonly kind: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
+  | { readonly kind: 'agent_limit'; readonly agents: readonly AgentName[] }
+  | { readonly kind: 'node_limit'; readonly max: number }
+  | { readonly kind: 'memory'; readonly freeBytes: number; readonly neededBytes: number }
+  | { readonly kind: 'disk'; readonly freeBytes: number; readonly neededBytes: number };
 
 export type Placement =
-  | { readonly start: true; readonly task: TaskId; readonly agent: AgentName }
-  | { readonly start: false; readonly task: TaskId; readonly waiting: WaitingFor };
+  | { readonly kind: 'placed'; readonly task: TaskId; readonly agent: AgentName }
+  | { readonly kind: 'waiting'; readonly task: TaskId; readonly waiting: WaitingFor };
 
 /** Judges one task after another; whoever starts is busy for those after it. */
 export class Scheduler {
@@ -72,21 +72,21 @@ export class Scheduler {
 
   place(task: Candidate): Placement {
     const agent = this.#choose(task);
-    if (typeof agent === 'object') return { start: false, task: task.id, waiting: agent };
+    if (typeof agent === 'object') return { kind: 'waiting', task: task.id, waiting: agent };
     this.#busy.push({ id: task.id, areas: task.areas, agentHere: agent });
-    return { start: true, task: task.id, agent };
+    return { kind: 'placed', task: task.id, agent };
   }
 
   #choose(task: Candidate): AgentName | WaitingFor {
     const { agents, at } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
-    if (delay !== null && delay.until > at) return { for: 'delay', delay };
+    if (delay !== null && delay.until > at) return { kind: 'delay', delay };
     const able = agents.filter((agent) => canTake(task, agent).can);
-    if (able.length === 0) return { for: 'agent', reasons: whyNone(task, agents) };
+    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, agents) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
     const free = able.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
-    if (free === undefined) return { for: 'agent_limit', agents: able.map(({ name }) => name) };
+    if (free === undefined) return { kind: 'agent_limit', agents: able.map(({ name }) => name) };
     return this.#nodeIsFull() ?? free.name;
   }
 
@@ -94,11 +94,11 @@ export class Scheduler {
     const { freeMemoryBytes, freeDiskBytes } = this.#facts;
     const { maxAgents, minFreeMemoryBytes, minFreeDiskBytes } = this.#rules;
     const running = this.#busy.filter(({ agentHere }) => agentHere !== null).length;
-    if (running >= maxAgents) return { for: 'node_limit', max: maxAgents };
+    if (running >= maxAgents) return { kind: 'node_limit', max: maxAgents };
     if (freeMemoryBytes !== null && freeMemoryBytes < minFreeMemoryBytes)
-      return { for: 'memory', freeBytes: freeMemoryBytes, neededBytes: minFreeMemoryBytes };
+      return { kind: 'memory', freeBytes: freeMemoryBytes, neededBytes: minFreeMemoryBytes };
     if (freeDiskBytes !== null && freeDiskBytes < minFreeDiskBytes)
-      return { for: 'disk', freeBytes: freeDiskBytes, neededBytes: minFreeDiskBytes };
+      return { kind: 'disk', freeBytes: freeDiskBytes, neededBytes: minFreeDiskBytes };
     return undefined;
   }
 
@@ -112,7 +112,7 @@ export class Scheduler {
     for (const other of this.#busy) {
       if (other.id === task.id || other.areas.length === 0) continue;
       const found = areasOverlap(wanted, this.#areasOf(other.areas));
-      if (found.overlap) return { for: 'area', task: other.id, areas: found.between };
+      if (found.overlap) return { kind: 'area', task: other.id, areas: found.between };
     }
     return undefined;
   }

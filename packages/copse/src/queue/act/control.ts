@@ -115,7 +115,7 @@ async function retryQueue(change: Change, target: BranchName): Promise<void> {
 export async function effectOf(
   { board, clock, policy }: Context,
   { checks, slots }: QueueSettings,
-  what: Intervention['do'],
+  kind: Intervention['kind'],
   ids: readonly TaskId[],
 ): Promise<number> {
   const open = await board.openLandings();
@@ -130,7 +130,7 @@ export async function effectOf(
     const landings = open.filter(({ task }) => ids.includes(task)).map(({ id }) => id);
     const hasChecks = Object.keys(checks).length > 0;
     const facts = { queue, entries, slots, hasChecks, now: clock.now() };
-    restarts += restartsBy({ do: what, landings }, facts, policy.landing);
+    restarts += restartsBy({ kind, landings }, facts, policy.landing);
   }
   return restarts;
 }

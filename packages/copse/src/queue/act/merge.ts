@@ -116,10 +116,10 @@ function nothingHere(id: TaskId): Refused {
 
 export type LandingResult =
   | LandedTask
-  | { readonly landing: 'waits'; readonly task: TaskId; readonly reason: string }
+  | { readonly kind: 'waiting'; readonly task: TaskId; readonly reason: string }
   /** It needs attention now. */
-  | { readonly landing: 'refused'; readonly task: TaskId; readonly cause: HandbackCause }
-  | { readonly landing: 'gone'; readonly task: TaskId; readonly reason: string };
+  | { readonly kind: 'refused'; readonly task: TaskId; readonly cause: HandbackCause }
+  | { readonly kind: 'gone'; readonly task: TaskId; readonly reason: string };
 
 /**
  * Lands them now, with their checks and together where they merge. Those on a target that somebody else leads are left out of
@@ -143,7 +143,7 @@ export async function landNow(
         only,
         onLanded: (one) => void results.set(one.task, one),
         onRejected: async (landing, cause, tip) => {
-          results.set(landing.task, { landing: 'refused', task: landing.task, cause });
+          results.set(landing.task, { kind: 'refused', task: landing.task, cause });
           await handBack(context, { landing, cause, tip }, null);
         },
         onNote,
@@ -163,16 +163,16 @@ async function settle(
 ): Promise<void> {
   const open = await context.board.openLandings();
   for (const id of led) {
-    if (results.get(id)?.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
+    if (results.get(id)?.kind === 'landed') await removeWorkspace(context, id, { by: 'landing' });
     if (results.has(id)) continue;
     const now = open.find(({ task }) => task === id);
     const reason = now?.waiting ? waitText(now.waiting) : 'it could not be looked at to the end';
-    results.set(id, now === undefined ? gone(id) : { landing: 'waits', task: id, reason });
+    results.set(id, now === undefined ? gone(id) : { kind: 'waiting', task: id, reason });
   }
 }
 
 function gone(id: TaskId): LandingResult {
-  return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
+  return { kind: 'gone', task: id, reason: `${id} is no longer in the queue` };
 }
 
 interface LandNowOptions {

@@ -98,8 +98,8 @@ async function requireUndoable(change: Change, id: TaskId): Promise<Undoable> {
   const task = await change.require('task', id);
   const landings = await landingsOf(change.board, id);
   const undoings = await loadUndoing(change.board, id, landings);
-  const found = findUndoable(task, landings, (landing) => undoings.get(landing) ?? { is: 'none' });
-  if (!found.found) return change.refuse(found);
+  const found = findUndoable(task, landings, (landing) => undoings.get(landing) ?? { kind: 'none' });
+  if (found.kind === 'refused') return change.refuse(found);
   const { landing } = found;
   if (landing.state.status !== 'landed') throw new Error(`${landing.id} did not land`);
   return { task, landing, commit: landing.state.commit };

@@ -30,8 +30,8 @@ export async function noticeMovedBranches(
   const same: Landing[] = [];
   let hasChanged = false;
   for (const landing of landings) {
-    const moved = isCommitted(landing) ? ({ is: 'same' } as const) : await lookAt(context, landing);
-    if (moved.is === 'same' || moved.is === 'deleted') same.push(landing);
+    const moved = isCommitted(landing) ? ({ kind: 'unmoved' } as const) : await lookAt(context, landing);
+    if (moved.kind === 'unmoved' || moved.kind === 'deleted') same.push(landing);
     else if (await act(context, landing, moved)) hasChanged = true;
   }
   return { landings: same, hasChanged };
@@ -41,16 +41,16 @@ type Worktree = NonNullable<Workspace['worktree']>;
 
 async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranch> {
   const worktree = (await workspaceOf(context, landing.task))?.worktree;
-  if (!worktree || !(await isFromHere(context, landing))) return { is: 'same' };
+  if (!worktree || !(await isFromHere(context, landing))) return { kind: 'unmoved' };
   const tip = (await context.git.tip(branchRef(worktree.branch))) ?? null;
-  if (tip === landing.head) return { is: 'same' };
+  if (tip === landing.head) return { kind: 'unmoved' };
   const seen = await context.git.look(worktree.path);
-  if (seen.state === 'healthy' && seen.head === landing.head) return { is: 'same' };
+  if (seen.state === 'healthy' && seen.head === landing.head) return { kind: 'unmoved' };
   const facts = await gatherFacts(context, landing, { ...worktree, tip, seen });
   const moved = decideMovedBranch(facts);
   // Whatever becomes of it: nothing leads to these commits any more.
   const isAhead = tip !== null && facts.isHeadThere && (await context.git.isAncestor(landing.head, tip));
-  if (moved.is !== 'same' && facts.isHeadThere && !isAhead)
+  if (moved.kind !== 'unmoved' && facts.isHeadThere && !isAhead)
     await keepTip(context, landing.task, landing.head, landing.queuedAt);
   return moved;
 }
@@ -105,10 +105,10 @@ async function mustBeReviewed(context: RunContext, landing: Landing): Promise<bo
 async function act(
   context: RunContext,
   landing: Landing,
-  moved: Exclude<MovedBranch, { is: 'same' | 'deleted' }>,
+  moved: Exclude<MovedBranch, { kind: 'unmoved' | 'deleted' }>,
 ): Promise<boolean> {
   const { reason } = moved;
-  if (moved.is === 'lost')
+  if (moved.kind === 'lost')
     return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).ok;
   const outcome = await change(context, async (change) => {
     const task = await change.require('task', landing.task);
@@ -117,7 +117,7 @@ async function act(
     if (current.head !== landing.head || task.state.status !== 'landing' || isCommitted(current)) return;
     const { head } = moved;
     const decision =
-      moved.is === 'requeue'
+      moved.kind === 'requeued'
         ? decideLanding(current, { action: 'requeue', head, reason }, change.at)
         : decideUnqueue(task, current, { head, reason }, change.at);
     await change.apply(decision);

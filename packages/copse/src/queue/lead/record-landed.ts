@@ -16,7 +16,7 @@ import type { RunContext } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface LandedTask {
-  readonly landing: 'landed';
+  readonly kind: 'landed';
   readonly task: TaskId;
   readonly commit: CommitId;
   readonly isVerified: boolean;
@@ -81,7 +81,7 @@ export async function recordLanded(
         resolved && (await recordResolved(context, change, resolved, { head: landing.head, commit }));
       const promoted = [...(await promoteDependants(change, taskId, context.node)), ...(others ?? [])];
       landed.push({
-        landing: 'landed',
+        kind: 'landed',
         task: taskId,
         commit,
         isVerified,

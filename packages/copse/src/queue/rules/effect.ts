@@ -24,8 +24,8 @@ export interface EffectFacts {
 }
 
 export type Intervention =
-  | { readonly do: 'hurry'; readonly landings: readonly LandingId[] }
-  | { readonly do: 'withdraw'; readonly landings: readonly LandingId[] };
+  | { readonly kind: 'hurried'; readonly landings: readonly LandingId[] }
+  | { readonly kind: 'withdrawn'; readonly landings: readonly LandingId[] };
 
 /** How many of the checks that are running now begin anew because of it, sooner or later. */
 export function restartsBy(
@@ -39,9 +39,9 @@ export function restartsBy(
   return [...would].filter((run) => !as.has(run)).length;
 }
 
-function intervened({ do: what, landings }: Intervention, { entries }: EffectFacts): readonly QueueEntry[] {
+function intervened({ kind, landings }: Intervention, { entries }: EffectFacts): readonly QueueEntry[] {
   const isMeant = (id: LandingId) => landings.includes(id);
-  if (what === 'withdraw') return entries.filter(({ landing }) => !isMeant(landing.id)).map(asEntry);
+  if (kind === 'withdrawn') return entries.filter(({ landing }) => !isMeant(landing.id)).map(asEntry);
   const hurried = entries.map((one) =>
     isMeant(one.landing.id) ? { ...one, landing: { ...one.landing, isHotfix: true } } : one,
   );

@@ -28,21 +28,21 @@ export interface BranchFacts {
 }
 
 export type MovedBranch =
-  | { readonly is: 'same' }
+  | { readonly kind: 'unmoved' }
   /** The branch is gone, and what was queued is not: it lands, and must not get lost before. */
-  | { readonly is: 'deleted' }
-  | { readonly is: 'lost'; readonly reason: string }
-  | { readonly is: 'requeue'; readonly head: CommitId; readonly reason: string }
-  | { readonly is: 'review'; readonly head: CommitId; readonly reason: string };
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'lost'; readonly reason: string }
+  | { readonly kind: 'requeued'; readonly head: CommitId; readonly reason: string }
+  | { readonly kind: 'for_review'; readonly head: CommitId; readonly reason: string };
 
 export function decideMovedBranch(facts: BranchFacts): MovedBranch {
   const { head, tip, worktree } = facts;
   // An agent may have committed on another branch, or on none: what its worktree has is what it submitted.
-  if (tip === head || worktree?.head === head) return { is: 'same' };
+  if (tip === head || worktree?.head === head) return { kind: 'unmoved' };
   if (tip === null && worktree === null) {
-    if (facts.isHeadThere) return { is: 'deleted' };
+    if (facts.isHeadThere) return { kind: 'deleted' };
     return {
-      is: 'lost',
+      kind: 'lost',
       reason: 'Its branch was deleted, and its commits are not in the repository any more.',
     };
   }
@@ -51,23 +51,23 @@ export function decideMovedBranch(facts: BranchFacts): MovedBranch {
     const seen = worktree?.head ?? tip ?? head;
     const reason =
       'Its worktree is at another branch than the one that was queued, so it is not clear what is to land.';
-    return { is: 'review', head: seen, reason };
+    return { kind: 'for_review', head: seen, reason };
   }
   if (facts.isEmpty)
-    return { is: 'review', head: now, reason: 'Its branch was moved back and has nothing to land.' };
+    return { kind: 'for_review', head: now, reason: 'Its branch was moved back and has nothing to land.' };
   const moved = `Its branch moved from ${short(head)} to ${short(now)}`;
   if (facts.mustBeReviewed) {
     return {
-      is: 'review',
+      kind: 'for_review',
       head: now,
       reason: `${moved} after it was approved, so it has to be reviewed again.`,
     };
   }
   if (worktree !== null && !worktree.isClean) {
     const reason = `${moved} while it was queued, and its worktree has changes that are not committed: commit them, or take them back.`;
-    return { is: 'review', head: now, reason };
+    return { kind: 'for_review', head: now, reason };
   }
-  return { is: 'requeue', head: now, reason: `${moved} while it was queued.` };
+  return { kind: 'requeued', head: now, reason: `${moved} while it was queued.` };
 }
 
 function short(commit: CommitId): string {

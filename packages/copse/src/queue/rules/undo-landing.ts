@@ -14,24 +14,26 @@ import { type Submission, decideSubmit } from '../../tasks/rules/outcomes.ts';
 
 /** How far taking back a landing is. */
 export type Undoing =
-  | { readonly is: 'none' }
+  | { readonly kind: 'none' }
   /** On its way: in review, in the queue, or set aside for a person. */
-  | { readonly is: 'begun'; readonly by: TaskId; readonly status: TaskStatus }
-  | { readonly is: 'undone'; readonly by: TaskId };
+  | { readonly kind: 'begun'; readonly by: TaskId; readonly status: TaskStatus }
+  | { readonly kind: 'undone'; readonly by: TaskId };
 
 export type UndoingOf = (landing: LandingId) => Undoing;
 
-type Found = { readonly found: true; readonly landing: Landing } | (Refused & { readonly found: false });
+type Found = { readonly kind: 'found'; readonly landing: Landing } | (Refused & { readonly kind: 'refused' });
 
 /** The last that is still on the target: each undo takes back one. */
 export function findUndoable(task: Task, landings: readonly Landing[], undoingOf: UndoingOf): Found {
   const landed = landings.filter(({ state }) => state.status === 'landed');
-  const landing = landed.findLast(({ id }) => undoingOf(id).is !== 'undone') ?? landed.at(-1);
+  const landing = landed.findLast(({ id }) => undoingOf(id).kind !== 'undone') ?? landed.at(-1);
   const { state } = task;
   if (landing === undefined || state.status !== 'done' || state.how !== 'landed')
-    return { found: false, ...notLanded(task) };
+    return { kind: 'refused', ...notLanded(task) };
   const undoing = undoingOf(landing.id);
-  return undoing.is === 'none' ? { found: true, landing } : { found: false, ...alreadyUndone(task, undoing) };
+  return undoing.kind === 'none'
+    ? { kind: 'found', landing }
+    : { kind: 'refused', ...alreadyUndone(task, undoing) };
 }
 
 function notLanded({ id, state }: Task): Refused {
@@ -46,9 +48,9 @@ function notLanded({ id, state }: Task): Refused {
   return refused('wrong_status', reason, `copse why ${id}`);
 }
 
-function alreadyUndone({ id }: Task, undoing: Exclude<Undoing, { is: 'none' }>): Refused {
+function alreadyUndone({ id }: Task, undoing: Exclude<Undoing, { kind: 'none' }>): Refused {
   const { by } = undoing;
-  if (undoing.is === 'begun') {
+  if (undoing.kind === 'begun') {
     const reason = `${id} is being undone by ${by}, which is ${undoing.status}.`;
     return refused('wrong_status', reason, `copse why ${by}`);
   }

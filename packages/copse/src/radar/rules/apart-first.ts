@@ -39,7 +39,7 @@ export class Collisions {
 
   constructor(branches: readonly Pick<LiveBranch, 'task' | 'touched'>[], pairs: readonly Pair[]) {
     this.#branches = branches;
-    this.#pairs = pairs.filter(({ verdict: { is } }) => is === 'conflict' || is === 'overlap');
+    this.#pairs = pairs.filter(({ verdict: { kind } }) => kind === 'conflict' || kind === 'overlap');
   }
 
   /** The task whose branch it is. */

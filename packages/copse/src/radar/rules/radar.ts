@@ -37,10 +37,10 @@ export interface LiveBranch {
 
 export type PairVerdict =
   /** Their paths met, and it came to nothing. */
-  | { readonly is: 'apart' }
-  | { readonly is: 'overlap' | 'conflict'; readonly files: readonly string[]; readonly omitted: number }
+  | { readonly kind: 'apart' }
+  | { readonly kind: 'overlap' | 'conflict'; readonly files: readonly string[]; readonly omitted: number }
   /** Not looked at yet; what was known before a tip moved. */
-  | { readonly is: 'pending'; readonly was: { readonly is: string; readonly since: Timestamp } | null };
+  | { readonly kind: 'pending'; readonly was: { readonly kind: string; readonly since: Timestamp } | null };
 
 export interface Pair {
   readonly tasks: readonly [TaskId, TaskId];
@@ -101,8 +101,8 @@ export function decidePairs(
 }
 
 export function settlePair(pair: Pair, verdict: PairVerdict, at: Timestamp): Pair {
-  const was = pair.verdict.is === 'pending' ? pair.verdict.was : null;
-  return { ...pair, verdict, since: was?.is === verdict.is ? was.since : at };
+  const was = pair.verdict.kind === 'pending' ? pair.verdict.was : null;
+  return { ...pair, verdict, since: was?.kind === verdict.kind ? was.since : at };
 }
 
 /** Files that both change. */
@@ -127,7 +127,7 @@ export function sightingOf(
   at: Timestamp,
   { listedPairs }: Policy['radar'],
 ): Sighting {
-  const found = severity.flatMap((is) => pairs.filter(({ verdict }) => verdict.is === is));
+  const found = severity.flatMap((kind) => pairs.filter(({ verdict }) => verdict.kind === kind));
   return {
     at,
     branches: branches.map(({ task, branch, tip }) => ({ task, branch, tip })),
@@ -152,9 +152,9 @@ export function asOf(sighting: Sighting, tipOf: TipOf): Sighting {
     const tips = pair.tasks.map(now);
     if (tips.includes(undefined)) return [];
     if (pair.tips.every((tip, at) => tip === tips[at])) return [pair];
-    const { is } = pair.verdict;
-    const was = pair.verdict.is === 'pending' ? pair.verdict.was : { is, since: pair.since };
-    return [{ ...pair, verdict: { is: 'pending', was } }];
+    const { kind } = pair.verdict;
+    const was = pair.verdict.kind === 'pending' ? pair.verdict.was : { kind, since: pair.since };
+    return [{ ...pair, verdict: { kind: 'pending', was } }];
   });
   return { ...sighting, pairs };
 }
@@ -209,17 +209,17 @@ export function foldersOf(path: string): readonly string[] {
 
 function pendingPair(one: LiveBranch, other: LiveBranch, before: Pair | undefined, at: Timestamp): Pair {
   const [first, second] = one.task < other.task ? [one, other] : [other, one];
-  const was = before && (before.verdict.is === 'pending' ? before.verdict.was : wasOf(before));
+  const was = before && (before.verdict.kind === 'pending' ? before.verdict.was : wasOf(before));
   return {
     tasks: [first.task, second.task],
     tips: [first.tip, second.tip],
-    verdict: { is: 'pending', was: was ?? null },
+    verdict: { kind: 'pending', was: was ?? null },
     since: at,
   };
 }
 
-function wasOf({ verdict: { is }, since }: Pair): { readonly is: string; readonly since: Timestamp } {
-  return { is, since };
+function wasOf({ verdict: { kind }, since }: Pair): { readonly kind: string; readonly since: Timestamp } {
+  return { kind, since };
 }
 
 function keyOf(one: TaskId, other: TaskId): string {

@@ -146,7 +146,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
   if (options.json) {
     output.json({
       plan: plan.map((one) =>
-        one.start
+        one.kind === 'placed'
           ? { task: one.task, start: true, agent: one.agent }
           : { task: one.task, start: false, because: describeWaiting(one.waiting, now) },
       ),
@@ -156,9 +156,10 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
   if (plan.length === 0) output.line('No task is ready.');
   for (const one of plan) {
     const task = await context.board.get('task', one.task);
-    const what = one.start
-      ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
-      : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
+    const what =
+      one.kind === 'placed'
+        ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
+        : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
     output.line(`#${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
   }
 }

@@ -23,12 +23,16 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     for (const id of ids) landings.push(orFail(await queueTask(context, id)));
     if (options.now) orFail(await skipChecks(context, ids));
     const landed = await landAll(cli, context, landings, options);
-    if (options.json) cli.output.json({ landings: landed });
-    const failed = landed.filter(({ landing }) => landing !== 'landed');
+    if (options.json) cli.output.json({ landings: landed.map(resultView) });
+    const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...others] = failed.map(explain);
     for (const { reason } of others) cli.output.note(shown(reason));
     if (first !== undefined) throw new CommandFailed(first);
   });
+}
+
+function resultView({ kind, ...result }: LandingResult) {
+  return { landing: kind === 'waiting' ? 'waits' : kind, ...result };
 }
 
 async function landAll(
@@ -97,7 +101,7 @@ class Waiting {
 
   #end(landed: LandingResult | undefined): void {
     if (landed === undefined || this.#results.has(landed.task)) return;
-    const isStopped = landed.landing === 'waits' && this.#signal.aborted;
+    const isStopped = landed.kind === 'waiting' && this.#signal.aborted;
     const result = isStopped ? interrupted(landed.task) : landed;
     this.#results.set(landed.task, result);
     this.#tell(result);
@@ -106,7 +110,7 @@ class Waiting {
   /** What left the queue between two looks may have landed with somebody else. */
   async #checked(landed: LandingResult): Promise<LandingResult> {
     const landing = this.#landings.find(({ task }) => task === landed.task);
-    if (landed.landing !== 'gone' || landing === undefined) return landed;
+    if (landed.kind !== 'gone' || landing === undefined) return landed;
     return (await this.#elsewhere(landing)) ?? landed;
   }
 
@@ -117,7 +121,7 @@ class Waiting {
     switch (now?.state.status) {
       case 'landed': {
         const { commit, isVerified } = now.state;
-        return { landing: 'landed', ...of, commit, isVerified, promoted: [], notes: [] };
+        return { kind: 'landed', ...of, commit, isVerified, promoted: [], notes: [] };
       }
       case 'queued':
       case 'merging':
@@ -126,24 +130,24 @@ class Waiting {
         else this.#heldSinceMs.set(task, this.#heldSinceMs.get(task) ?? clock.elapsedMs());
         const heldMs = clock.elapsedMs() - (this.#heldSinceMs.get(task) ?? Infinity);
         return now.waiting !== null && heldMs >= PATIENCE_MS
-          ? { landing: 'waits', ...of, reason: waitText(now.waiting) }
+          ? { kind: 'waiting', ...of, reason: waitText(now.waiting) }
           : undefined;
       }
       default: {
         const state = (await board.get('task', task))?.state;
         const why = state !== undefined && 'reason' in state ? `: ${state.reason}` : '';
-        return { landing: 'gone', ...of, reason: `${task} is ${state?.status ?? 'gone'} now${why}` };
+        return { kind: 'gone', ...of, reason: `${task} is ${state?.status ?? 'gone'} now${why}` };
       }
     }
   }
 }
 
 function interrupted(task: TaskId): LandingResult {
-  return { landing: 'waits', task, reason: 'you stopped waiting for it' };
+  return { kind: 'waiting', task, reason: 'you stopped waiting for it' };
 }
 
 function tell({ output }: Cli, context: RunContext, view: LandingView, landed: LandingResult): void {
-  if (landed.landing !== 'landed') return;
+  if (landed.kind !== 'landed') return;
   const { task, commit, isVerified, notes, promoted } = landed;
   const hasChecks = Object.keys(context.landing.checks).length > 0;
   const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
@@ -157,14 +161,14 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
 
 function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {
   const { task } = landed;
-  switch (landed.landing) {
+  switch (landed.kind) {
     case 'refused':
       return {
         code: 'wrong_status',
         reason: landed.cause.reason,
         next: [`copse resume ${task}`, `copse work ${task} --resume`],
       };
-    case 'waits':
+    case 'waiting':
       return {
         code: 'wrong_status',
         reason: `${task} stays in the queue: ${landed.reason}.`,

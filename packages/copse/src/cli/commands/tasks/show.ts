@@ -34,7 +34,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         attention: facts.attention,
         question: facts.question ? questionView(facts.question) : null,
         usage: facts.usage,
-        undone: facts.undoing.is === 'none' ? null : facts.undoing,
+        undone: undoneView(facts.undoing),
         dependants: facts.dependants,
         ledger: facts.ledger.map(ledgerView),
         artifacts: facts.artifacts.map(artifactView),
@@ -71,9 +71,15 @@ function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
   return isNothing(usage) ? null : usage;
 }
 
+function undoneView(undoing: Undoing) {
+  if (undoing.kind === 'none') return null;
+  const { kind: is, ...details } = undoing;
+  return { is, ...details };
+}
+
 function undoneText(undoing: Undoing): string | null {
-  if (undoing.is === 'none') return null;
-  return undoing.is === 'undone'
+  if (undoing.kind === 'none') return null;
+  return undoing.kind === 'undone'
     ? `by ${undoing.by}`
     : `not yet: by ${undoing.by}, which is ${undoing.status}`;
 }
