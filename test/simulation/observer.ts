@@ -237,7 +237,10 @@ export class Observer {
 
   #checkRetries(event: BoardEvent): void {
     const { policy } = this.#simulation;
-    if (event.type === 'task.crashed' && event.reason.includes('renewed nothing')) {
+    if (
+      event.type === 'task.crashed' &&
+      /has not (renewed its lease|been heard from) for/.test(event.reason)
+    ) {
       this.#hear(event.id);
       const silentMs = this.#heard.get(event.id)?.longestMs ?? 0;
       if (silentMs < policy.lease.durationMs)

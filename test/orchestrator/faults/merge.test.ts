@@ -22,7 +22,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
   expect(await queueTask(meanwhile, task)).toMatchObject({
     ok: false,
     refusal: {
-      reason: `${task} was worked on while its branch was looked at.`,
+      reason: `${task} changed while its branch was read.`,
       next: [`copse merge ${task}`],
     },
   });

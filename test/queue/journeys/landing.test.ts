@@ -208,7 +208,7 @@ describe('with a remote', () => {
     const second = await scene.add('second', 'commit second second.txt');
     await scene.up();
     expect(await scene.why(second)).toContain(
-      'main and origin/main have both moved apart: bring them together, for example with git pull --rebase origin main',
+      'main and origin/main have diverged; run git pull --rebase origin main',
     );
     scene.git('pull', '--quiet', '--rebase', 'origin', 'main');
     await scene.merge(second);

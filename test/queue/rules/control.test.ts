@@ -64,7 +64,7 @@ describe('a person', () => {
     const hurried = evolved(landing('a'), decideHurry(landing('a'), at));
     expect(hurried.isHotfix).toBe(true);
     expect(decideHurry(hurried, at)).toMatchObject({
-      refusal: { reason: 'cp-a is at the front of the queue of main already.' },
+      refusal: { reason: 'cp-a is already at the front of the queue of main.' },
     });
   });
 

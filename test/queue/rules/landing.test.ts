@@ -235,8 +235,8 @@ describe('the proof that the target may move', () => {
   });
 
   it.each([
-    ['one of them is not green', { kind: 'checked', green: ['unit'], required }, /did not pass lint/],
-    ['nothing was asked for', { kind: 'checked', green: ['unit'], required: [] }, /did not pass any check/],
+    ['one of them is not green', { kind: 'checked', green: ['unit'], required }, /has not passed lint/],
+    ['nothing was asked for', { kind: 'checked', green: ['unit'], required: [] }, /has not passed any check/],
     ['no person let it land without', { kind: 'skipped' }, /^cp-0001 needs passing checks\.$/],
   ] as const)('is refused if %s', (_, proof, reason) => {
     expect(decideLanding(landingIn('checking'), journalWith(proof), later)).toMatchObject({

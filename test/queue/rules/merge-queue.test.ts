@@ -57,11 +57,11 @@ describe('the two switches of a queue', () => {
   it('are not switched off twice: who did it first, and why, stays', () => {
     expect(decidePauseQueue(pause(fresh, 'accept'), 'accept', 'again', later)).toMatchObject({
       decided: false,
-      refusal: { code: 'wrong_status', reason: 'The queue of main accepts nothing already.' },
+      refusal: { code: 'wrong_status', reason: 'The queue of main already accepts no new tasks.' },
     });
     expect(decidePauseQueue(pause(fresh, 'land'), 'land', 'again', later)).toMatchObject({
       decided: false,
-      refusal: { code: 'wrong_status', reason: 'The queue of main lands nothing already.' },
+      refusal: { code: 'wrong_status', reason: 'The queue of main already lands nothing.' },
     });
   });
 

@@ -1,4 +1,4 @@
-/** What running agents and landing their work needs besides workspaces. */
+/** What agents and the queue need besides a workspace context. */
 
 import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts } from '../agents/ports/artifacts.ts';
@@ -16,7 +16,6 @@ import type { Config } from '../config/schema.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
 
 export interface RunContext extends WorkspaceContext {
-  /** Of this process. */
   readonly pid: number;
   readonly clock: Timer;
   readonly runners: Runners;
@@ -28,7 +27,7 @@ export interface RunContext extends WorkspaceContext {
   readonly commands: Commands;
   readonly artifacts: Artifacts;
   readonly machine: Machine;
-  /** In the order of copse.yml, which is the order of preference. */
+  /** In the order of copse.yml: an earlier one is preferred. */
   readonly agents: readonly EffectiveAgent[];
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];

@@ -1,6 +1,6 @@
 /**
- * What the conflict radar keeps in `.copse`, read without believing its shape: a file that somebody cut, edited or wrote with
- * another version is as good as none.
+ * The conflict radar's files in `.copse`. Their shape is checked when they are read: a file that is cut off, edited or of
+ * another version is ignored.
  */
 
 import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
@@ -17,7 +17,7 @@ export function memoryFile(memory: RadarMemory): unknown {
 }
 
 export function parseSighting(file: unknown): Sighting | undefined {
-  return attempt(() => {
+  return tryRead(() => {
     const { at, branches, pairs, omitted } = versioned(file);
     return {
       at: time(at),
@@ -33,7 +33,7 @@ export function parseSighting(file: unknown): Sighting | undefined {
 }
 
 export function parseMemory(file: unknown): RadarMemory | undefined {
-  return attempt(() => {
+  return tryRead(() => {
     const { branches, pairs, isWhole } = versioned(file);
     return { branches: list(branches, liveBranch), pairs: list(pairs, pair), isWhole: isWhole === true };
   });
@@ -43,7 +43,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 class Misshapen extends Error {}
 
-function attempt<T>(read: () => T): T | undefined {
+function tryRead<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

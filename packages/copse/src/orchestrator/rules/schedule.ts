@@ -1,9 +1,9 @@
 /**
- * Which ready task starts next, with which agent, and why another does not.
+ * Which ready task starts next, with which agent, and why another one waits.
  *
- * Tasks come in the order of urgency, and each is judged by itself: one that cannot start holds nobody up who can. What is
- * in the way is always one named thing, the first in this order: its delay, no agent that may take it, an area that somebody
- * else is working in, the limit of the agents that could, the limit of the node, memory, disk.
+ * Tasks come in the order of urgency. A task that cannot start does not delay later ones. It waits for one named thing, the
+ * first in this order: its delay, no agent that may take it, an area that another task works in, the limit of the agents
+ * that could take it, the limit of the node, memory, disk.
  */
 
 import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
@@ -20,11 +20,11 @@ interface AvailableAgent {
   readonly max: number | null;
 }
 
-/** A task that is being worked on, or is about to land: its areas are taken. */
+/** A task in progress or in the queue: its areas are taken. */
 export interface BusyTask {
   readonly id: TaskId;
   readonly areas: readonly string[];
-  /** Who works on it on this node; null when it is elsewhere, by hand or in the queue. */
+  /** The agent that works on it on this node; null when it is elsewhere, by hand or in the queue. */
   readonly agentHere: AgentName | null;
 }
 
@@ -37,7 +37,7 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
-type Candidate = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
+type ReadyTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
 
 export type WaitingFor =
   | { readonly kind: 'delay'; readonly delay: Delay }
@@ -52,7 +52,7 @@ export type Placement =
   | { readonly kind: 'placed'; readonly task: TaskId; readonly agent: AgentName }
   | { readonly kind: 'waiting'; readonly task: TaskId; readonly waiting: WaitingFor };
 
-/** Judges one task after another; whoever starts is busy for those after it. */
+/** Places one task after another; each one placed counts as busy for those after it. */
 export class Scheduler {
   readonly #facts: ScheduleFacts;
   readonly #rules: Policy['orchestration'];
@@ -70,14 +70,14 @@ export class Scheduler {
     return this.#nodeIsFull() !== undefined;
   }
 
-  place(task: Candidate): Placement {
+  place(task: ReadyTask): Placement {
     const agent = this.#choose(task);
     if (typeof agent === 'object') return { kind: 'waiting', task: task.id, waiting: agent };
     this.#busy.push({ id: task.id, areas: task.areas, agentHere: agent });
     return { kind: 'placed', task: task.id, agent };
   }
 
-  #choose(task: Candidate): AgentName | WaitingFor {
+  #choose(task: ReadyTask): AgentName | WaitingFor {
     const { agents, at } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
     if (delay !== null && delay.until > at) return { kind: 'delay', delay };
@@ -106,7 +106,7 @@ export class Scheduler {
     return this.#busy.filter(({ agentHere }) => agentHere === agent).length;
   }
 
-  #takenArea(task: Candidate): WaitingFor | undefined {
+  #takenArea(task: ReadyTask): WaitingFor | undefined {
     if (task.areas.length === 0) return undefined;
     const wanted = this.#areasOf(task.areas);
     for (const other of this.#busy) {
@@ -130,7 +130,7 @@ export class Scheduler {
   }
 }
 
-function whyNone(task: Candidate, agents: readonly AvailableAgent[]): readonly string[] {
+function whyNone(task: ReadyTask, agents: readonly AvailableAgent[]): readonly string[] {
   if (agents.length === 0) return ['no agent is configured on this node'];
   return agents.flatMap((agent) => {
     const decision = canTake(task, agent);

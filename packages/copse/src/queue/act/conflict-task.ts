@@ -1,12 +1,11 @@
 /**
- * `on_conflict: task`: a task of its own resolves the conflict of another.
+ * `on_conflict: task`: a new task, the resolver, resolves the conflict of another one, the original.
  *
- *   the branch conflicts  → its head gets a ref, then one transaction: the original needs attention, a resolver is there
- *   the resolver works    → from the target; it merges the ref. The finish gate sees to it that its branch contains it
- *   the resolver lands    → in the same transaction the original is done, if it still waits
+ *   the original conflicts  → its head gets a ref; then one transaction: the original needs attention, the resolver exists
+ *   the resolver works      → from the target; it merges the ref. The finish gate requires that its branch contains it
+ *   the resolver lands      → in the same transaction the original is done, if it still needs attention
  *
- * The resolver names the landing that conflicted as its work item, which makes it one for each such landing however often
- * somebody asks. Its own conflicts go back to its agent: there is no resolver of a resolver.
+ * The resolver's work item is the landing that conflicted, so each such landing has at most one resolver.
  */
 
 import { excerpt } from '../../agents/rules/briefing/briefing.ts';
@@ -32,7 +31,7 @@ function conflictRef(landing: LandingId): string {
   return `refs/copse/conflict/${landing}`;
 }
 
-/** The task that resolves it: a new one, or the one that is there already. */
+/** Creates the resolver, or finds the one that exists. */
 export async function resolveByTask(
   context: RunContext,
   landing: Landing,
@@ -57,7 +56,7 @@ async function keepHead({ git }: RunContext, { id, head }: Landing): Promise<voi
   const before = (await git.tip(ref)) ?? null;
   if (before === head) return;
   const moved = await git.moveRef(ref, before, head, 'copse: a conflict');
-  if (!moved.moved) throw new Error(`The conflicting work could not be kept under ${ref}`);
+  if (!moved.moved) throw new Error(`Cannot keep the conflicting work under ${ref}`);
 }
 
 async function findOrCreate(
@@ -81,7 +80,7 @@ async function findOrCreate(
   return id;
 }
 
-/** What it may touch, who may take it and what it has to pass are as for the original. */
+/** It inherits the areas, required capabilities, agent and accept commands of the original. */
 function defineResolver(
   original: Task,
   { id, head, target }: Landing,
@@ -91,24 +90,24 @@ function defineResolver(
   const { priority, kind, areas, requires, plan, agent, accept } = original;
   const { text: title } = excerpt(`Resolve: ${original.title}`, text.titleLength);
   const body = [
-    `${original.id} is finished and conflicts with ${target}. Bring both together:`,
+    `${original.id} is finished and conflicts with ${target}. Merge both:`,
     '',
     `1. git merge ${conflictRef(id)}`,
-    `2. Resolve the conflicts so that both keep what they meant. Change nothing else.`,
-    '3. Run what tests there are, commit the merge, and finish.',
+    `2. Resolve the conflicts so that both sides keep their intent. Change nothing else.`,
+    '3. Run the tests, commit the merge, and finish.',
     '',
-    `If git knows no such ref, this is another machine: the work (${head}) is on ${node}. Somebody has to bring it here,`,
+    `If git does not find this ref, the work (${head}) is on another machine, ${node}. A person has to bring it here,`,
     `there with: git push <remote> ${conflictRef(id)}`,
     `and here with: git fetch <remote> ${conflictRef(id)}:${conflictRef(id)}`,
-    'Do not make it up: if you cannot have it, say so with copse stuck.',
+    'Do not rewrite the work yourself: if you cannot get it, say so with copse stuck.',
     '',
-    `Do not rebase or squash: the commits of ${original.id} have to stay as they are. When this lands, ${original.id} has landed.`,
+    `Do not rebase or squash: the commits of ${original.id} must stay as they are. When this lands, ${original.id} has landed.`,
     '',
-    `What ${original.id} is about:`,
+    `The task ${original.id}:`,
     '',
     ...quote(`${original.title}\n\n${original.body}`),
     '',
-    'What was found:',
+    'The conflict:',
     '',
     ...quote(reason),
     '',
@@ -135,7 +134,7 @@ function quote(text: string): readonly string[] {
     .map((line) => `> ${line}`.trimEnd());
 }
 
-/** Who was asked to resolve the conflict that a task waits with, and how that goes. */
+/** Which task resolves the conflict of this one, and its status. */
 export async function describeResolver(
   { board }: { readonly board: BoardReader },
   { id }: Pick<Task, 'id'>,
@@ -149,10 +148,10 @@ export async function describeResolver(
   if (resolver === undefined) return [];
   const { status } = resolver.state;
   if (status === 'done') return [`${resolver.id} resolved its conflict.`];
-  return [`${resolver.id}, which is to resolve its conflict, is ${status}.`];
+  return [`${resolver.id} resolves its conflict and is ${status}.`];
 }
 
-/** What the branch of a resolver lacks of the work that it is to resolve. */
+/** The work that a resolver's branch must contain and does not. */
 export async function findMissing(
   { board, git }: RunContext,
   task: Task,
@@ -161,7 +160,7 @@ export async function findMissing(
   const id = landingToResolve(task);
   const landing = id && (await board.get('landing', id));
   if (landing === undefined) return null;
-  // A resolver may be on another machine than the work.
+  // The resolver may run on another machine than the original did.
   const isHere = (await git.tip(landing.head)) !== undefined;
   if (isHere && (await git.isAncestor(landing.head, head))) return null;
   return { task: landing.task, ref: conflictRef(landing.id), isHere };

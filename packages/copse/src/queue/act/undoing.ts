@@ -1,4 +1,4 @@
-/** Whether what a task landed was taken back since, and by which task: an undo that was undone counts as none. */
+/** Whether a landing was undone, and by which task: an undo that was undone counts as none. */
 
 import type { LandingId, TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
@@ -19,7 +19,7 @@ export async function loadUndoing(
   return undoings;
 }
 
-/** Of the latest landing of a task. */
+/** For the latest landing of a task. */
 export async function undoingOf(board: BoardReader, task: TaskId): Promise<Undoing> {
   const landed = await landingsOf(board, task);
   const last = landed.at(-1);

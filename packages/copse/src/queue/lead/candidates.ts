@@ -1,6 +1,6 @@
 /**
- * What merging changes into a target would give, remembered: the decision asks again and again about the same stacks. Commits
- * never change, so what was found out stays true, whoever moves the target.
+ * Caches the results of merges: the decision asks about the same stacks again and again. Commits never change, so results
+ * stay true when the target moves.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
@@ -17,7 +17,7 @@ interface Facts {
   isGreen(tree: string): Promise<boolean>;
 }
 
-/** Beyond that, what is known is forgotten and found out again. */
+/** The cache is emptied beyond this size. */
 const MOST = 20_000;
 
 export class Candidates {
@@ -30,7 +30,7 @@ export class Candidates {
     this.#facts = facts;
   }
 
-  /** Undefined when it was not looked at yet. */
+  /** Undefined when it is not in the cache. */
   look({ onto, changes }: Stack): Stacked | undefined {
     let commit = onto;
     for (const [at, change] of changes.entries()) {
@@ -61,14 +61,14 @@ export class Candidates {
     let commit = onto;
     for (const change of changes) {
       const candidate = await this.#build(commit, change);
-      if (!candidate.built) throw new Error(`${change.task} does not merge any more`);
+      if (!candidate.built) throw new Error(`${change.task} no longer merges`);
       steps.push({ ...change, ...candidate });
       commit = candidate.commit;
     }
     return steps;
   }
 
-  /** Why a change cannot be merged; undefined when it can, or nobody looked. */
+  /** Why a change cannot be merged; undefined when it can, or is not in the cache. */
   misfit(onto: CommitId, change: QueuedChange): Extract<Candidate, { built: false }> | undefined {
     const candidate = this.#built.get(keyOf(onto, change));
     return candidate?.built === false ? candidate : undefined;
@@ -80,7 +80,7 @@ export class Candidates {
     return known;
   }
 
-  /** A check of it ended. */
+  /** A check of this tree ended, so its cached verdict is stale. */
   forgetVerdict(tree: string): void {
     this.#green.delete(tree);
   }

@@ -1,4 +1,4 @@
-/** What is in a queue and may land: in order, with what holds it and what it conflicts with. */
+/** The entries of a queue in the order of landing, with the reason why they are held and the files in conflict. */
 
 import type { CommitId, EventNumber } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
@@ -43,13 +43,13 @@ export async function queueEntries(
   return entries;
 }
 
-interface Place {
+interface QueuedTask {
   readonly landing: Landing;
   readonly task: Pick<Task, 'priority'>;
 }
 
-/** Hotfixes, then by priority, then first come first served; the id makes it the same for everybody. */
-export function byPlace(a: Place, b: Place): number {
+/** Hotfixes first, then by priority, then first come first served; ids break ties the same way on every machine. */
+export function byPlace(a: QueuedTask, b: QueuedTask): number {
   return (
     Number(b.landing.isHotfix) - Number(a.landing.isHotfix) ||
     b.task.priority - a.task.priority ||
@@ -58,7 +58,7 @@ export function byPlace(a: Place, b: Place): number {
   );
 }
 
-/** Without checks everything is merged at once anyway, and what does not merge is seen then. */
+/** Without checks, landing merges everything anyway and finds conflicts then. */
 async function conflictOf(
   { merging, ...context }: RunContext,
   landing: Landing,
@@ -76,7 +76,7 @@ async function conflictOf(
   if (memory.conflicts.size > MOST) memory.conflicts.clear();
   memory.conflicts.set(key, files);
   if (files.length === 0) return null;
-  // A conflict may be one that is resolved on the way, which only building it tells.
+  // Building the candidate may resolve the conflict.
   const change = { landing: id, task: landing.task, head };
   await memory.candidates.find({ onto: tip, changes: [change] });
   return memory.candidates.misfit(tip, change) === undefined ? null : files;
@@ -84,7 +84,7 @@ async function conflictOf(
 
 const MOST = 50_000;
 
-/** One that was done before, and that somebody works on again, is on the target already. */
+/** A dependency that was done before is on the target, also if it is worked on again. */
 async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<WaitReason | null> {
   if (dependsOn.length === 0) return null;
   const statuses = await board.statuses(dependsOn);

@@ -31,7 +31,7 @@ import { waitInQueue } from './waits.ts';
 export const landingSteps = ['merged', 'kept', 'journalled', 'moved', 'recorded'] as const;
 export type LandingStep = (typeof landingSteps)[number];
 
-/** What the target is to move to, and what each change becomes in it. */
+/** The commit that the target moves to, and the commit that each change becomes in it. */
 interface StackMove {
   readonly local: CommitId;
   readonly remote: CommitId | undefined;
@@ -41,7 +41,7 @@ interface StackMove {
     readonly commit: CommitId;
     readonly notes: readonly string[];
   })[];
-  /** Keys of the checks that the tree must have passed; none where none are asked for. */
+  /** Keys of the checks that the tree must have passed. */
   readonly required: readonly string[];
   readonly isChecked: boolean;
 }
@@ -115,7 +115,7 @@ async function landStack(
   const { target } = lead;
   const { local: from, commit: to, changes } = stack;
   const [first, ...others] = changes;
-  if (first === undefined) throw new Error(`Nothing is to land on ${target}`);
+  if (first === undefined) throw new Error(`A stack for ${target} without changes`);
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   const move = { target, from, to, reason: `copse: ${first.task}${more} lands` };
   // First: a blocked landing is looked at every few seconds and must write nothing each time.
@@ -158,8 +158,8 @@ function blocked(moved: Extract<TargetMove, { moved: false }>): StackMoved {
 }
 
 /**
- * To the remote before the target moves here: what it refuses has then changed nothing. A push whose answer was lost is seen
- * at the next look, which asks the remote first.
+ * Pushes before the local target moves: a refused push has changed nothing. If the answer of a push is lost, the next look
+ * finds the pushed commit, because it fetches first.
  */
 async function pushFirst(
   context: RunContext,
@@ -193,16 +193,16 @@ async function pushRefused(
   return { kind: 'push_refused', reason };
 }
 
-/** Anybody may prune what no ref keeps. One for each target: whoever was killed leaves it to whoever leads next. */
+/** A ref keeps it from being pruned. */
 async function keepCandidate({ git }: RunContext, target: BranchName, commit: CommitId): Promise<void> {
   const ref = candidateRef(target);
   const before = (await git.tip(ref)) ?? null;
   if (before === commit) return;
   const moved = await git.moveRef(ref, before, commit, 'copse: a candidate');
-  if (!moved.moved) throw new Error(`The candidate for ${target} could not be kept under ${ref}`);
+  if (!moved.moved) throw new Error(`Cannot keep the candidate for ${target} under ${ref}`);
 }
 
-/** All of them or none: whoever was cancelled meanwhile must not land with the others. */
+/** All of them or none: a task that was cancelled meanwhile must not land with the others. */
 async function journal(context: RunContext, lead: Lead, stack: StackMove): Promise<Outcome<null>> {
   const { local: oldTip, commit: newTip } = stack;
   return change(context, async (change) => {
@@ -222,7 +222,7 @@ async function journal(context: RunContext, lead: Lead, stack: StackMove): Promi
   });
 }
 
-/** Read in the transaction that relies on it, about exactly the tree that the target gets. */
+/** Read in the transaction that relies on it, for exactly the tree that the target gets. */
 async function proofOf({ board }: Change, { tree, required, isChecked }: StackMove): Promise<Proof> {
   if (required.length === 0) return { kind: 'none_asked_for' };
   if (!isChecked) return { kind: 'skipped' };

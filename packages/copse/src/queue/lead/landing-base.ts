@@ -1,6 +1,6 @@
 /**
- * What a landing is built on. The target here and what is known of it on the remote are two refs that both move; whichever
- * contains the other is the newer one. Where neither does, nobody here can decide which of them is right.
+ * The commit that landings are built on. The local target and its remote-tracking ref both move; the one that contains the
+ * other is newer. If they have diverged, a person must bring them together.
  */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
@@ -11,11 +11,11 @@ import type { RunContext } from '../context.ts';
 export type LandingBase =
   | {
       readonly kind: 'found';
-      /** Where the target is here. */
+      /** The tip of the local target. */
       readonly local: CommitId;
-      /** What the candidate is built on: that, or what the remote has on top of it. */
+      /** Candidates are built on this: the local tip, or the remote's tip if that is newer. */
       readonly onto: CommitId;
-      /** Where the remote's is, as far as is known. */
+      /** The remote's tip as of the last fetch. */
       readonly remote: CommitId | undefined;
     }
   | { readonly kind: 'unknown'; readonly reason: WaitReason };
@@ -38,14 +38,14 @@ export async function findLandingBase(
   if (remote === undefined || (await git.isAncestor(remote, local)))
     return { kind: 'found', local, onto: local, remote };
   if (await git.isAncestor(local, remote)) return { kind: 'found', local, onto: remote, remote };
-  // Its own commits must not be mixed up with the remote's, which would then be written anew.
+  // Without pushing, local landings go on, unless the branch began from commits that only the remote has.
   const begun = await git.mergeBase(head, remote);
   const isApart = begun !== undefined && (await git.isAncestor(begun, local));
   if (isApart && !context.landing.push) return { kind: 'found', local, onto: local, remote };
   return { kind: 'unknown', reason: { kind: 'target_diverged', target, remote: name ?? '' } };
 }
 
-/** The branch is only on the remote so far. */
+/** Creates the local target from the remote's. */
 async function makeTarget(
   { git }: RunContext,
   target: BranchName,

@@ -24,7 +24,7 @@ export interface LandedTask {
   readonly notes: readonly string[];
 }
 
-/** What an earlier look journalled and perhaps did. What did not come to be is merged again. */
+/** Landings that were journalled before a kill: those that the target contains are recorded, the others requeued. */
 export async function finishJournalled(
   context: RunContext,
   target: BranchName,
@@ -51,7 +51,7 @@ export async function finishJournalled(
     });
   }
   if (done.length === 0) return [];
-  // Whoever was killed may have left a checkout halfway; to try to go where it is finishes that.
+  // A killed leader may have left a checkout half updated; a trial move to the same commit finishes it.
   await context.merging.moveTarget({ target, from: tip, to: tip, isTrial: true });
   return recordLanded(context, target, done, new Map());
 }
@@ -119,7 +119,7 @@ async function tryToLearn(
   }
 }
 
-/** The target keeps it from here on, or it is built again. */
+/** The target contains it now, or it is built again. */
 export async function forgetCandidate({ git }: RunContext, target: BranchName): Promise<void> {
   const kept = await git.tip(candidateRef(target));
   if (kept !== undefined) await git.moveRef(candidateRef(target), kept, null, 'copse: landed');

@@ -58,12 +58,16 @@ export async function waitInQueue(context: RunContext, landing: Landing, reason:
   });
 }
 
-/** What it waited for is over. */
+/** The reason why it waited is gone. */
 async function goOnInQueue(context: RunContext, { id }: Landing): Promise<void> {
   await change(context, async (change) => {
     const current = await change.require('landing', id);
     if (current.waiting === null || current.state.status !== 'queued') return;
-    const request = { action: 'requeue', head: current.head, reason: 'what it waited for is over' } as const;
+    const request = {
+      action: 'requeue',
+      head: current.head,
+      reason: 'the reason why it waited is gone',
+    } as const;
     await change.apply(decideLanding(current, request, change.at));
   });
 }

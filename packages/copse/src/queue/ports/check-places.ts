@@ -10,14 +10,14 @@ export interface CheckCandidate {
 }
 
 export type Readied =
-  /** `anew`: why the worktree that was there could not be used again; null when it could, or there was none. */
+  /** `anew`: why the existing worktree was replaced; null when it was reused, or there was none. */
   | { readonly ready: true; readonly place: Place; readonly anew: string | null }
   | { readonly ready: false; readonly reason: string };
 
 export interface CheckPlaces {
-  /** The slots of which anything exists. */
+  /** Slots that have a folder. */
   known(): readonly number[];
   path(slot: number): string;
-  /** Only for whoever holds the lock of the slot, while nothing runs there. */
+  /** The caller holds the lock of the slot, and nothing runs there. */
   ready(slot: number, candidate: CheckCandidate): Promise<Readied>;
 }

@@ -1,4 +1,4 @@
-/** Running the checks of `landing.checks` for one commit, in a worktree of the queue's own. */
+/** Runs the checks of `landing.checks` for one commit, in a worktree of the queue. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 
@@ -12,22 +12,19 @@ export interface CheckCommand {
   readonly workingDirectory: string | null;
 }
 
-/**
- * `red` is the only one that says something about the change. `infrastructure`: the command could not be run as it has to
- * be, so nobody knows.
- */
+/** Only `red` is a verdict on the change. `infrastructure`: the command could not run, so there is no verdict. */
 export type CheckVerdict = 'green' | 'red' | 'timeout' | 'infrastructure';
 
 export interface CheckResult {
   readonly name: string;
   readonly verdict: CheckVerdict;
-  /** Null when it did not end by itself. */
+  /** Null when it was killed. */
   readonly exitCode: number | null;
   /** One sentence for a person. */
   readonly reason: string;
-  /** Where its output is kept. */
+  /** The file with its output. */
   readonly log: string | null;
-  /** The last lines of it. */
+  /** The last lines of its output. */
   readonly tail: string;
   readonly tookMs: number;
 }
@@ -36,7 +33,7 @@ export type CheckRunEnd =
   /** The results up to and including the first that is not green. */
   | { readonly ended: 'done'; readonly results: readonly CheckResult[] }
   | { readonly ended: 'cancelled' }
-  /** There was no place to run them in, or it could not be set up. */
+  /** The worktree could not be made or set up. */
   | { readonly ended: 'infrastructure'; readonly reason: string; readonly log: string | null };
 
 export interface CheckRequest {
@@ -50,13 +47,10 @@ export interface CheckRequest {
 }
 
 export interface Checks {
-  /** A digest of everything besides tree and command that could change a verdict. */
+  /** Digest of everything besides tree and command that could change a verdict. */
   environmentOf(check: CheckCommand): string;
-  /** One at a time in each slot, whoever asks. Nothing of it runs any more once this has an answer. */
+  /** One at a time in each slot, among all processes. All its processes have ended when this resolves. */
   run(request: CheckRequest): Promise<CheckRunEnd>;
-  /**
-   * Ends what an earlier process left running in the queue's worktrees. Called by whoever takes the lead, before the first
-   * run. Sentences for a person.
-   */
+  /** Ends processes that an earlier leader left running. Called by a new leader before its first run. Notes for people. */
   recover(): Promise<readonly string[]>;
 }

@@ -1,12 +1,12 @@
-/** Conflicts that need nobody: by commands that copse.yml names, or as the same conflict was resolved before. */
+/** Resolves conflicts without an agent: by commands of copse.yml, or as the same conflict was resolved before. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { CommitSummary, ConflictedMerge, Resolution } from './merging.ts';
 
-/** What is merged: `head` into `onto`. */
+/** `head` is merged into `onto`. */
 export type Ends = Pick<ConflictedMerge, 'onto' | 'head'>;
 
-/** A branch that the target has now, the target before, and where the branch began if that is known. */
+/** A branch that landed: the target before, and where the branch began, if that is known. */
 export interface LandedBranch extends Ends {
   readonly base?: CommitId | null;
 }
@@ -14,15 +14,15 @@ export interface LandedBranch extends Ends {
 export interface Resolving {
   /** Undefined unless every file could be resolved. */
   resolve(conflict: ConflictedMerge): Promise<Resolution | undefined>;
-  /** Whether there is a way for each file in conflict. That each leads somewhere is seen when it is tried. */
+  /** Whether each file in conflict has a way to try. */
   mayResolve(conflict: Ends): Promise<boolean>;
-  /** What was tried in vain for a conflict, a few sentences with the end of what commands printed. */
+  /** Failed attempts to resolve a conflict: sentences with the end of the output. */
   tried(conflict: Ends): readonly string[];
-  /** Commits of the target, not of the branch, that changed one of these files: the other side, newest first. */
+  /** The other side: commits of the target, not of the branch, that changed one of these files; newest first. */
   otherSide(conflict: Ends, files: readonly string[], limit: number): Promise<readonly CommitSummary[]>;
   /**
-   * Remembers how merges of a branch resolved their conflicts. Only for branches that landed: what was refused is no
-   * example. The paths it learned from, for people.
+   * Remembers how merges of a landed branch resolved their conflicts; rejected branches are no example. The paths it
+   * learned from, for people.
    */
   learn(landed: LandedBranch): Promise<readonly string[]>;
 }

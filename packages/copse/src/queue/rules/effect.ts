@@ -1,7 +1,6 @@
 /**
- * What it costs to put a change to the front or to take one out, before it is done: which of the checks that are running now
- * would be thrown away. It is the decision itself that is asked, once as things are and once as they would be. Whether
- * changes merge is not looked at for that: they are taken to.
+ * The cost of moving a task to the front or out of the queue, before it is done: how many running checks would restart.
+ * It asks the decision twice, with the queue as it is and as it would be. All changes are assumed to merge.
  */
 
 import { type CommitId, type LandingId, brand } from '../../kernel/ids.ts';
@@ -27,7 +26,7 @@ export type Intervention =
   | { readonly kind: 'hurried'; readonly landings: readonly LandingId[] }
   | { readonly kind: 'withdrawn'; readonly landings: readonly LandingId[] };
 
-/** How many of the checks that are running now begin anew because of it, sooner or later. */
+/** How many of the running checks restart because of it, sooner or later. */
 export function restartsBy(
   intervention: Intervention,
   facts: EffectFacts,
@@ -54,10 +53,10 @@ function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): QueueEntr
   return { landing: id, task, head, queuedAt, isHotfix, isUnchecked, conflict: null, held };
 }
 
-/** Only asked what would happen: nothing lands by it. */
+/** Nothing lands while the cost is computed. */
 const PAUSED = { kind: 'paused', comment: null } as const;
 
-/** Of what runs now: abandoned at once, or when the hotfixes that are begun then are green. */
+/** Running checks that are abandoned at once, or when the hotfixes that start now are green. */
 function thrownAway(
   facts: EffectFacts,
   entries: readonly QueueEntry[],
@@ -91,7 +90,7 @@ function plan(
     isPaused: queue.paused.land !== null,
   };
   const decision = decideQueue(state, facts, everythingMerges(queue), policy);
-  if (decision.kind === 'undecided') throw new Error('Everything merges, and nothing has to be looked at');
+  if (decision.kind === 'undecided') throw new Error('All stacks are known');
   return decision.plan;
 }
 

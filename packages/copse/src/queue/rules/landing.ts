@@ -4,11 +4,11 @@
  *   queued → merging → landed              without checks
  *   queued → checking → landed             with checks: part of a batch that is checked or was found green
  *
- * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves
- * while queued keeps its place with a new head, and nothing learned about the old head applies to it.
+ * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves while
+ * queued keeps its place with a new head, and verdicts about the old head do not apply to it.
  *
- * Before the target moves, the intent {oldTip, newTip} is journalled. From then on the landing can no longer be
- * withdrawn: whoever looks next finishes it, or, having read that the target did not move to `newTip`, requeues it.
+ * Before the target moves, the intent {oldTip, newTip} is journalled. From then on the landing cannot be withdrawn: the
+ * leader finishes it, or requeues it after it has read that the target did not move to `newTip`.
  */
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
@@ -20,21 +20,21 @@ import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-r
 
 interface Intent {
   readonly oldTip: CommitId;
-  /** Where the target moves. Others may land with the same move. */
+  /** The target moves here. Other landings may be part of the same move. */
   readonly newTip: CommitId;
-  /** What this one becomes, which the new tip contains. */
+  /** What this landing becomes; the new tip contains it. */
   readonly commit: CommitId;
   /** The tree of the new tip passed all checks. */
   readonly isVerified: boolean;
 }
 
-/** How it is known that the target may move to a tree. */
+/** Why the target may move to a tree. */
 export type Proof =
   /** There are no checks. */
   | { readonly kind: 'none_asked_for' }
   /** A person takes responsibility. */
   | { readonly kind: 'skipped' }
-  /** Green checks of exactly this tree, by their keys, and those that are asked for. */
+  /** Keys of the green checks of exactly this tree, and of the required ones. */
   | { readonly kind: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
 
 type LandingState =
@@ -75,16 +75,16 @@ export interface Landing {
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
-  /** A person looked at exactly this head and said yes; another one has to be looked at again. */
+  /** A person approved exactly this head; another head must be reviewed again. */
   readonly isReviewed?: true;
-  /** That it was in review with, for when it is taken out of the queue again. */
+  /** It was in review with this one, and goes back to it when it is taken out of the queue. */
   readonly pullRequest?: PullRequest;
   readonly queuedAt: Timestamp;
   /** To the front, and checked alone. */
   readonly isHotfix: boolean;
   /** A person lets it land without checks. */
   readonly isUnchecked: boolean;
-  /** What is special about how it was merged: what resolved a conflict on the way, or that it could not be rebased. */
+  /** How it was merged, if that is special: what resolved a conflict, or that it could not be rebased. */
   readonly note?: string;
   /** Why it cannot land yet although nothing is wrong with it. */
   readonly waiting: WaitReason | null;
@@ -125,7 +125,7 @@ export type LandingEvent =
   | (Of<'landing.landed'> & { readonly commit: CommitId })
   | Of<'landing.hurried'>
   | Of<'landing.checks_skipped'>
-  /** Null: it merges by itself by now. */
+  /** Null: it merges cleanly now. */
   | (Of<'landing.noted'> & { readonly note: string | null })
   | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
   | (Of<'landing.waiting'> & { readonly reason: StoredWaitReason })
@@ -191,7 +191,7 @@ export function decideLanding(
   }
 }
 
-/** Journalled: the target may already have moved. */
+/** Its intent is journalled: the target may already have moved. */
 export function isCommitted(landing: Landing): boolean {
   return 'intent' in landing.state && landing.state.intent !== null;
 }
@@ -284,7 +284,7 @@ function nextState(
   }
 }
 
-/** Journals of before one move could land several say only where the target moves. */
+/** Older journals, from when one move landed one task, hold only the two tips. */
 function intentOf(intent: Pick<Intent, 'oldTip' | 'newTip'> & Partial<Intent>): Intent {
   return { commit: intent.newTip, isVerified: false, ...intent };
 }
@@ -296,7 +296,7 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
   if (from[status] === undefined) {
     return refused(
       'wrong_status',
-      `The landing of ${landing.task} is ${status} and cannot ${action}.`,
+      `Cannot ${action.replaceAll('_', ' ')} the landing of ${landing.task}: it is ${status}.`,
       `copse show ${landing.task}`,
     );
   }
@@ -318,14 +318,14 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
   if (request.action === 'requeue' && landing.isReviewed && request.head !== landing.head) {
     return refused(
       'wrong_status',
-      `The branch of ${landing.task} moved after it was reviewed: only what was reviewed may land.`,
+      `The branch of ${landing.task} moved after its review: only reviewed commits may land.`,
       `copse review ${landing.task}`,
     );
   }
   return request.action === 'journal' ? refuseUnlessProven(landing, request.proof) : undefined;
 }
 
-/** With checks, the target only ever moves to a tree that passed every one of them. */
+/** With checks, the target moves only to a tree that passed all of them. */
 function refuseUnlessProven({ task, isUnchecked }: Landing, proof: Proof): Refused | undefined {
   switch (proof.kind) {
     case 'none_asked_for':
@@ -339,7 +339,7 @@ function refuseUnlessProven({ task, isUnchecked }: Landing, proof: Proof): Refus
       if (lacking === undefined && proof.required.length > 0) return undefined;
       return refused(
         'wrong_status',
-        `The tree that ${task} would land with did not pass ${lacking ?? 'any check'}.`,
+        `The tree that ${task} would land with has not passed ${lacking ?? 'any check'}.`,
         `copse why ${task}`,
       );
     }

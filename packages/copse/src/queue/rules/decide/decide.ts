@@ -2,42 +2,41 @@
  * The merge queue's decision: sieve and train.
  *
  * Checking one change after another is safe and slow; checking many together is fast until one of them is bad. So changes
- * are first *sieved* in batches, each checked by itself beside the others, until every batch is green or its bad change is
- * found. Green batches then form a *train*: stacked on the target in order, and the target moves to as much of the stack as
- * was checked as a whole. It never moves to anything else.
+ * are first *sieved* in batches, checked beside each other, until every batch is green or its bad change is found. Green
+ * batches form a *train*: stacked on the target in order. The target moves to as much of the stack as was checked as a
+ * whole, and never to anything else.
  *
- *   1. `guilt` is the share of changes that checks find guilty. It begins at 5 % and moves by 2 % with every change.
- *   2. A change that conflicts with the target is handed back at once, wherever it stands; one that is held leaves its batch.
- *   3. A free slot goes to the first of: an urgent change, alone · whether the target itself is green · a probe of the train
- *      (at most half the slots) · batches that are checked again, and halves · a new batch · second halves, for want of
- *      anything better.
- *   4. A new batch is the next 0.69 / guilt changes (at most 32) that merge together. That many are all good with one chance in
- *      two. Whoever does not fit keeps its place. A short queue is spread over the free slots.
- *   5. A batch is checked on the target. If nobody else waits and little is in flight, it is checked on top of all that is
- *      in flight, so that it can land right behind that.
- *   6. Green: it joins the end of the train. If it does not merge with those in front, it waits until they landed or left.
- *   7. Red, of several changes: the first half is checked. If that is green, the second half is to blame and is split without
- *      being checked as a whole. If it is red, the second half goes back to the queue.
- *   8. Red, of one change: it is checked once more. Red again, on something green: it is handed back with what the check said.
- *      Too slow is the same as red, but counted by itself.
- *   9. Red on top of something that did not land: nobody is to blame. It is checked again on the target.
+ *   1. `guilt` is the moving share of changes that checks find guilty. It starts at 5 %; each change weighs 2 %.
+ *   2. A change that conflicts with the target is handed back at once, wherever it stands. A held change leaves its batch.
+ *   3. A free slot goes to the first of: an urgent change, alone · a check of the target itself · a probe of the train (at
+ *      most half the slots) · retries and halves · a new batch · second halves.
+ *   4. A new batch is the next 0.69 / guilt changes (at most 32) that merge together: so many are all good with a chance of
+ *      one half. Skipped changes keep their place. A short queue is spread over the free slots.
+ *   5. A batch is checked on the target. If no other change waits and little is in flight, it is checked on top of
+ *      everything in flight, so that it can land right behind it.
+ *   6. Green: it joins the end of the train. If it conflicts with batches before it, it waits until they landed or left.
+ *   7. Red, of several changes: the first half is checked. If that is green, the second half is red, and it is split without
+ *      a check of the whole half. If it is red, the second half goes back to the queue.
+ *   8. Red, of one change: it is checked once more. Red again, on something green: it is handed back with the output.
+ *      A timeout is treated like red, but counted separately.
+ *   9. Red on top of something that did not land: no change is to blame. It is checked again on the target.
  *  10. The train is probed as a whole, then in the middle of the largest stretch that was not probed.
- *  11. A green probe, or a stack with a tree that is known to be green: the target moves there. Longer probes go on, because
- *      the same stack on top of the new target is the same commit.
- *  12. A red probe with nothing shorter still being checked: its batches are checked again one by one on the target. Later ones
- *      stay green. If it is only one batch, that one is red (7, 8).
- *  13. Before the first change is blamed the target is checked by itself. If it is red, nobody is blamed: each change is checked
- *      alone, once, and the one that mends the target lands.
+ *  11. A green probe, or a stack whose tree is known to be green: the target moves there. Longer probes go on, because the
+ *      same stack on the new target is the same commit.
+ *  12. A red probe, once no shorter one is running: its batches are checked again one by one on the target. Later batches
+ *      stay green. If it is a single batch, that batch is red (7, 8).
+ *  13. Before the first change is blamed, the target itself is checked. If it is red, no change is blamed: each is checked
+ *      alone, once, and one that mends the target lands.
  *
- * A change is passed over when a later one is taken into a batch and it is not: because it does not fit, or, for the one that
- * waits longest, because others are more important. If that happens more often than policy allows it goes first and alone, like
- * a hotfix. While such an urgent change is under way nothing else lands, so that what it was checked on is still the target when
- * it is green. What a person lets land without checks does so at once.
+ * A change is passed over when a later one gets into a batch and it does not: because it does not merge, or, for the one
+ * that waits longest, because others have a higher priority. Past the limit of the policy it goes first and alone, like a
+ * hotfix. While such an urgent change is under way nothing else lands, so that the target it was checked on is still the
+ * target when it is green. A change that a person lets land without checks lands at once.
  *
- * If checks cannot run, nothing is begun for a while, longer each time, and then one at a time until one can.
+ * If checks cannot run, none starts for a while, longer each time; then one at a time until one can run.
  *
- * The function is pure. What a merge would look like is asked through `look`; if the caller does not know yet, the answer of
- * the whole function is what to find out, and it is called again with that.
+ * The function is pure. It asks about merges through `lookup`; if an answer is missing, the result is the stack to find
+ * out, and the caller decides again.
  */
 
 import type { CommitId } from '../../../kernel/ids.ts';
@@ -66,10 +65,10 @@ export interface QueuePlan {
   readonly state: QueueState;
   readonly start: readonly Start[];
   readonly abandon: readonly number[];
-  /** At most one move at a time; the next decision sees the target where it is then. */
+  /** One move at a time: the next decision starts from the new tip. */
   readonly land: (Stack & { readonly commit: CommitId; readonly isChecked: boolean }) | null;
   readonly handBack: readonly Rejection[];
-  /** Something waits, and neither a check nor a landing is going on or begun. */
+  /** Why entries wait while no check and no landing is running or starting. */
   readonly stall: WaitReason | null;
 }
 
@@ -77,7 +76,7 @@ export interface QueuePlan {
 export interface Rejection {
   readonly change: QueuedChange;
   readonly because: 'conflict' | RedVerdict;
-  /** The check that was red. */
+  /** The check that failed. */
   readonly run: number | null;
 }
 
@@ -98,7 +97,7 @@ export function decideQueue(
   return stack === null ? { kind: 'decided', plan } : { kind: 'undecided', stack };
 }
 
-/** The weight of one change in the share of guilty ones. */
+/** The weight of one change in `guilt`. */
 const WEIGHT = 0.02;
 const LEAST_GUILT = 0.001;
 
@@ -129,7 +128,7 @@ class Decision {
     };
   }
 
-  // What happened since the last decision.
+  // Since the last decision.
 
   #forgetLanded(): void {
     const landed = new Set(this.#draft.facts.landed);
@@ -141,7 +140,7 @@ class Decision {
     }
   }
 
-  /** Cancelled, held, in conflict, or its branch moved. */
+  /** Changes that were cancelled, are held or in conflict, or whose branch moved. */
   #forgetGone(): void {
     for (const batch of this.#draft.batches.all) {
       const rest = batch.changes.filter((change) => {
@@ -167,7 +166,7 @@ class Decision {
     }
   }
 
-  /** Checks that were begun before it was known count as one trouble. */
+  /** Several checks that started before the trouble was known count once. */
   #noteTrouble(reason: string): void {
     const { now } = this.#draft.facts;
     const known = this.#draft.trouble;
@@ -191,7 +190,7 @@ class Decision {
     if (of === null) this.#draft.batches.tellSecondHalf(batch, isGreen);
   }
 
-  /** A green one is seen by its tree, as any other green tree is. */
+  /** A green probe is dropped: its tree is known to be green. */
   #endProbe({ run, verdict }: EndedRun): void {
     this.#draft.probes = this.#draft.probes.flatMap((probe) => {
       if (probe.run !== run) return [probe];
@@ -214,9 +213,9 @@ class Decision {
     if (audit?.tip !== this.#draft.facts.tip || isLost) this.#draft.audit = null;
   }
 
-  // What follows from it.
+  // Consequences.
 
-  /** Until something lands, or nothing more follows. */
+  /** Until something can land, or no check can start. */
   #landOrCheck(): QueuePlan['land'] {
     for (;;) {
       this.#settleRed();
@@ -228,7 +227,7 @@ class Decision {
     }
   }
 
-  /** Red batches are split or handed back once it is known that the target is not to blame. */
+  /** Red batches are split or rejected once the target itself is known to be green. */
   #settleRed(): void {
     for (const batch of this.#draft.batches.all) {
       const target = batch.stage.is === 'accused' ? this.#draft.targetVerdict() : 'unknown';
@@ -248,7 +247,7 @@ class Decision {
     this.#learn(1);
   }
 
-  /** Whether something else than the tip is part of the target is known of checks that just ended. */
+  /** Of a commit other than the tip this is known only for checks that just ended. */
   #isPartOfTargetAndGreen(onto: CommitId, run: number): boolean {
     const { tip, ended } = this.#draft.facts;
     if (onto === tip) return true;
@@ -257,8 +256,8 @@ class Decision {
 
   #returnToQueue(batch: Batch): void {
     const [only, ...others] = batch.changes;
-    const isTried = batch.stage.is === 'accused' && batch.stage.onto === this.#draft.facts.tip;
-    if (isTried && only !== undefined && others.length === 0 && this.#draft.audit !== null)
+    const wasTried = batch.stage.is === 'accused' && batch.stage.onto === this.#draft.facts.tip;
+    if (wasTried && only !== undefined && others.length === 0 && this.#draft.audit !== null)
       this.#draft.audit = { ...this.#draft.audit, tried: [...this.#draft.audit.tried, plain(only)] };
     this.#draft.batches.dissolve(batch);
   }
@@ -286,7 +285,7 @@ class Decision {
     return { onto, changes, commit: this.#draft.stacks.mustFit(changes).commit, isChecked: true };
   }
 
-  /** Without checks: everything that merges, in order. */
+  /** Without checks everything that merges lands, in order. */
   #landAll(): QueuePlan['land'] {
     const { tip: onto, entries } = this.#draft.facts;
     const free = entries.filter((entry) => this.#draft.mayLand(entry));
@@ -295,7 +294,7 @@ class Decision {
     return { onto, changes, commit: this.#draft.stacks.mustFit(changes).commit, isChecked: false };
   }
 
-  /** Nothing shorter is being checked, and nothing shorter is green. */
+  /** The shortest probe is red, and no shorter part of the train is green. */
   #returnRedProbe(): boolean {
     if (this.#draft.probes.every(({ red }) => red === null)) return false;
     const train = this.#draft.train();
@@ -311,14 +310,14 @@ class Decision {
     return true;
   }
 
-  /** Probes of what is no longer the train. */
+  /** Drops probes of stacks that are no longer the train. */
   #dropProbes(): void {
     if (this.#draft.probes.length === 0) return;
     const train = this.#draft.wholeTrain();
     this.#draft.probes = this.#draft.probes.filter((probe) => train.lengthOf(probe) !== undefined);
   }
 
-  /** Checks that no batch, probe or question waits for any more. */
+  /** Running checks that no batch, probe or target check needs any more. */
   #uselessRuns(): readonly number[] {
     const wanted = new Set(runsOf(this.#draft.state()));
     const running = new Set(this.#draft.facts.running);

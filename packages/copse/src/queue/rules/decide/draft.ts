@@ -63,7 +63,7 @@ export class QueueDraft {
     return this.audit?.verdict === 'red' && !this.stacks.areGreen([]);
   }
 
-  /** As long as something is urgent, the train is that alone. */
+  /** While a change is urgent, the train consists of urgent changes only. */
   train(): Train {
     const whole = this.wholeTrain();
     const urgent = this.urgent();
@@ -88,7 +88,7 @@ export class QueueDraft {
     return conflict === null && held === null && !this.stacks.misfits.has(landing);
   }
 
-  /** What goes first and alone, and can still land. */
+  /** Entries that go first and alone, and can still land. */
   urgent(): readonly QueueEntry[] {
     const isTried = this.tried();
     return this.facts.entries.filter(
@@ -101,7 +101,7 @@ export class QueueDraft {
     );
   }
 
-  /** Whoever was taken into a batch with others since then gets on all the same. */
+  /** Except those that got into a batch with others since. */
   #wasPassedOverTooOften(entry: QueueEntry): boolean {
     if ((this.passedOver.get(entry.landing) ?? 0) < this.policy.mostPassedOver) return false;
     return (this.batches.with(entry)?.changes.length ?? 1) === 1;
@@ -112,7 +112,7 @@ export class QueueDraft {
     return ({ changes }) => changes.some(({ landing }) => landings.has(landing));
   }
 
-  /** Checked alone on a target that is red: they do not mend it. */
+  /** Entries that were checked alone on a red target and did not mend it. */
   tried(): ReadonlySet<LandingId> {
     if (!this.isTargetRed) return new Set();
     const tried = this.audit?.tried ?? [];

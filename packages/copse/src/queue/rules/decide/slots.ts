@@ -1,4 +1,4 @@
-/** The slots of a queue: which check is begun next (queue.ts, 3 to 5 and 10). */
+/** The check slots of a queue: which check starts next (decide.ts, 3 to 5 and 10). */
 
 import type { CommitId } from '../../../kernel/ids.ts';
 import { batchSize } from './batches.ts';
@@ -15,8 +15,8 @@ export interface Start extends Stack {
   readonly purpose: Purpose;
 }
 
-/** What came of the attempt to begin a check: the tree may be known to be green. */
-type Begun = 'nothing' | 'check' | 'green';
+/** `green`: no check was needed, because the tree is known to be green. */
+type Started = 'nothing' | 'check' | 'green';
 
 export class Slots {
   readonly started: Start[] = [];
@@ -26,20 +26,20 @@ export class Slots {
     this.#draft = draft;
   }
 
-  /** Begins checks until every slot is taken, or until a tree turns out to be known: then something may land. */
-  fill(): Begun {
+  /** Starts checks until every slot is taken, or a tree is known to be green: then something may land. */
+  fill(): Started {
     const { hasChecks, slots, now } = this.#draft.facts;
     if (!hasChecks || (this.#draft.trouble !== null && now < this.#draft.trouble.until)) return 'nothing';
     const most = this.#draft.trouble === null ? slots : Math.min(1, slots);
     for (;;) {
       if (this.#startUrgent(most) === 'green') return 'green';
       if (this.#draft.runs >= most) return 'nothing';
-      const begun = this.#startNext();
-      if (begun !== 'check') return begun;
+      const started = this.#startNext();
+      if (started !== 'check') return started;
     }
   }
 
-  #startUrgent(most: number): Begun {
+  #startUrgent(most: number): Started {
     for (const entry of this.#draft.urgent()) {
       if (!this.#draft.stacks.fit([entry])) continue;
       const batch = this.#alone(entry);
@@ -51,7 +51,7 @@ export class Slots {
     return 'nothing';
   }
 
-  /** A batch of its own, taken out of the one that it is in. */
+  /** Takes it out of its batch into one of its own. */
   #alone(entry: QueueEntry): Batch {
     const batch = this.#draft.batches.with(entry);
     if (batch?.changes.length === 1) return batch;
@@ -63,7 +63,7 @@ export class Slots {
     return this.#draft.batches.add([entry]);
   }
 
-  /** The check that was begun last has the least to lose. */
+  /** Gives up the check that started last: it loses the least work. */
   #makeRoom(most: number): boolean {
     if (most === 0 || this.#draft.trouble !== null) return false;
     const isUrgent = this.#draft.isOneOf(this.#draft.urgent());
@@ -83,7 +83,7 @@ export class Slots {
     return this.#draft.runs < most;
   }
 
-  #startNext(): Begun {
+  #startNext(): Started {
     const ways = [
       () => this.#startAudit(),
       () => this.#startProbe(),
@@ -93,13 +93,13 @@ export class Slots {
       () => this.#startWaiting('second_half'),
     ];
     for (const start of ways) {
-      const begun = start();
-      if (begun !== 'nothing') return begun;
+      const started = start();
+      if (started !== 'nothing') return started;
     }
     return 'nothing';
   }
 
-  #startAudit(): Begun {
+  #startAudit(): Started {
     const isAccused = this.#draft.batches.all.some(({ stage }) => stage.is === 'accused');
     if (!isAccused || this.#draft.audit !== null) return 'nothing';
     const { tip } = this.#draft.facts;
@@ -109,7 +109,7 @@ export class Slots {
     return 'check';
   }
 
-  #startProbe(): Begun {
+  #startProbe(): Started {
     const running = this.#draft.probes.filter(({ red }) => red === null).length;
     if (running >= Math.max(1, Math.floor(this.#draft.facts.slots / 2))) return 'nothing';
     const train = this.#draft.train();
@@ -127,7 +127,7 @@ export class Slots {
     return 'check';
   }
 
-  #startWaiting(as: 'again' | 'half' | 'second_half'): Begun {
+  #startWaiting(as: 'again' | 'half' | 'second_half'): Started {
     for (const batch of this.#draft.batches.all) {
       if (batch.stage.is !== 'waiting' || batch.stage.as !== as) continue;
       if (this.#draft.stacks.fit(batch.changes)) return this.#startBatch(batch, as, []);
@@ -136,7 +136,7 @@ export class Slots {
     return 'nothing';
   }
 
-  #startNew(): Begun {
+  #startNew(): Started {
     const free = this.#free();
     const { slots, everyCommitGreen } = this.#draft.facts;
     const freeSlots = Math.max(1, slots - this.#draft.runs);
@@ -153,19 +153,19 @@ export class Slots {
     return this.#startBatch(this.#draft.batches.add(changes), 'batch', below);
   }
 
-  /** Those that are in no batch and may be taken into one. */
+  /** Entries in no batch that may get into one. */
   #free(): readonly QueueEntry[] {
-    const isTried = this.#draft.tried();
+    const tried = this.#draft.tried();
     return this.#draft.facts.entries.filter(
       (entry) =>
         !entry.isUnchecked &&
         this.#draft.batches.with(entry) === undefined &&
         this.#draft.mayLand(entry) &&
-        !isTried.has(entry.landing),
+        !tried.has(entry.landing),
     );
   }
 
-  /** All that is in flight, in the order in which it would land, if it merges with these. */
+  /** Everything in flight, in the order of landing, if it merges with these changes. */
   #below(inFlight: readonly Batch[], changes: readonly QueuedChange[]): readonly QueuedChange[] {
     const { batches: train } = this.#draft.wholeTrain();
     const below = [...train, ...inFlight.filter((batch) => !train.includes(batch))];
@@ -183,7 +183,7 @@ export class Slots {
       this.#draft.passedOver.set(landing, (this.#draft.passedOver.get(landing) ?? 0) + 1);
   }
 
-  #startBatch(batch: Batch, purpose: Purpose, below: readonly QueuedChange[]): Begun {
+  #startBatch(batch: Batch, purpose: Purpose, below: readonly QueuedChange[]): Started {
     const { tip } = this.#draft.facts;
     const changes = [...below, ...batch.changes];
     const { commit, isGreen } = this.#draft.stacks.mustFit(changes);

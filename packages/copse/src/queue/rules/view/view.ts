@@ -27,9 +27,9 @@ export interface QueueRecords {
   readonly recent: QueueHistory;
   /** A process leads the queue now. */
   readonly isLed: boolean;
-  /** Of its runs, those whose process is gone. */
+  /** Runs whose process is gone. */
   readonly lost?: ReadonlySet<number>;
-  /** Of the checks that are asked for. */
+  /** Commands of the required checks. */
   readonly commands: readonly string[];
   readonly slots: number;
   readonly now: Timestamp;
@@ -38,25 +38,24 @@ export interface QueueRecords {
 export interface QueueRecord {
   readonly landing: Landing;
   readonly title: string;
-  /** A dependency that is not done. */
+  /** The first dependency that is not done. */
   readonly dependsOn: TaskId | null;
 }
 
 export interface QueueView {
   readonly target: BranchName;
   readonly isLed: boolean;
-  /** Whatever lands is checked first. */
   readonly hasChecks: boolean;
   readonly slots: { readonly busy: number; readonly of: number };
   readonly runs: readonly RunView[];
   /** Checks that ran when their leader was killed; the next leader starts them again. */
   readonly lost: readonly RunView[];
-  /** Changes that passed and wait to be landed together. */
+  /** Changes that passed and will land together. */
   readonly train: number;
   readonly paused: { readonly [S in QueueSwitch]: Pause | null };
   readonly stalled: MergeQueue['stalled'];
   readonly trouble: Trouble | null;
-  /** It fails its checks with nothing merged into it. */
+  /** The target fails its checks with nothing merged into it. */
   readonly isTargetRed: boolean;
   readonly usual: Usual | null;
   readonly entries: readonly EntryView[];
@@ -86,7 +85,7 @@ export interface EntryView {
   readonly title: string;
   readonly state: EntryState;
   readonly standing: EntryStanding;
-  /** Those that land first or have to be done first. */
+  /** Tasks that land or must be done before it. */
   readonly behind: readonly TaskId[];
   readonly range: Range | null;
   readonly queuedAt: Timestamp;
@@ -105,7 +104,7 @@ interface Figures {
 
 const HOUR_MS = 3_600_000;
 
-/** As many of those that landed as are worth showing. */
+/** How many of the latest landings are shown. */
 const SHOWN_LANDED = 5;
 
 export function viewQueue(records: QueueRecords, policy: Policy['landing']): QueueView {
