@@ -2,9 +2,15 @@
 
 import { Collisions, apartFirst } from './rules/apart-first.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import type { RunContext } from '../queue/context.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Policy } from '../kernel/policy.ts';
+import type { Radar } from './port.ts';
 
-type Facts = Pick<RunContext, 'clock' | 'policy' | 'radar'>;
+interface Facts {
+  readonly clock: Clock;
+  readonly policy: Policy;
+  readonly radar: Radar;
+}
 
 /** Ready tasks, the most urgent first. The radar's file is read only if a task is asked for. */
 export function preferApart(

@@ -2,9 +2,7 @@
 
 import type { Insertable } from 'kysely';
 
-import type { AnyRecord, RecordKind, Records } from '../rules/event.ts';
-import { readLanding } from '../../queue/rules/landing.ts';
-import { readQueue } from '../../queue/rules/merge-queue.ts';
+import { type AnyRecord, type RecordKind, type Records, readRecord } from '../rules/event.ts';
 import { type TaskSummary, type WorkItem, isFinished } from '../../tasks/rules/task.ts';
 import type { BoardTables, tableOf } from './schema.ts';
 
@@ -91,14 +89,8 @@ export function toRow<K extends RecordKind>(kind: K, record: Records[K]): RowOf<
 export function fromRow<K extends RecordKind>(kind: K, row: { data: string; body?: string }): Records[K] {
   const record = JSON.parse(row.data) as Records[K];
   if (kind === 'task') return { ...record, body: JSON.parse(row.body ?? '""') as string };
-  return readStored[kind]?.(record) ?? record;
+  return readRecord(kind, record);
 }
-
-/** Records whose fields once had another shape. */
-const readStored: { readonly [K in RecordKind]?: (stored: Records[K]) => Records[K] } = {
-  landing: readLanding,
-  queue: readQueue,
-};
 
 /** One work item becomes one task: the column is unique. */
 export function workItemKey({ source, id }: Pick<WorkItem, 'source' | 'id'>): string {

@@ -4,11 +4,9 @@ import { spanText } from '../../kernel/durations.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import type { Landing } from '../../queue/rules/landing.ts';
-import type { CheckRun, Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
-import type { Range } from '../../queue/rules/view/estimate.ts';
+import type { Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
 import type { EntryStanding } from '../../queue/rules/view/standing.ts';
-import type { RunView } from '../../queue/rules/view/view.ts';
+import type { EntryView, RunView } from '../../queue/rules/view/view.ts';
 import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
 
 /** A clause for "stays in the queue: …" and "waits: …". */
@@ -107,7 +105,7 @@ export function standingText(standing: EntryStanding): string {
 const SOON = 'within 5 s';
 
 /** What is special about the check that an entry is part of. */
-const CHECKED_HOW: Readonly<Record<CheckRun['purpose'], string>> = {
+const CHECKED_HOW: Readonly<Record<RunView['purpose'], string>> = {
   again: ' once more',
   half: ' as half of a red batch',
   second_half: ' as half of a red batch',
@@ -168,7 +166,7 @@ export function pauseText(what: QueueSwitch, { reason }: Pause): string {
 }
 
 /** `about 2 min`, `30 s to 2 min`. */
-export function rangeText({ fromMs, toMs }: Range): string {
+export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): string {
   const [from, to] = [spanText(fromMs), spanText(toMs)];
   return from === to ? `about ${to}` : `${from} to ${to}`;
 }
@@ -180,7 +178,10 @@ interface FailedCheck {
   readonly tail: string;
 }
 
-type Submitted = Pick<Landing, 'task' | 'target'>;
+interface Submitted {
+  readonly task: TaskId;
+  readonly target: string;
+}
 
 /** Why checks hand a change back, with the output of the one that failed. */
 export function redText(

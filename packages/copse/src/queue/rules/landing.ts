@@ -63,11 +63,20 @@ type LandingState =
 
 export type LandingStatus = LandingState['status'];
 
-export const openLandingStatuses = [
-  'queued',
-  'merging',
-  'checking',
-] as const satisfies readonly LandingStatus[];
+const IS_OPEN: Readonly<Record<LandingStatus, boolean>> = {
+  queued: true,
+  merging: true,
+  checking: true,
+  landed: false,
+  conflicted: false,
+  rejected: false,
+  withdrawn: false,
+};
+
+/** In the queue. */
+export const openLandingStatuses: readonly LandingStatus[] = Object.entries(IS_OPEN)
+  .filter(([, isOpen]) => isOpen)
+  .map(([status]) => status as LandingStatus);
 
 export interface Landing {
   readonly id: LandingId;
@@ -199,34 +208,67 @@ export function isCommitted(landing: Landing): boolean {
 export function evolveLanding(landing: Landing | undefined, event: LandingEvent): Landing {
   if (event.type === 'landing.queued') {
     mustBeNew(landing, event);
-    const { id, task, target, attempt, head, at } = event;
-    const state = { status: 'queued', since: at } as const;
-    const flags = {
-      isHotfix: false,
-      isUnchecked: false,
-      ...(event.isReviewed && { isReviewed: true as const }),
-      ...(event.pullRequest && { pullRequest: event.pullRequest }),
-    };
-    return { id, task, target, attempt, head, queuedAt: at, ...flags, waiting: null, state };
-  }
-  if (event.type === 'landing.requeued') {
-    const state = { status: 'queued', since: event.at } as const;
-    const before = existing(landing, event);
-    const kept = before.head === event.head ? before : withoutNote(before);
-    return { ...kept, head: event.head, waiting: null, state };
+    return newLanding(event);
   }
   const before = existing(landing, event);
-  if (event.type === 'landing.hurried') return { ...before, isHotfix: true };
-  if (event.type === 'landing.checks_skipped') return { ...before, isUnchecked: true };
-  if (event.type === 'landing.noted') {
-    const { note } = event;
-    return note === null ? withoutNote(before) : { ...before, note };
+  const since = event.at;
+  const moved = (state: LandingState): Landing => ({ ...before, waiting: null, state });
+  switch (event.type) {
+    case 'landing.merging':
+      return moved({ status: 'merging', since, intent: null });
+    case 'landing.checking':
+      return moved({ status: 'checking', since, candidate: event.candidate, intent: null });
+    case 'landing.journalled': {
+      const { state } = before;
+      if (state.status !== 'merging' && state.status !== 'checking')
+        throw new Error(`${before.id} was journalled while ${state.status}`);
+      return moved({ ...state, intent: intentOf(event.intent) });
+    }
+    case 'landing.landed': {
+      const { state } = before;
+      const isVerified = 'intent' in state && state.intent?.isVerified === true;
+      return moved({ status: 'landed', since, commit: event.commit, isVerified });
+    }
+    case 'landing.hurried':
+      return { ...before, isHotfix: true };
+    case 'landing.checks_skipped':
+      return { ...before, isUnchecked: true };
+    case 'landing.noted':
+      return event.note === null ? withoutNote(before) : { ...before, note: event.note };
+    case 'landing.requeued': {
+      // A note is about the head that was merged.
+      const kept = before.head === event.head ? before : withoutNote(before);
+      return { ...kept, head: event.head, waiting: null, state: { status: 'queued', since } };
+    }
+    case 'landing.waiting':
+      return { ...before, waiting: readWaitReason(event.reason), state: { status: 'queued', since } };
+    case 'landing.conflicted':
+      return moved({ status: 'conflicted', since, files: event.files, with: event.with });
+    case 'landing.rejected':
+      return moved({ status: 'rejected', since, reason: event.reason });
+    case 'landing.withdrawn':
+      return moved({ status: 'withdrawn', since, reason: event.reason });
+    default:
+      return unreachable(event);
   }
-  if (event.type === 'landing.waiting') {
-    const waiting = readWaitReason(event.reason);
-    return { ...before, waiting, state: { status: 'queued', since: event.at } };
-  }
-  return { ...before, waiting: null, state: nextState(before, event) };
+}
+
+function newLanding(event: Extract<LandingEvent, { type: 'landing.queued' }>): Landing {
+  const { id, task, target, attempt, head, at, isReviewed, pullRequest } = event;
+  return {
+    id,
+    task,
+    target,
+    attempt,
+    head,
+    queuedAt: at,
+    isHotfix: false,
+    isUnchecked: false,
+    ...(isReviewed && { isReviewed }),
+    ...(pullRequest && { pullRequest }),
+    waiting: null,
+    state: { status: 'queued', since: at },
+  };
 }
 
 /** A landing as a board stores it: `waiting` may be a sentence, from before reasons were data. */
@@ -240,54 +282,25 @@ function withoutNote(landing: Landing): Landing {
   return others;
 }
 
-function nextState(
-  landing: Landing,
-  event: Exclude<
-    LandingEvent,
-    {
-      type:
-        | 'landing.queued'
-        | 'landing.requeued'
-        | 'landing.waiting'
-        | 'landing.hurried'
-        | 'landing.checks_skipped'
-        | 'landing.noted';
-    }
-  >,
-): LandingState {
-  const since = event.at;
-  switch (event.type) {
-    case 'landing.merging':
-      return { status: 'merging', since, intent: null };
-    case 'landing.checking':
-      return { status: 'checking', since, candidate: event.candidate, intent: null };
-    case 'landing.journalled': {
-      const { state } = landing;
-      if (state.status !== 'merging' && state.status !== 'checking') {
-        throw new Error(`${landing.id} was journalled while ${state.status}`);
-      }
-      return { ...state, intent: intentOf(event.intent) };
-    }
-    case 'landing.landed': {
-      const { state } = landing;
-      const isVerified = 'intent' in state && state.intent?.isVerified === true;
-      return { status: 'landed', since, commit: event.commit, isVerified };
-    }
-    case 'landing.conflicted':
-      return { status: 'conflicted', since, files: event.files, with: event.with };
-    case 'landing.rejected':
-      return { status: 'rejected', since, reason: event.reason };
-    case 'landing.withdrawn':
-      return { status: 'withdrawn', since, reason: event.reason };
-    default:
-      return unreachable(event);
-  }
-}
-
 /** Older journals, from when one move landed one task, hold only the two tips. */
 function intentOf(intent: Pick<Intent, 'oldTip' | 'newTip'> & Partial<Intent>): Intent {
   return { commit: intent.newTip, isVerified: false, ...intent };
 }
+
+const ALLOWED_ONCE_JOURNALLED: Readonly<Record<LandingAction, boolean>> = {
+  land: true,
+  requeue: true,
+  wait: true,
+  merge: false,
+  check: false,
+  journal: false,
+  conflict: false,
+  reject: false,
+  hurry: false,
+  skip_checks: false,
+  note: false,
+  withdraw: false,
+};
 
 function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refused | undefined {
   const { action } = request;
@@ -300,8 +313,7 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
       `copse show ${landing.task}`,
     );
   }
-  const stillOpen = action === 'land' || action === 'requeue' || action === 'wait';
-  if (isCommitted(landing) && !stillOpen) {
+  if (isCommitted(landing) && !ALLOWED_ONCE_JOURNALLED[action]) {
     return refused(
       'already_landing',
       `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,

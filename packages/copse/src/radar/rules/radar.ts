@@ -118,7 +118,13 @@ export function rememberLook(
   return { branches, pairs: pairs.slice(0, rememberedPairs), isWhole: pairs.length <= rememberedPairs };
 }
 
-const severity = ['conflict', 'pending', 'overlap'] as const;
+/** The lowest first; null: not shown. */
+const RANK: Readonly<Record<PairVerdict['kind'], number | null>> = {
+  conflict: 0,
+  pending: 1,
+  overlap: 2,
+  apart: null,
+};
 
 export function sightingOf(
   branches: readonly LiveBranch[],
@@ -126,7 +132,13 @@ export function sightingOf(
   at: Timestamp,
   { listedPairs }: Policy['radar'],
 ): Sighting {
-  const found = severity.flatMap((kind) => pairs.filter(({ verdict }) => verdict.kind === kind));
+  const found = pairs
+    .flatMap((pair) => {
+      const rank = RANK[pair.verdict.kind];
+      return rank === null ? [] : [{ pair, rank }];
+    })
+    .toSorted((one, other) => one.rank - other.rank)
+    .map(({ pair }) => pair);
   return {
     at,
     branches: branches.map(({ task, branch, tip }) => ({ task, branch, tip })),

@@ -100,9 +100,17 @@ export function isSameChange(one: QueuedChange, other: QueuedChange): boolean {
   return one.landing === other.landing && one.head === other.head;
 }
 
+const IN_FLIGHT: Readonly<Record<BatchStage['is'], boolean>> = {
+  checking: true,
+  green: true,
+  waiting: false,
+  accused: false,
+  guilty: false,
+};
+
 /** Being checked, or green. */
 export function isInFlight({ stage }: Batch): boolean {
-  return stage.is === 'checking' || stage.is === 'green';
+  return IN_FLIGHT[stage.is];
 }
 
 /** Runs that a batch, a probe or the target check waits for. */

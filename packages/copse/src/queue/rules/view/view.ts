@@ -18,7 +18,7 @@ import { batchSize } from '../decide/decide.ts';
 import type { Batch, QueuedChange, Trouble } from '../decide/state.ts';
 import { isSameWait } from '../wait-reason.ts';
 
-export type { EntryState, EntryStanding } from './standing.ts';
+export type { EntryState } from './standing.ts';
 
 export interface QueueRecords {
   readonly queue: MergeQueue;
