@@ -8,7 +8,7 @@ import {
 import { type BranchName, type TaskId, parseTaskId } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { HandbackCause } from '../../tasks/rules/outcomes.ts';
-import type { Ends } from '../ports/resolving.ts';
+import type { Ends } from '../ports/merging.ts';
 import type { RunContext } from '../context.ts';
 
 export async function causeOfConflict(

@@ -3,7 +3,7 @@
 import { lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { CheckCandidate } from '../ports/check-places.ts';
+import type { CheckCandidate } from '../ports/checks.ts';
 import { inside } from '../../workspaces/git/pool/entries.ts';
 import { copyWithTime, entries } from '../../git/private-index.ts';
 import { type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';

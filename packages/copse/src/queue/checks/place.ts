@@ -23,7 +23,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writ
 import path from 'node:path';
 
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
-import type { CheckCandidate, CheckPlaces, Readied } from '../ports/check-places.ts';
+import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
 import type { Git, Place } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './place-files.ts';

@@ -1,6 +1,7 @@
 /** Runs the checks of `landing.checks` for one commit, in a worktree of the queue. */
 
 import type { CommitId } from '../../kernel/ids.ts';
+import type { Place } from '../../git/port.ts';
 
 export interface CheckCommand {
   readonly name: string;
@@ -53,4 +54,25 @@ export interface Checks {
   run(request: CheckRequest): Promise<CheckRunEnd>;
   /** Ends processes that an earlier leader left running. Called by a new leader before its first run. Notes for people. */
   recover(): Promise<readonly string[]>;
+}
+
+// The worktrees of the queue: one for each slot, reused for the next candidate.
+
+export interface CheckCandidate {
+  readonly commit: CommitId;
+  /** Folders, as for the worktrees of tasks; none means all. */
+  readonly sparse: readonly string[];
+}
+
+export type Readied =
+  /** `anew`: why the existing worktree was replaced; null when it was reused, or there was none. */
+  | { readonly ready: true; readonly place: Place; readonly anew: string | null }
+  | { readonly ready: false; readonly reason: string };
+
+export interface CheckPlaces {
+  /** Slots that have a folder. */
+  known(): readonly number[];
+  path(slot: number): string;
+  /** The caller holds the lock of the slot, and nothing runs there. */
+  ready(slot: number, candidate: CheckCandidate): Promise<Readied>;
 }

@@ -145,3 +145,75 @@ export interface Merging {
   /** Files of an unfinished merge that still have conflict markers. */
   unresolved(worktree: string): Promise<readonly string[]>;
 }
+
+// Resolving conflicts without an agent: by commands of copse.yml, or as the same conflict was resolved before.
+
+/** `head` is merged into `onto`. */
+export type Ends = Pick<ConflictedMerge, 'onto' | 'head'>;
+
+/** A branch that landed: the target before, and where the branch began, if that is known. */
+export interface LandedBranch extends Ends {
+  readonly base?: CommitId | null;
+}
+
+export interface Resolving {
+  /** Undefined unless every file could be resolved. */
+  resolve(conflict: ConflictedMerge): Promise<Resolution | undefined>;
+  /** Whether each file in conflict has a way to try. */
+  mayResolve(conflict: Ends): Promise<boolean>;
+  /** Failed attempts to resolve a conflict: sentences with the end of the output. */
+  tried(conflict: Ends): readonly string[];
+  /** The other side: commits of the target, not of the branch, that changed one of these files; newest first. */
+  otherSide(conflict: Ends, files: readonly string[], limit: number): Promise<readonly CommitSummary[]>;
+  /**
+   * Remembers how merges of a landed branch resolved their conflicts; rejected branches are no example. The paths it
+   * learned from, for people.
+   */
+  learn(landed: LandedBranch): Promise<readonly string[]>;
+}
+
+// Reverting a landing. The same request gives the same commit, however often it is repeated.
+
+export interface RevertRequest {
+  /** The undo task, which the commit names. */
+  readonly task: TaskId;
+  /** The task that landed, and its title. */
+  readonly reverts: TaskId;
+  readonly title: string;
+  /** The last commit of the landing on the target. */
+  readonly landed: CommitId;
+  /** The last commits of all other landings on the target: this landing ends before the next of them. */
+  readonly others: ReadonlySet<CommitId>;
+  /** The target's tip, on which the commit is built. */
+  readonly onto: CommitId;
+  readonly at: Timestamp;
+  /** Leaves nothing behind. */
+  readonly isTrial?: boolean;
+}
+
+export type Reverted =
+  | {
+      readonly reverted: true;
+      readonly commit: CommitId;
+      /** The commit that the landing was built on. */
+      readonly before: CommitId;
+      /** The commits of the landing, newest first. */
+      readonly commits: readonly CommitSummary[];
+    }
+  /** Later commits of the target build on it. */
+  | {
+      readonly reverted: false;
+      readonly because: 'conflict';
+      readonly files: readonly string[];
+      readonly later: readonly CommitSummary[];
+    }
+  /** The target does not contain it: its history was rewritten, or the target is another branch now. */
+  | { readonly reverted: false; readonly because: 'not_there' }
+  /** The target contained all of it before. */
+  | { readonly reverted: false; readonly because: 'brought_nothing' }
+  /** Later commits already removed all of its changes. */
+  | { readonly reverted: false; readonly because: 'nothing_left' };
+
+export interface Reverting {
+  revert(request: RevertRequest): Promise<Reverted>;
+}

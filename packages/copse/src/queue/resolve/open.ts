@@ -16,7 +16,7 @@
  */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import type { Ends, LandedBranch, Resolving } from '../ports/resolving.ts';
+import type { Ends, LandedBranch, Resolving } from '../ports/merging.ts';
 import { commitsOf } from '../../git/objects/history.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
 import { gitLine } from '../../git/process.ts';
