@@ -28,7 +28,12 @@ import {
   evolveArtifact,
   evolveLedger,
 } from '../../tasks/rules/ledger.ts';
-import { type MergeQueue, type MergeQueueEvent, evolveQueue, readQueue } from '../../queue/rules/merge-queue.ts';
+import {
+  type MergeQueue,
+  type MergeQueueEvent,
+  evolveQueue,
+  readQueue,
+} from '../../queue/rules/merge-queue.ts';
 import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts';
 import { type Session, type SessionEvent, evolveSession } from '../../agents/rules/session/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';
