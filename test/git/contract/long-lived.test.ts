@@ -7,7 +7,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts';
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../../support/cli.ts';
 

@@ -17,14 +17,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
-import { git as trusted, gitLine } from '../../../packages/copse/src/git/process.ts';
+import { git as trusted, gitLine, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import {
   acceptRemotes,
   fetchBranches,
   pushDelete,
   remoteName,
 } from '../../../packages/copse/src/git/refs/remote.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { finished, git, newArea, newRepository } from '../../support/cli.ts';
 

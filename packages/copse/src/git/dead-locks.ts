@@ -11,7 +11,7 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
 import { defaultPolicy } from '../kernel/policy.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
 
 const { deadMs, lookEveryMs, patienceMs } = defaultPolicy.gitLocks;
 

@@ -6,7 +6,7 @@ import { copyFile, link, lstat, mkdir, readlink, realpath, rename, rm, symlink }
 import path from 'node:path';
 
 import { hasCode } from '../kernel/system/error-code.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
 
 /** `<mode> <id>` as in a tree; null where there is no file or link, `folder` or `other` where there is something else. */
 export async function versionOf(dir: TrustedDir, file: string): Promise<string | null> {

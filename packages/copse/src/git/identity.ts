@@ -1,7 +1,6 @@
 /** Who commits: as in any repository of theirs, the person or the agent that is asking; Copse where nobody said. */
 
-import { tryGit } from './process.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import { tryGit, type TrustedDir } from './process.ts';
 
 const COPSE = { name: 'Copse', email: 'copse@localhost' } as const;
 

@@ -10,12 +10,11 @@
 
 import { type CommitId, brand } from '../kernel/ids.ts';
 import type { RefMove } from './port.ts';
-import { GitFailed, type GitOptions, startGit, tryGit } from './process.ts';
+import { GitFailed, type GitOptions, startGit, tryGit, type TrustedDir } from './process.ts';
 import { refuseLinkedRef } from './refs/linked-refs.ts';
 import { findTip, moveRef } from './refs/refs.ts';
-import { utf8 } from './byte-names.ts';
+import { utf8 } from './output.ts';
 import { type Measure, StandingProcess } from './standing-process.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
 
 /** Moves refs, each from where it is expected to be. */
 export class RefWriter {

@@ -11,10 +11,9 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, utimesSync, w
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { nul } from './byte-names.ts';
-import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
+import { entries, nul } from './output.ts';
+import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from './process.ts';
 import type { Place } from './worktrees/place.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
 
 /** Files that are there although left out by a sparse checkout count as any other. */
 const CAREFUL = ['-c', 'core.sparseCheckout=true'] as const;
@@ -51,35 +50,6 @@ export async function addEverything(dir: TrustedDir, worktree: string, index: st
   if (files.size === 0) return;
   const argv = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
   await git(dir, argv, { ...options, input: nul([...files]) });
-}
-
-/** Parts that end in NUL, one character per byte, because file names need not be UTF-8. */
-export function entries(output: Buffer): readonly string[] {
-  return output
-    .toString('latin1')
-    .split('\0')
-    .filter((part) => part !== '');
-}
-
-export interface RawChange {
-  readonly oldMode: string;
-  readonly oldId: string;
-  readonly mode: string;
-  readonly id: string;
-  readonly status: string;
-  /** One character per byte. */
-  readonly file: string;
-}
-
-/** The output of `--raw -z --no-renames`. */
-export function parseRaw(output: Buffer): readonly RawChange[] {
-  const parts = entries(output);
-  const changes: RawChange[] = [];
-  for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [oldMode = '', mode = '', oldId = '', id = '', status = ''] = parts[at]?.slice(1).split(' ') ?? [];
-    changes.push({ oldMode, oldId, mode, id, status, file: parts[at + 1] ?? '' });
-  }
-  return changes;
 }
 
 export function copyWithTime(from: string, to: string): void {

@@ -11,7 +11,26 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { shellQuoted } from '../kernel/shell.ts';
 import { refuseLinkedRefs } from './refs/linked-refs.ts';
 import { absolutePath } from './directory/trusted-config.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+
+/** The git directory that Copse's git uses instead of the repository's own; directory/trusted-dir.ts makes it. */
+export interface TrustedDir {
+  readonly plain: string;
+  readonly raw: string;
+  /** The repository's own git directory: the target of the links, and the place where worktrees are registered. */
+  readonly commonDir: string;
+  /** The folder that holds `.copse/`. */
+  readonly home: string;
+  readonly objectFormat: 'sha1' | 'sha256';
+  /** Read from the configuration when the directory was made: asking git again would cost two processes. */
+  readonly remembered: Remembered;
+}
+
+export interface Remembered {
+  /** The version of the repository's configuration that the other values come from; see `stampOfFile`. */
+  readonly config: string;
+  readonly remote: string | null;
+  readonly defaultBranch: string | null;
+}
 
 export interface GitOptions {
   /** The folder whose files are meant. Without it git has no files at all. */

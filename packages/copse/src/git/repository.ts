@@ -14,16 +14,17 @@ import { objectsOf } from './objects/object-reader.ts';
 import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
-import { type TrustedDir, stampOfFile } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
+import { stampOfFile } from './directory/trusted-dir.ts';
 import {
   checkOut,
-  headOf,
   holderOf,
   lookAtWorktree,
   registerDetached,
   registerWorktree,
   uncommittedIn,
 } from './worktrees/worktrees.ts';
+import { headOf } from './worktrees/place.ts';
 
 export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
   const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);

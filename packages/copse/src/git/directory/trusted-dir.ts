@@ -33,6 +33,7 @@ import path from 'node:path';
 
 import { RepositoryUnavailable } from '../unavailable.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import type { Remembered, TrustedDir } from '../process.ts';
 import type { Repository } from './locate.ts';
 import {
   type DiskTraits,
@@ -44,25 +45,6 @@ import {
   readSettings,
   usualRemote,
 } from './trusted-config.ts';
-
-export interface TrustedDir {
-  readonly plain: string;
-  readonly raw: string;
-  /** The repository's own git directory: what is linked, and where worktrees are registered. */
-  readonly commonDir: string;
-  /** Where `.copse/` is. */
-  readonly home: string;
-  readonly objectFormat: 'sha1' | 'sha256';
-  /** Read from the configuration when the directory was made: asking git again would cost two processes. */
-  readonly remembered: Remembered;
-}
-
-interface Remembered {
-  /** The repository's configuration that the rest was read from; see `stampOfFile`. */
-  readonly config: string;
-  readonly remote: string | null;
-  readonly defaultBranch: string | null;
-}
 
 const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'lfs', 'modules'] as const;
 

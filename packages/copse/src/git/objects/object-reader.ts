@@ -3,9 +3,8 @@
  * again, and after that the plain command is.
  */
 
-import { type GitOptions, git, startGit } from '../process.ts';
+import { type GitOptions, git, startGit, type TrustedDir } from '../process.ts';
 import { type Measure, StandingProcess } from '../standing-process.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
 
 export interface GitObject {
   readonly id: string;

@@ -6,8 +6,7 @@ import { outliveLock } from '../dead-locks.ts';
 import { commitsOf, isReachable } from '../objects/history.ts';
 import { objectsOf } from '../objects/object-reader.ts';
 import { knownObjectsOf } from '../objects/objects.ts';
-import { GitFailed, type GitResult, git, gitLine, tryGit } from '../process.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { GitFailed, type GitResult, git, gitLine, tryGit, type TrustedDir } from '../process.ts';
 
 export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
   const [found] = await objectsOf(dir).check([`${ref}^{commit}`]);

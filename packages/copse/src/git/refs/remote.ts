@@ -15,9 +15,9 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Fetched, RemoteDeletion } from '../port.ts';
-import { GitFailed, type GitResult, git, tryGit } from '../process.ts';
+import { GitFailed, type GitResult, git, tryGit, type TrustedDir } from '../process.ts';
 import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
-import { type TrustedDir, makeTrustedDir } from '../directory/trusted-dir.ts';
+import { makeTrustedDir } from '../directory/trusted-dir.ts';
 
 const FETCH_OPTIONS = [
   '--quiet',

@@ -4,9 +4,8 @@ import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Git, Ignored } from '../port.ts';
-import { tryGit } from '../process.ts';
-import { pathsIn, utf8 } from '../byte-names.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { tryGit, type TrustedDir } from '../process.ts';
+import { entries, utf8 } from '../output.ts';
 
 /** As many as are worth naming; there may be thousands. */
 const NAMED = 5;
@@ -26,7 +25,7 @@ export async function ignoredIn(
   for (const index of [path.join(gitDir, 'index'), path.join(gitDir, 'no index')]) {
     const { code, stdout } = await tryGit(dir, argv, { workTree: files, index });
     if (code !== 0) continue;
-    const found = pathsIn(stdout).filter((name) => !COPSES_OWN.has(name));
+    const found = entries(stdout).filter((name) => !COPSES_OWN.has(name));
     return { count: found.length, first: found.slice(0, NAMED).map(utf8) };
   }
   return undefined;

@@ -19,8 +19,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { withPlainFile } from '../../kernel/system/plain-file.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import type { TrustedDir } from '../process.ts';
 
 export interface Place {
   readonly worktree: string;
@@ -62,6 +64,19 @@ function notOurs(worktree: string, why: string): Error {
   return new Error(
     `${worktree} is not a worktree of this repository that could be rescued: ${why}. If it was moved: git worktree repair`,
   );
+}
+
+interface CheckedOut {
+  readonly branch: BranchName | null;
+  readonly commit: CommitId | null;
+}
+
+/** Of a git directory, or of the one of a worktree. Both are null when HEAD is damaged. */
+export function headOf(gitDir: string): CheckedOut {
+  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
+  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
+  if (branch !== undefined) return { branch: brand(branch), commit: null };
+  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
 }
 
 /** On a branch, which may have no commit yet, or detached. */

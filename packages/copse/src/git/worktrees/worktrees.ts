@@ -4,12 +4,12 @@ import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from '../private-index.ts';
-import { git, gitLine } from '../process.ts';
+import { git, gitLine, type TrustedDir } from '../process.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -19,8 +19,7 @@ import {
   registrationOf,
   registrations,
 } from './registrations.ts';
-import { requirePlace, withScratch } from './place.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { headOf, requirePlace, withScratch } from './place.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
@@ -48,18 +47,6 @@ export async function lookAtWorktree(
 }
 
 type TipOf = (ref: string) => Promise<CommitId | undefined>;
-
-interface Head {
-  readonly branch: BranchName | null;
-  readonly commit: CommitId | null;
-}
-
-export function headOf(gitDir: string): Head {
-  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
-  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
-  if (branch !== undefined) return { branch: brand(branch), commit: null };
-  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
-}
 
 const OPERATIONS = [
   ['rebase-merge', 'rebase'],

@@ -5,10 +5,10 @@ import path from 'node:path';
 
 import type { Candidate } from '../ports/check-places.ts';
 import { inside } from '../../workspaces/git/pool/entries.ts';
-import { copyWithTime, entries } from '../../git/private-index.ts';
-import { type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';
+import { copyWithTime } from '../../git/private-index.ts';
+import { entries } from '../../git/output.ts';
+import { type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 import { isInSparse } from '../../git/worktrees/worktrees.ts';
 
 export interface CandidatePlace {

@@ -28,7 +28,7 @@ import type { Git, Place } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './place-files.ts';
 import { copyWithTime } from '../../git/private-index.ts';
-import { tryGit } from '../../git/process.ts';
+import { tryGit, type TrustedDir } from '../../git/process.ts';
 import {
   UNFINISHED,
   canonical,
@@ -37,7 +37,6 @@ import {
   registrationOf,
   repairMoved,
 } from '../../git/worktrees/registrations.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface CheckPlaceOptions {
   /** The folder of all worktrees. */

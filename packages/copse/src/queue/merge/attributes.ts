@@ -10,7 +10,7 @@ import path from 'node:path';
 
 import type { Objects } from '../../git/objects/objects.ts';
 import { Recent } from '../../git/objects/recent.ts';
-import { latin1, utf8 } from '../../git/byte-names.ts';
+import { latin1, utf8 } from '../../git/output.ts';
 import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface Attributes {

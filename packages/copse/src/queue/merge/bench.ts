@@ -13,10 +13,9 @@ import { mergeFile } from './file.ts';
 import { type FileVersions, type Splice, splice } from './splice.ts';
 import { ObjectReader } from '../../git/objects/object-reader.ts';
 import { Objects } from '../../git/objects/objects.ts';
-import { GitFailed, type GitOptions, tryGit } from '../../git/process.ts';
+import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/process.ts';
 import { Quarantine } from '../../git/objects/quarantine.ts';
 import { Recent } from '../../git/objects/recent.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** After so many merges it is looked how much they left. */
 const LOOK_EVERY = 256;

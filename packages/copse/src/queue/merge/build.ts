@@ -13,7 +13,7 @@ import { squashMessage, squashAuthor } from './squash.ts';
 import { type Trailer, endingIn } from './trailers.ts';
 import { findReverts, isOnTop } from './verify.ts';
 import type { Objects } from '../../git/objects/objects.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 
 export function buildCandidate(
   standing: Standing,

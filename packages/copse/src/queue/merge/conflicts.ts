@@ -5,7 +5,7 @@ import type { FileConflict } from '../ports/merging.ts';
 import { type Standing, layBench } from './bench.ts';
 import { loadBranch } from './branch.ts';
 import type { Objects } from '../../git/objects/objects.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface ConflictLimits {

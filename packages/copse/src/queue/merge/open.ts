@@ -25,8 +25,7 @@ import { pushBranch } from '../target/push.ts';
 import type { Resolve } from './resolve.ts';
 import { type TargetOptions, moveTarget } from '../target/target.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
-import { git } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { git, type TrustedDir } from '../../git/process.ts';
 
 export interface MergingOptions extends TargetOptions {
   readonly pushTimeoutMs?: number;

@@ -3,7 +3,7 @@
 import type { CandidateRequest, ConflictedMerge, Resolution } from '../ports/merging.ts';
 import type { Merged } from '../../git/long-lived.ts';
 import type { Standing } from './bench.ts';
-import { latin1, utf8 } from '../../git/byte-names.ts';
+import { latin1, utf8 } from '../../git/output.ts';
 
 export type Resolve = (conflict: ConflictedMerge) => Promise<Resolution | undefined>;
 

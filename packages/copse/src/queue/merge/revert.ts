@@ -18,11 +18,10 @@ import { type Bench, Standing, layBench } from './bench.ts';
 import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { endingIn, trailersIn } from './trailers.ts';
 import type { Objects } from '../../git/objects/objects.ts';
-import { gitLine } from '../../git/process.ts';
+import { gitLine, type TrustedDir } from '../../git/process.ts';
 import { isAncestor } from '../../git/refs/refs.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 import { diffTrees } from '../../git/objects/tree-diff.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** The gits that stay do not keep a program from ending. */
 export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {

@@ -17,8 +17,7 @@ import type { Bench } from './bench.ts';
 import { type Branch, mergeBasesOf, outsideOf } from './branch.ts';
 import type { Commit } from '../../git/objects/commit-object.ts';
 import type { Resolved } from './resolve.ts';
-import { entries } from '../../git/private-index.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { entries, utf8 } from '../../git/output.ts';
 import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects/tree-diff.ts';
 
 export interface Submitted {

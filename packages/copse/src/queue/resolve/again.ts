@@ -11,12 +11,11 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 
 import type { CommitId } from '../../kernel/ids.ts';
-import { entries } from '../../git/private-index.ts';
-import { git } from '../../git/process.ts';
+import { entries } from '../../git/output.ts';
+import { git, type TrustedDir } from '../../git/process.ts';
 import type { GenerateRequest, Generated } from './generated.ts';
 import { findEntries, forgetEntries, putEntry, touchEntry } from './store.ts';
 import { readRegular } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 type Written = Extract<Generated, { resolved: true }>;
 

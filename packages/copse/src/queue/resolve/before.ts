@@ -13,11 +13,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { tryGit } from '../../git/process.ts';
+import { tryGit, type TrustedDir } from '../../git/process.ts';
 import { type Normalised, hasMarkers, normalise } from './markers.ts';
 import { findEntries, forgetEntries, putEntry, touchEntry } from './store.ts';
 import { readRegular } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface MemoryLimits {
   readonly pairs: number;

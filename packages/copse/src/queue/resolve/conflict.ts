@@ -7,9 +7,8 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Ends } from '../ports/resolving.ts';
-import { GitFailed, type GitOptions, git, tryGit } from '../../git/process.ts';
-import { utf8 } from '../../git/byte-names.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../git/process.ts';
+import { utf8 } from '../../git/output.ts';
 
 interface Side {
   readonly mode: string;

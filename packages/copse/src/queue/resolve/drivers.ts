@@ -14,12 +14,10 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
-import { git } from '../../git/process.ts';
+import { git, type TrustedDir } from '../../git/process.ts';
 import type { ContentConflict } from './conflict.ts';
 import { hasMarkers } from './markers.ts';
-import { nul, utf8 } from '../../git/byte-names.ts';
-import { entries } from '../../git/private-index.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { nul, utf8, entries } from '../../git/output.ts';
 
 /** A line for the shell, or a program with its arguments. */
 export type DriverCommand = string | readonly string[];

@@ -9,12 +9,10 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
-import { entries } from '../../git/private-index.ts';
-import { type GitOptions, git, tryGit } from '../../git/process.ts';
+import { entries, nul, utf8 } from '../../git/output.ts';
+import { type GitOptions, git, tryGit, type TrustedDir } from '../../git/process.ts';
 import { type ContentConflict, readBlobs } from './conflict.ts';
 import type { Line, RunLine } from './drivers.ts';
-import { nul, utf8 } from '../../git/byte-names.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface NewFile {
   readonly file: string;

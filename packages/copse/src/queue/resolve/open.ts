@@ -19,15 +19,14 @@ import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Ends, Landed, Resolving } from '../ports/resolving.ts';
 import { commitsOf } from '../../git/objects/history.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
-import { gitLine } from '../../git/process.ts';
+import { gitLine, type TrustedDir } from '../../git/process.ts';
 import { isKnown, remember } from './before.ts';
 import { readBlobs, readConflict } from './conflict.ts';
 import { findDrivers } from './drivers.ts';
 import { listOtherSide } from './sides.ts';
 import { type Answer, type ResolveSettings, generatedFiles, resolveOnce, writeResolution } from './work.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resolving {
   const known = new Map<string, Promise<Answer>>();

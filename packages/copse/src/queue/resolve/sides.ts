@@ -3,8 +3,7 @@
 import { brand } from '../../kernel/ids.ts';
 import type { CommitSummary } from '../ports/merging.ts';
 import type { Ends } from '../ports/resolving.ts';
-import { git } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { git, type TrustedDir } from '../../git/process.ts';
 
 /** As many as fit into one command. */
 const MOST_FILES = 500;

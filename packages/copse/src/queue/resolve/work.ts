@@ -5,15 +5,14 @@ import path from 'node:path';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Commands } from '../../workspaces/ports/commands.ts';
 import type { ConflictedMerge, Resolution } from '../ports/merging.ts';
-import { git, gitLine } from '../../git/process.ts';
+import { git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { type GeneratedLimits, generatedKey, keepGenerated, recallGenerated } from './again.ts';
 import { type MemoryLimits, resolveAsBefore } from './before.ts';
 import { type ContentConflict, readConflict } from './conflict.ts';
 import { type DriverCommand, type RunLine, findDrivers, runDriver } from './drivers.ts';
 import { type GenerateRequest, type Generated, type NewFile, generateAnew, putFiles } from './generated.ts';
-import { latin1, utf8 } from '../../git/byte-names.ts';
+import { latin1, utf8 } from '../../git/output.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface ResolveSettings {
   /** By pattern. */

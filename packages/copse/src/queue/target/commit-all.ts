@@ -12,7 +12,7 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { identityEnv } from '../../git/identity.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
-import { git, gitLine } from '../../git/process.ts';
+import { git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { findTip, isAncestor } from '../../git/refs/refs.ts';
 import {
   type Place,
@@ -21,10 +21,9 @@ import {
   readRegular,
   requirePlace,
   withScratch,
+  headOf,
 } from '../../git/worktrees/place.ts';
 import { applyMove, finishMove } from '../../workspaces/git/sync/sync-worktree.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
-import { headOf } from '../../git/worktrees/worktrees.ts';
 
 const MOST_ATTEMPTS = 3;
 

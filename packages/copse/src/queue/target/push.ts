@@ -3,9 +3,8 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../ports/merging.ts';
-import { GitFailed, type GitResult, tryGit } from '../../git/process.ts';
+import { GitFailed, type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
 import { fetchBranches, remoteName, remoteRefs } from '../../git/refs/remote.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 const OPTIONS = [
   '--porcelain',

@@ -20,11 +20,11 @@ import { copyIndex } from '../../git/private-index.ts';
 import { findTip, isAncestor, moveRef } from '../../git/refs/refs.ts';
 import { Recent } from '../../git/objects/recent.ts';
 import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
-import { type Place, hasOperation, requirePlace, withScratch } from '../../git/worktrees/place.ts';
+import { type Place, hasOperation, requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 import type { Move } from '../../workspaces/git/sync/note.ts';
 import { type Applied, applyMove, finishMove, inTheWayOf } from '../../workspaces/git/sync/sync-worktree.ts';
-import { type TrustedDir, stampOfFile } from '../../git/directory/trusted-dir.ts';
-import { headOf } from '../../git/worktrees/worktrees.ts';
+import type { TrustedDir } from '../../git/process.ts';
+import { stampOfFile } from '../../git/directory/trusted-dir.ts';
 
 export interface TargetRequest {
   readonly target: BranchName;

@@ -35,10 +35,9 @@ import type { CommitId } from '../../../kernel/ids.ts';
 import type { Git, Place } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
-import { git, tryGit } from '../../../git/process.ts';
+import { git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { registrationOf } from '../../../git/worktrees/registrations.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
-import { headOf } from '../../../git/worktrees/worktrees.ts';
+import { headOf } from '../../../git/worktrees/place.ts';
 
 export interface PoolPlace {
   readonly dir: TrustedDir;
