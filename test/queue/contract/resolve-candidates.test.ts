@@ -29,7 +29,7 @@ describe.each(mergeMethods)('with %s', (method) => {
     const built = await scene.build('task', { method });
     expect(built).toMatchObject({
       built: true,
-      note: 'Resolved by merge driver: a.txt; Written anew: lock',
+      note: 'Resolved by merge driver: a.txt; Regenerated: lock',
       commits: method === 'squash' ? 1 : 2,
     });
     if (!built.built) return;

@@ -82,9 +82,9 @@ describe('a merge driver of copse.yml', () => {
   });
 
   it.each([
-    ['that finds a conflict as well', 'echo out of order; exit 1', 'found a conflict as well (1)'],
-    ['that fails', 'echo broken; exit 129', 'failed (129)'],
-    ['that is not there', 'no-such-program-of-copse', 'could not be run'],
+    ['that reports a conflict too', 'echo out of order; exit 1', 'reports a conflict too (exit code 1)'],
+    ['that fails', 'echo broken; exit 129', 'failed (exit code 129)'],
+    ['that is not there', 'no-such-program-of-copse', 'could not start'],
     ['that leaves markers', 'printf "<<<<<<< a\\n=======\\n>>>>>>> b\\n" > %A', 'left conflict markers'],
   ])('%s resolves nothing, and what it said is kept', async (_, command, said) => {
     const scene = newScene({ '*.txt': command });
@@ -103,7 +103,7 @@ describe('a merge driver of copse.yml', () => {
     const conflict = scene.conflict('task');
     expect(await scene.resolving.resolve(conflict)).toBeUndefined();
     const [tried = ''] = scene.resolving.tried(conflict);
-    expect(tried).toContain('took too long');
+    expect(tried).toContain('timed out');
     const pid = Number(/^ {2}(\d+)$/m.exec(tried)?.[1]);
     expect(pid).toBeGreaterThan(0);
     expect(isAtWork(pid)).toBe(false);

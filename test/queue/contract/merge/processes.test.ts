@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 import { findRepository } from '../../../../packages/copse/src/git/directory/locate.ts';
 import { openMerging } from '../../../../packages/copse/src/queue/merge/open.ts';
-import { Standing, layBench } from '../../../../packages/copse/src/queue/merge/bench.ts';
+import { MergeEngine, openTargetMerger } from '../../../../packages/copse/src/queue/merge/engine.ts';
 import { Quarantine } from '../../../../packages/copse/src/git/objects/quarantine.ts';
 import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../../../packages/copse/src/kernel/ids.ts';
@@ -175,20 +175,20 @@ it('what cannot be cleared away keeps nobody from merging', async () => {
 
 it('a store that became large is emptied, and merging goes on', async () => {
   const scene = newScene(BRANCHES);
-  const standing = new Standing(scene.dir);
+  const engine = new MergeEngine(scene.dir);
   const [onto, head] = [scene.tip('main'), scene.tip('one')];
   const tree = scene.tree('main');
-  const folder = path.join(standing.quarantine.objects, 'ff');
+  const folder = path.join(engine.quarantine.objects, 'ff');
   for (let round = 0; round < 3; round += 1)
-    await standing.use(async () => {
-      const bench = await layBench(standing, { target: tree, paths: [] });
+    await engine.use(async () => {
+      const merger = await openTargetMerger(engine, { target: tree, paths: [] });
       for (let at = 0; at < 130; at += 1)
-        expect(await bench.merge(onto, head)).toEqual({ clean: true, tree: scene.tree('one') });
+        expect(await merger.merge(onto, head)).toEqual({ clean: true, tree: scene.tree('one') });
       mkdirSync(folder, { recursive: true });
       writeFileSync(path.join(folder, `big ${round}`), Buffer.alloc(65 * 1024 ** 2));
     });
-  expect(existsSync(standing.quarantine.objects)).toBe(true);
+  expect(existsSync(engine.quarantine.objects)).toBe(true);
   // It was looked at after the second round, and written again in the third.
-  expect(standing.quarantine.bytes()).toBe(65 * 1024 ** 2);
-  await standing.close();
+  expect(engine.quarantine.bytes()).toBe(65 * 1024 ** 2);
+  await engine.close();
 });

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { Standing, layBench } from '../../../../packages/copse/src/queue/merge/bench.ts';
+import { MergeEngine, openTargetMerger } from '../../../../packages/copse/src/queue/merge/engine.ts';
 import { loadBranch } from '../../../../packages/copse/src/queue/merge/branch.ts';
 import { findReverts } from '../../../../packages/copse/src/queue/merge/verify.ts';
 import { mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
@@ -68,17 +68,17 @@ async function wrongWith(scene: MergeScene, files: Files): Promise<readonly stri
   putFiles(scene.desk, files);
   git(scene.desk, 'add', '--all');
   const tree = git(scene.desk, 'write-tree');
-  const standing = new Standing(scene.dir);
+  const engine = new MergeEngine(scene.dir);
   try {
-    return await standing.use(async () => {
-      const { objects } = standing;
+    return await engine.use(async () => {
+      const { objects } = engine;
       const branch = await loadBranch(objects, onto, head);
       const target = await objects.commit(onto);
-      const bench = await layBench(standing, { target: target.tree, paths: branch.own });
-      return findReverts(bench, { branch, target, tree });
+      const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
+      return findReverts(merger, { branch, target, tree });
     });
   } finally {
-    await standing.close();
+    await engine.close();
   }
 }
 

@@ -4,6 +4,8 @@ import { type CommitId, brand } from '../../kernel/ids.ts';
 import { commitsOf, isReachable, parentsFirst } from '../../git/objects/history.ts';
 import type { Commit } from '../../git/objects/commit-object.ts';
 import type { Objects } from '../../git/objects/objects.ts';
+import { type TrustedDir, git } from '../../git/process.ts';
+import type { CommitSummary } from '../ports/merging.ts';
 import { diffTrees } from '../../git/objects/tree-diff.ts';
 
 export interface Branch {
@@ -75,4 +77,21 @@ async function isBefore(objects: Objects, one: CommitId, other: CommitId): Promi
   if (known !== undefined) return known;
   const onlyInOne = await objects.askGit(['rev-list', '--max-count=1', one, `^${other}`]);
   return onlyInOne.length === 0;
+}
+
+const FIELDS = ['%H', '%P', '%s', '%b'] as const;
+
+/** Lists the commits that `git log` chooses by these arguments. */
+export async function logCommits(
+  dir: TrustedDir,
+  choice: readonly string[],
+): Promise<readonly CommitSummary[]> {
+  const format = ['-z', `--format=${FIELDS.join('%x00')}`, '--encoding=UTF-8', '--no-show-signature'];
+  const parts = (await git(dir, ['log', ...format, ...choice])).toString().split('\0');
+  const commits: CommitSummary[] = [];
+  for (let at = 0; at + FIELDS.length <= parts.length; at += FIELDS.length) {
+    const [id = '', parents = '', subject = '', body = ''] = parts.slice(at, at + FIELDS.length);
+    commits.push({ id: brand(id), subject, body: body.trimEnd(), isMerge: parents.includes(' ') });
+  }
+  return commits;
 }

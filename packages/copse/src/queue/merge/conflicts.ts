@@ -2,7 +2,7 @@
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { FileConflict } from '../ports/merging.ts';
-import { type Standing, layBench } from './bench.ts';
+import { type MergeEngine, openTargetMerger } from './engine.ts';
 import { loadBranch } from './branch.ts';
 import type { Objects } from '../../git/objects/objects.ts';
 import { utf8 } from '../../git/output.ts';
@@ -14,16 +14,16 @@ export interface ConflictLimits {
 }
 
 export function listConflicts(
-  standing: Standing,
+  engine: MergeEngine,
   onto: CommitId,
   head: CommitId,
   { files, bytesPerFile }: ConflictLimits,
 ): Promise<readonly FileConflict[]> {
-  return standing.use(async () => {
-    const { objects } = standing;
+  return engine.use(async () => {
+    const { objects } = engine;
     const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
-    const bench = await layBench(standing, { target: target.tree, paths: branch.own });
-    const merged = await bench.merge(onto, head);
+    const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
+    const merged = await merger.merge(onto, head);
     if (merged === undefined || merged.clean) return [];
     const view = new TreeView(objects, merged.tree);
     return Promise.all(

@@ -16,16 +16,16 @@
  */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import type { CommitSummary, Merging } from '../ports/merging.ts';
-import { Standing } from './bench.ts';
-import { buildCandidate, tryCandidate } from './build.ts';
+import type { Merging } from '../ports/merging.ts';
+import { MergeEngine } from './engine.ts';
+import { type Resolve, buildCandidate, tryCandidate } from './build.ts';
 import { commitAll, listUnresolved } from '../target/commit-all.ts';
+import { logCommits } from './branch.ts';
 import { listConflicts } from './conflicts.ts';
 import { pushBranch } from '../target/push.ts';
-import type { Resolve } from './resolve.ts';
 import { type TargetOptions, moveTarget } from '../target/target.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
-import { git, type TrustedDir } from '../../git/process.ts';
+import type { TrustedDir } from '../../git/process.ts';
 
 export interface MergingOptions extends TargetOptions {
   readonly pushTimeoutMs?: number;
@@ -38,20 +38,21 @@ export function openMerging(
   dir: TrustedDir,
   options: MergingOptions = {},
 ): Merging & { readonly close: () => Promise<void> } {
-  const standing = new Standing(dir);
+  const engine = new MergeEngine(dir);
   const bring = async (commit: CommitId): Promise<void> => {
-    for (const { id, type, content } of await standing.quarantine.bring(commit))
+    for (const { id, type, content } of await engine.quarantine.bring(commit))
       if (type === 'commit') knownObjectsOf(dir).remember(brand(id), content);
   };
   return {
     bring,
-    build: (request) => buildCandidate(standing, request, options.resolve),
+    build: (request) => buildCandidate(engine, request, options.resolve),
     trial: async (onto, head, method = 'rebase') => ({
-      conflicts: await tryCandidate(standing, onto, head, method),
+      conflicts: await tryCandidate(engine, onto, head, method),
     }),
-    treeOf: (commit) => standing.use(async () => (await standing.objects.commit(commit)).tree),
-    conflicts: (onto, head, limits) => listConflicts(standing, onto, head, limits),
-    commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
+    treeOf: (commit) => engine.use(async () => (await engine.objects.commit(commit)).tree),
+    conflicts: (onto, head, limits) => listConflicts(engine, onto, head, limits),
+    commits: (notFrom, from, limit) =>
+      logCommits(dir, ['--topo-order', `--max-count=${limit}`, from, `^${notFrom}`, '--']),
     async moveTarget(request) {
       await bring(request.to);
       return moveTarget(dir, request, options);
@@ -62,25 +63,6 @@ export function openMerging(
     },
     commitAll: (worktree, message) => commitAll(dir, worktree, message),
     unresolved: (worktree) => listUnresolved(dir, worktree),
-    close: () => standing.close(),
+    close: () => engine.close(),
   };
-}
-
-const FIELDS = ['%H', '%P', '%s', '%b'] as const;
-
-async function listCommits(
-  dir: TrustedDir,
-  notFrom: CommitId,
-  from: CommitId,
-  limit: number,
-): Promise<readonly CommitSummary[]> {
-  const choice = ['--topo-order', `--max-count=${limit}`, from, `^${notFrom}`];
-  const format = ['-z', `--format=${FIELDS.join('%x00')}`, '--encoding=UTF-8', '--no-show-signature'];
-  const parts = (await git(dir, ['log', ...format, ...choice, '--'])).toString().split('\0');
-  const commits: CommitSummary[] = [];
-  for (let at = 0; at + FIELDS.length <= parts.length; at += FIELDS.length) {
-    const [id = '', parents = '', subject = '', body = ''] = parts.slice(at, at + FIELDS.length);
-    commits.push({ id: brand(id), subject, body: body.trimEnd(), isMerge: parents.includes(' ') });
-  }
-  return commits;
 }

@@ -13,8 +13,7 @@ import type { CommitSummary } from '../ports/merging.ts';
 import type { RevertRequest, Reverted, Reverting } from '../ports/reverting.ts';
 import { isReachable } from '../../git/objects/history.ts';
 import { identityEnv } from '../../git/identity.ts';
-import { adoptCandidate } from './adopt.ts';
-import { type Bench, Standing, layBench } from './bench.ts';
+import { type TargetMerger, MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { endingIn, trailersIn } from './trailers.ts';
 import type { Objects } from '../../git/objects/objects.ts';
@@ -25,15 +24,15 @@ import { diffTrees } from '../../git/objects/tree-diff.ts';
 
 /** The gits that stay do not keep a program from ending. */
 export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {
-  const standing = new Standing(dir);
+  const engine = new MergeEngine(dir);
   return {
-    revert: (request) => standing.use(() => revert(standing, request)),
-    close: () => standing.close(),
+    revert: (request) => engine.use(() => revert(engine, request)),
+    close: () => engine.close(),
   };
 }
 
-async function revert(standing: Standing, request: RevertRequest): Promise<Reverted> {
-  const { objects, dir } = standing;
+async function revert(engine: MergeEngine, request: RevertRequest): Promise<Reverted> {
+  const { objects, dir } = engine;
   const { landed: end, onto } = request;
   if (!(await isPartOf(objects, end, onto))) return { reverted: false, because: 'not_there' };
   const { commits, before } = await broughtBy(objects, request);
@@ -41,8 +40,8 @@ async function revert(standing: Standing, request: RevertRequest): Promise<Rever
   const [tip, landed] = await Promise.all([objects.commit(onto), objects.commit(end)]);
   const changes = await diffTrees(objects, before.tree, landed.tree);
   const paths = changes.map(({ path }) => path);
-  const bench = await layBench(standing, { target: tip.tree, paths });
-  const merged = await mergeWithout(bench, { tip, landed, before });
+  const merger = await openTargetMerger(engine, { target: tip.tree, paths });
+  const merged = await mergeWithout(merger, { tip, landed, before });
   if (!merged.clean) {
     const files = merged.files.map(utf8).toSorted();
     return { reverted: false, because: 'conflict', files, later: await laterIn(objects, request, files) };
@@ -52,10 +51,10 @@ async function revert(standing: Standing, request: RevertRequest): Promise<Rever
   const author = await authorAt(dir, at);
   const message = messageOf(request, commits);
   const what = { tree: merged.tree, parents: [onto], author, encoding: undefined, message, at };
-  const commit = bench.write(what);
+  const commit = merger.write(what);
   if (!request.isTrial) {
-    await adoptCandidate(standing, commit, onto);
-    await standing.quarantine.bring(commit);
+    await adoptCandidate(engine, commit, onto);
+    await engine.quarantine.bring(commit);
   }
   return { reverted: true, commit, before: before.id, commits: commits.map(summaryOf) };
 }
@@ -98,12 +97,12 @@ interface Trees {
   readonly before: Commit;
 }
 
-async function mergeWithout(bench: Bench, { tip, landed, before }: Trees) {
-  const ours = bench.stand(tip.tree, [landed.id]);
-  const theirs = bench.stand(before.tree, [landed.id]);
+async function mergeWithout(merger: TargetMerger, { tip, landed, before }: Trees) {
+  const ours = merger.writeTemporary(tip.tree, [landed.id]);
+  const theirs = merger.writeTemporary(before.tree, [landed.id]);
   // The same tree twice would be one commit, and a commit has nothing to be merged with itself.
   if (ours === theirs) return { clean: true, tree: tip.tree } as const;
-  const merged = await bench.merge(ours, theirs);
+  const merged = await merger.merge(ours, theirs);
   if (merged === undefined) throw new Error(`${ours} and ${theirs} have ${landed.id} in common.`);
   return merged;
 }

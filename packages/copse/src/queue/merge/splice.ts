@@ -13,10 +13,12 @@
  * Everything else is left to git, and so are branches with merges.
  */
 
+import type { CommitId } from '../../kernel/ids.ts';
+import type { Merged } from '../../git/long-lived.ts';
 import type { Objects } from '../../git/objects/objects.ts';
 import type { Quarantine } from '../../git/objects/quarantine.ts';
 import type { Recent } from '../../git/objects/recent.ts';
-import { diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
+import { TreeView, diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
 import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from '../../git/objects/tree-folder.ts';
 
 export interface Splicer {
@@ -155,4 +157,48 @@ async function spliceEntry(
   if (there === undefined) return old === undefined ? wanted : UNSURE;
   const id = await spliceFolder(splicer, folder, { base: old?.id, side: wanted?.id, onto: there.id });
   return id === UNSURE || id === undefined ? id : { mode: FOLDER, id };
+}
+
+export interface FileMerger {
+  readonly objects: Objects;
+  readonly quarantine: Quarantine;
+  readonly writeTemporary: (tree: string, parents: readonly CommitId[]) => CommitId;
+  /** Both commits can be seen by a git. */
+  readonly merge: (ours: CommitId, theirs: CommitId) => Promise<Merged>;
+}
+
+/**
+ * Merges the contents of one file with git: of commits that hold this file alone, at its own path, so that attributes apply
+ * to it. Undefined when it conflicts.
+ */
+export async function mergeFile(
+  { objects, quarantine, writeTemporary, merge }: FileMerger,
+  { path, mode, base, ours, theirs }: FileVersions,
+): Promise<string | undefined> {
+  const fresh = [base, ours, theirs];
+  const commitOf = (id: string, parents: readonly CommitId[]): CommitId => {
+    const trees = foldersTo(quarantine, path, { mode, id });
+    const commit = writeTemporary(trees.at(-1) ?? '', parents);
+    fresh.push(...trees, commit);
+    return commit;
+  };
+  const before = commitOf(base, []);
+  const [one, other] = [commitOf(ours, [before]), commitOf(theirs, [before])];
+  quarantine.flush(fresh);
+  const merged = await merge(one, other);
+  if (!merged.clean) return undefined;
+  const entry = await new TreeView(objects, merged.tree).find(path);
+  return entry?.mode === mode ? entry.id : undefined;
+}
+
+/** From the innermost to the top. */
+function foldersTo(quarantine: Quarantine, path: string, file: Entry): readonly string[] {
+  const trees: string[] = [];
+  let entry = file;
+  for (const name of path.split('/').toReversed()) {
+    const id = quarantine.write('tree', encodeEntry(name, entry));
+    trees.push(id);
+    entry = { mode: FOLDER, id };
+  }
+  return trees;
 }

@@ -13,10 +13,9 @@
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Bench } from './bench.ts';
+import type { TargetMerger } from './engine.ts';
 import { type Branch, mergeBasesOf, outsideOf } from './branch.ts';
 import type { Commit } from '../../git/objects/commit-object.ts';
-import type { Resolved } from './resolve.ts';
 import { entries, utf8 } from '../../git/output.ts';
 import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects/tree-diff.ts';
 
@@ -25,17 +24,24 @@ export interface Submitted {
   readonly target: Commit;
   /** The candidate's. */
   readonly tree: string;
-  /** Of a conflict that was resolved here: what git made of it, and the paths that may be otherwise. */
-  readonly resolved?: Pick<Resolved, 'merged' | 'paths'> | undefined;
+  /** Of a conflict that Copse resolved. */
+  readonly resolved?: ResolvedConflict | undefined;
 }
 
-export async function findReverts(bench: Bench, submitted: Submitted): Promise<readonly string[]> {
-  const { objects } = bench;
+export interface ResolvedConflict {
+  /** The tree that git made, with conflicts. */
+  readonly merged: string;
+  /** The paths at which the resolution may differ from it; one character per byte. */
+  readonly paths: ReadonlySet<string>;
+}
+
+export async function findReverts(merger: TargetMerger, submitted: Submitted): Promise<readonly string[]> {
+  const { objects } = merger;
   const { target, tree, resolved } = submitted;
   const changes = await diffTrees(objects, target.tree, tree);
   const found = new Set([
-    ...(await findForeign(bench, submitted, changes)),
-    ...(await findLost(bench, submitted, changes)),
+    ...(await findForeign(merger, submitted, changes)),
+    ...(await findLost(merger, submitted, changes)),
   ]);
   for (const path of resolved?.paths ?? []) found.delete(path);
   if (resolved !== undefined)
@@ -46,19 +52,19 @@ export async function findReverts(bench: Bench, submitted: Submitted): Promise<r
 
 /** Paths that would change although the task has no say in them. */
 async function findForeign(
-  bench: Bench,
+  merger: TargetMerger,
   { branch }: Submitted,
   changes: readonly TreeChange[],
 ): Promise<readonly string[]> {
   const [allowed, evil] = [new Set(branch.own), new Set<string>()];
   for (const merge of branch.commits.filter(({ parents }) => parents.length > 1)) {
-    const looked = await lookAtMerge(bench, merge);
+    const looked = await lookAtMerge(merger, merge);
     for (const file of looked.allowed) allowed.add(file);
     for (const file of looked.evil) evil.add(file);
   }
   const changed = changes.map(({ path }) => path);
   const unexplained = changed.filter((file) => !allowed.has(file));
-  const moved = unexplained.length === 0 ? new Set<string>() : await movedByTarget(bench, branch, allowed);
+  const moved = unexplained.length === 0 ? new Set<string>() : await movedByTarget(merger, branch, allowed);
   return changed.filter((file) => evil.has(file) || (!allowed.has(file) && !moved.has(file)));
 }
 
@@ -67,13 +73,13 @@ interface LookedAt {
   readonly evil: readonly string[];
 }
 
-async function lookAtMerge(bench: Bench, merge: Commit): Promise<LookedAt> {
-  const again = await mergeAgain(bench, merge);
+async function lookAtMerge(merger: TargetMerger, merge: Commit): Promise<LookedAt> {
+  const again = await mergeAgain(merger, merge);
   const inConflict = new Set(again.files);
-  const differing = await diffTrees(bench.objects, again.tree, merge.tree);
+  const differing = await diffTrees(merger.objects, again.tree, merge.tree);
   const others = differing.map(({ path }) => path).filter((file) => !inConflict.has(file));
   // A name that no parent has takes nothing back: it is what became of a file in conflict.
-  const isNew = await areNew(bench, merge, others);
+  const isNew = await areNew(merger, merge, others);
   return {
     allowed: [...inConflict, ...others.filter((_, at) => isNew[at])],
     evil: others.filter((_, at) => !isNew[at]),
@@ -86,22 +92,22 @@ interface Again {
 }
 
 /** Of more than two parents, one after another. */
-async function mergeAgain(bench: Bench, { parents }: Commit): Promise<Again> {
+async function mergeAgain(merger: TargetMerger, { parents }: Commit): Promise<Again> {
   const [first, ...rest] = parents as readonly [CommitId, ...CommitId[]];
   let [ours, tree, files]: [CommitId, string, readonly string[]] = [first, '', []];
   for (const [at, theirs] of rest.entries()) {
     const merged =
-      (await bench.merge(ours, theirs)) ?? (await bench.merge(ours, theirs, { allowsUnrelated: true }));
+      (await merger.merge(ours, theirs)) ?? (await merger.merge(ours, theirs, { allowsUnrelated: true }));
     if (merged === undefined) throw new Error(`git cannot merge ${ours} and ${theirs}.`);
     tree = merged.tree;
     files = merged.clean ? files : [...files, ...merged.files];
-    if (at + 1 < rest.length) ours = bench.stand(tree, parents.slice(0, at + 2));
+    if (at + 1 < rest.length) ours = merger.writeTemporary(tree, parents.slice(0, at + 2));
   }
   return { tree, files };
 }
 
 async function areNew(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   { parents }: Commit,
   files: readonly string[],
 ): Promise<readonly boolean[]> {
@@ -118,7 +124,7 @@ async function areNew(
 
 /** Where the files that the task changed are in the target now. */
 async function movedByTarget(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   branch: Branch,
   own: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
@@ -136,7 +142,7 @@ async function movedByTarget(
 
 /** Paths that only the task changed and that are not as it left them, and paths that it left alone and that change. */
 async function findLost(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   { branch, target }: Submitted,
   changes: readonly TreeChange[],
 ): Promise<readonly string[]> {
@@ -173,7 +179,7 @@ async function findLost(
 
 /** Whether as many steps back from the commit as it is said to add, there is the target's tip: by what was written. */
 export async function isOnTop(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   { commit, commits }: { readonly commit: CommitId; readonly commits: number },
   onto: CommitId,
 ): Promise<boolean> {

@@ -9,10 +9,10 @@ import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
 import { type Merged, Merger, parseMerged } from '../../git/long-lived.ts';
 import { type Attributes, layAttributes } from './attributes.ts';
 import { type NewCommit, copseAt, encodeCommit } from '../../git/objects/commit-object.ts';
-import { mergeFile } from './file.ts';
-import { type FileVersions, type Splice, splice } from './splice.ts';
+import { type FileVersions, type Splice, mergeFile, splice } from './splice.ts';
 import { ObjectReader } from '../../git/objects/object-reader.ts';
 import { Objects } from '../../git/objects/objects.ts';
+import { idBytesOf, pairs } from '../../git/objects/tree-diff.ts';
 import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/process.ts';
 import { Quarantine } from '../../git/objects/quarantine.ts';
 import { Recent } from '../../git/objects/recent.ts';
@@ -30,7 +30,7 @@ const MOST_PACKS = 128;
 const MOST_HELD_BYTES = 64 * 1024 ** 2;
 
 /** What stays for as long as somebody merges. */
-export class Standing {
+export class MergeEngine {
   readonly dir: TrustedDir;
   readonly quarantine: Quarantine;
   readonly objects: Objects;
@@ -63,7 +63,7 @@ export class Standing {
     }
   }
 
-  merger(attributes: Attributes | undefined): Merger {
+  gitFor(attributes: Attributes | undefined): Merger {
     this.#merges += 1;
     this.#merging += 1;
     const key = attributes?.key ?? '';
@@ -123,7 +123,7 @@ export class Standing {
 /** Nothing here has to survive: what goes into the repository is brought to the disk when it goes there. */
 const NOT_TO_DISK = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_1: 'core.fsync', GIT_CONFIG_VALUE_1: 'none' };
 
-export interface Bench {
+export interface TargetMerger {
   readonly objects: Objects;
   /** Undefined when they have no commit in common, unless that is allowed. Paths have one character per byte. */
   merge(ours: CommitId, theirs: CommitId, options?: MergeOptions): Promise<Merged | undefined>;
@@ -132,33 +132,37 @@ export interface Bench {
   /** Not kept yet. */
   write(commit: NewCommit): CommitId;
   /** A commit that is only needed for a merge. */
-  stand(tree: string, parents: readonly CommitId[]): CommitId;
+  writeTemporary(tree: string, parents: readonly CommitId[]): CommitId;
 }
 
 interface MergeOptions {
   readonly allowsUnrelated?: boolean;
 }
 
-export interface BenchRequest {
+export interface TargetMergerRequest {
   /** The tree whose attributes count. */
   readonly target: string;
   /** What is going to be merged; one character per byte. */
   readonly paths: Iterable<string>;
 }
 
-export async function layBench(standing: Standing, { target, paths }: BenchRequest): Promise<Bench> {
-  const { objects, quarantine } = standing;
+export async function openTargetMerger(
+  engine: MergeEngine,
+  { target, paths }: TargetMergerRequest,
+): Promise<TargetMerger> {
+  const { objects, quarantine } = engine;
   const attributes = await layAttributes(objects, quarantine.folder, target, paths);
-  const stand = (tree: string, parents: readonly CommitId[]): CommitId =>
-    brand(quarantine.write('commit', encodeCommit(standFor(tree, parents))));
+  const writeTemporary = (tree: string, parents: readonly CommitId[]): CommitId =>
+    brand(quarantine.write('commit', encodeCommit(temporaryCommit(tree, parents))));
   const merge = (ours: CommitId, theirs: CommitId): Promise<Merged> =>
-    standing.merger(attributes).merge(ours, theirs);
+    engine.gitFor(attributes).merge(ours, theirs);
   const mergeVersions = (versions: FileVersions): Promise<string | undefined> => {
     // Where it is matters only to attributes.
     const file = attributes === undefined ? { ...versions, path: 'file' } : versions;
     const key = JSON.stringify([attributes?.key, file]);
-    const known = standing.mergedFiles.get(key) ?? mergeFile({ objects, quarantine, stand, merge }, file);
-    standing.mergedFiles.set(key, known);
+    const known =
+      engine.mergedFiles.get(key) ?? mergeFile({ objects, quarantine, writeTemporary, merge }, file);
+    engine.mergedFiles.set(key, known);
     return known;
   };
   return {
@@ -169,13 +173,12 @@ export async function layBench(standing: Standing, { target, paths }: BenchReque
       objects.remember(id, content);
       return id;
     },
-    stand,
+    writeTemporary,
     splice: (trees) =>
-      splice({ objects, quarantine, asWritten: standing.asWritten, mergeFile: mergeVersions }, trees),
+      splice({ objects, quarantine, asWritten: engine.asWritten, mergeFile: mergeVersions }, trees),
     async merge(ours, theirs, { allowsUnrelated = false } = {}) {
       quarantine.flush();
-      if (allowsUnrelated)
-        return mergeUnrelated(standing.dir, ours, theirs, standing.plainOptions(attributes));
+      if (allowsUnrelated) return mergeUnrelated(engine.dir, ours, theirs, engine.plainOptions(attributes));
       try {
         return await merge(ours, theirs);
       } catch (error) {
@@ -188,7 +191,7 @@ export async function layBench(standing: Standing, { target, paths }: BenchReque
 
 const UNRELATED = /unrelated histories/;
 
-function standFor(tree: string, parents: readonly CommitId[]): NewCommit {
+function temporaryCommit(tree: string, parents: readonly CommitId[]): NewCommit {
   const at = timestamp(0);
   const message = 'copse: stands in for a merge\n';
   return { tree, parents, author: copseAt(at), encoding: undefined, message, at };
@@ -204,4 +207,49 @@ async function mergeUnrelated(
   const { code, stdout, stderr } = await tryGit(dir, argv, options);
   if (code > 1 || stdout.length === 0) throw new GitFailed(argv, code, stderr);
   return parseMerged(code === 0, stdout);
+}
+
+/** Notes which objects of a finished candidate the repository may lack: its new commits, and the new objects in them. */
+export async function adoptCandidate(
+  engine: MergeEngine,
+  candidate: CommitId,
+  onto: CommitId,
+): Promise<void> {
+  if (candidate === onto) return;
+  const { objects, quarantine } = engine;
+  const fresh: CommitId[] = [];
+  for (let id: CommitId | undefined = candidate; id !== undefined && id !== onto && quarantine.has(id);) {
+    fresh.push(id);
+    id = (await objects.commit(id)).parents[0];
+  }
+  const ids: string[] = [];
+  for (const id of fresh.toReversed()) {
+    const { tree, parents } = await objects.commit(id);
+    const before = parents[0] === undefined ? undefined : (await objects.commit(parents[0])).tree;
+    await collect(engine, before, tree, ids);
+    ids.push(id);
+  }
+  await quarantine.adopt(candidate, { onto, ids }, (lacking) => objects.reader.readAll(lacking));
+}
+
+/** What is the same as before is in the repository; so is everything below a folder that is not in quarantine. */
+async function collect(
+  engine: MergeEngine,
+  before: string | undefined,
+  tree: string,
+  ids: string[],
+): Promise<void> {
+  const { objects, quarantine } = engine;
+  if (before === tree || !quarantine.has(tree)) return;
+  const [old, now] = await Promise.all([
+    before === undefined ? Buffer.alloc(0) : objects.tree(before),
+    objects.tree(tree),
+  ]);
+  for (const pair of pairs(old, now, idBytesOf(objects))) {
+    if (pair.now === undefined) continue;
+    const { mode, id } = pair.now;
+    if (mode === '40000') await collect(engine, pair.old?.id, id, ids);
+    else if (mode !== '160000' && quarantine.has(id)) ids.push(id);
+  }
+  ids.push(tree);
 }
