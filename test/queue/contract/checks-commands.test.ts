@@ -33,7 +33,7 @@ describe('verdicts', () => {
       { name: 'one', verdict: 'green', exitCode: 0, tail: '' },
       { name: 'two', verdict: 'red', exitCode: 3, tail: 'broken' },
     ]);
-    expect(results[1]?.reason).toBe('two ended with 3.');
+    expect(results[1]?.reason).toBe('Check "two" failed (exit code 3).');
     expect(existsSync(ran)).toBe(false);
   });
 
@@ -216,7 +216,7 @@ describe('output', () => {
     const output = keepOutput({ file, tailLines: 1, partBytes: 1_000 });
     for (let at = 0; at < total; at += piece) output.write(Buffer.from(text.slice(at, at + piece)));
     expect(output.close()).toEqual(output.close());
-    const left = total > 2_000 ? `\n\n[… ${total - 2_000} bytes are left out here …]\n\n` : '';
+    const left = total > 2_000 ? `\n\n[… ${total - 2_000} bytes left out …]\n\n` : '';
     const expected = total > 2_000 ? text.slice(0, 1_000) + left + text.slice(-1_000) : text;
     expect(readFileSync(file, 'utf8')).toBe(expected);
     expect(existsSync(`${file}.end`)).toBe(false);

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { ignoredIn } from '../../../packages/copse/src/git/worktrees/ignored.ts';
+import { ignoredIn } from '../../../packages/copse/src/git/worktrees/worktrees.ts';
 import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts';
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
 import { git, gitLine, tryGit, type TrustedDir } from '../../../packages/copse/src/git/process.ts';

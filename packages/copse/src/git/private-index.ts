@@ -1,10 +1,10 @@
 /**
- * A copy of a checkout's index to look and work with, so that nothing is written into what a person or an agent uses.
+ * A copy of a checkout's index, so that Copse writes nothing into the index that a person or an agent uses.
  *
- * Git tells an edit in the same second from none by the time of the index, so the copy gets that time, in whole seconds:
- * an index that seems older makes git look closer. What an index can hide is brought to light: edits behind
- * assume-unchanged bits, and files that are there although they are marked as left out. An index that cannot be used on
- * its own, such as a split one, is replaced by one made from the commit.
+ * Git recognises an edit within the same second by the mtime of the index, so the copy gets that mtime, in whole seconds: an
+ * older index makes git compare more files. The copy reveals what an index can hide: edits behind assume-unchanged bits, and
+ * files that exist although a sparse checkout excludes them. An index that cannot be used alone, a split one for example, is
+ * replaced by one made from the commit.
  */
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
@@ -15,10 +15,10 @@ import { entries, nul } from './output.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from './process.ts';
 import type { Place } from './worktrees/place.ts';
 
-/** Files that are there although left out by a sparse checkout count as any other. */
+/** Files that exist although a sparse checkout excludes them count like all others. */
 const CAREFUL = ['-c', 'core.sparseCheckout=true'] as const;
 
-/** Makes the copy at `index`. False when it had to be made from the commit, so that nothing of what was staged is in it. */
+/** Makes the copy at `index`. False when it had to be made from the commit and lacks staged changes. */
 export async function copyIndex(
   dir: TrustedDir,
   { gitDir, worktree }: Pick<Place, 'gitDir' | 'worktree'>,
@@ -29,7 +29,7 @@ export async function copyIndex(
   const refresh = [...CAREFUL, 'update-index', '-q', '--really-refresh'];
   if (existsSync(path.join(gitDir, 'index'))) {
     copyWithTime(path.join(gitDir, 'index'), index);
-    // Code 1 says that some files differ.
+    // Exit code 1: some files differ.
     if ((await tryGit(dir, refresh, options)).code <= 1) return true;
     await rm(index, { force: true });
   }
@@ -39,7 +39,7 @@ export async function copyIndex(
   return false;
 }
 
-/** Brings such a copy up to date with the files, as `git add --all` would, without looking into submodules. */
+/** Updates such a copy from the files, as `git add --all` does, without entering submodules. */
 export async function addEverything(dir: TrustedDir, worktree: string, index: string): Promise<void> {
   const options: GitOptions = { index, workTree: worktree };
   const [differing, others] = await Promise.all([

@@ -69,7 +69,7 @@ describe('what is in conflict', () => {
     const [one, ...others] = await list(scene, { files: 1, bytesPerFile: 500 });
     expect(others).toEqual([]);
     expect(Buffer.byteLength(one!.hunks!)).toBeLessThan(600);
-    expect(one!.hunks).toMatch(/mäin\n… more than can be shown here\n$/);
+    expect(one!.hunks).toMatch(/mäin\n… the rest is too long to show\n$/);
   });
 
   it('does not take what only looks like markers for some', async () => {

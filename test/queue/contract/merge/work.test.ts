@@ -187,7 +187,7 @@ describe('committing everything', () => {
     const [ours, theirs] = [scene.tip('task'), scene.tip('main')];
     expect(await merging.unresolved(worktree)).toEqual(['a.txt']);
     await expect(merging.commitAll(worktree, 'too early')).rejects.toThrow(
-      'a.txt still has conflict markers',
+      'conflict markers remain in a.txt',
     );
     expect(scene.tip('task')).toBe(ours);
     putFiles(worktree, { 'a.txt': 'both\n' });

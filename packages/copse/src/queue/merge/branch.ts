@@ -1,4 +1,4 @@
-/** What a branch has that the target does not. */
+/** The commits of a branch that the target lacks. */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import { commitsOf, isReachable, parentsFirst } from '../../git/objects/history.ts';
@@ -13,13 +13,13 @@ export interface Branch {
   readonly head: CommitId;
   /** Parents before children. */
   readonly commits: readonly Commit[];
-  /** No merges, no beginnings of its own: each commit follows the one before, the first one a commit of the target. */
+  /** No merges and no root commits: each commit follows the one before, the first one a commit of the target. */
   readonly isLinear: boolean;
-  /** The tree before the first of them, where they are linear. */
+  /** The tree before the first commit of a linear branch. */
   readonly before: string;
-  /** Every commit is without a change. */
+  /** No commit changes a file. */
   readonly isEmpty: boolean;
-  /** Paths that its commits change, merges apart; one character per byte. */
+  /** Paths that its commits, without merges, change; one character per byte. */
   readonly own: ReadonlySet<string>;
 }
 
@@ -53,13 +53,13 @@ async function changedBy(objects: Objects, commits: readonly Commit[]): Promise<
   return own;
 }
 
-/** Commits of the target from which the branch goes on. */
+/** Commits of the target that are parents of the branch's commits. */
 export function outsideOf({ commits }: Branch): readonly CommitId[] {
   const ids = new Set(commits.map(({ id }) => id));
   return [...new Set(commits.flatMap(({ parents }) => parents).filter((parent) => !ids.has(parent)))];
 }
 
-/** The last commits that branch and target have in common: several where each was merged into the other. */
+/** The newest common commits of branch and target: several where each was merged into the other. */
 export async function mergeBasesOf(objects: Objects, branch: Branch): Promise<readonly Commit[]> {
   const outside = outsideOf(branch);
   const bases: Commit[] = [];

@@ -1,4 +1,4 @@
-/** Candidates, and whether there could be one; what they promise is said in merging.ts. */
+/** Builds candidates, or tries whether one could be built. open.ts states what a candidate promises. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type {
@@ -38,7 +38,7 @@ export function buildCandidate(
   });
 }
 
-/** The paths by which the head could not land now. */
+/** The paths that conflict if the head lands now. */
 export function tryCandidate(
   engine: MergeEngine,
   onto: CommitId,
@@ -60,7 +60,7 @@ export function tryCandidate(
 
 const NO_DETAILS = { title: '', trailers: [], at: 0 as CandidateRequest['at'] };
 
-/** Undefined when they have no commit in common. */
+/** Undefined for unrelated histories. */
 async function mergeWhole(merger: TargetMerger, branch: Branch, target: Commit): Promise<Merged | undefined> {
   const { onto, head, before, isLinear } = branch;
   if (isLinear) {
@@ -86,7 +86,7 @@ async function build(merger: TargetMerger, task: BuildInput, tryToResolve: TryTo
   const { onto } = request;
   const merged = await mergeWhole(merger, branch, target);
   if (merged === undefined) return { built: false, because: 'unrelated' };
-  // What a branch is empty from the beginning was made so on purpose.
+  // A branch of empty commits was made on purpose.
   const isMeantEmpty = branch.isEmpty && request.method !== 'squash';
   if (merged.clean && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
   const plain = await shape(merger, { ...task, merged });
@@ -157,13 +157,13 @@ async function shape(merger: TargetMerger, material: MergedInput): Promise<Made 
   const why = !branch.isLinear
     ? `${name} has merges of its own`
     : replayed === undefined
-      ? `a commit of ${name} conflicts by itself, though all of them together do not`
-      : `commit by commit, ${name} would change more than its commits do together`;
+      ? `a single commit of ${name} conflicts, though the whole branch does not`
+      : `rebased commit by commit, ${name} would give another result than merged as a whole`;
   const note = `Merged instead of rebased: ${why}.`;
   return mergeCommit(merger, material, merged.tree, note);
 }
 
-/** One by one, its commits conflict, so what was to be rebased is merged. */
+/** Rebase becomes merge here: the commits conflict one by one. */
 function shapeResolved(merger: TargetMerger, task: BuildInput, { tree, note }: Resolved): Made {
   const { method } = task.request;
   return method === 'squash' ? squash(merger, task, tree, note) : mergeCommit(merger, task, tree, note);

@@ -1,8 +1,9 @@
 /**
- * Where merges are made: gits that stay, and a throwaway object store (quarantine.ts) that only what is kept leaves.
+ * Makes merges with long-lived gits in a throwaway object store (quarantine.ts). Only the objects of finished candidates
+ * leave it.
  *
- * How a file is merged may be said in `.gitattributes`; merging-attributes.ts says whose count. For each set of them that
- * matters there is a git of its own, because git reads such files once.
+ * `.gitattributes` can change how a file is merged; attributes.ts decides which of them count. Each set of attributes has a
+ * git of its own, because git reads these files once.
  */
 
 import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
@@ -17,24 +18,24 @@ import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/p
 import { Quarantine } from '../../git/objects/quarantine.ts';
 import { Recent } from '../../git/objects/recent.ts';
 
-/** After so many merges it is looked how much they left. */
+/** After so many merges, the size of the store is checked. */
 const LOOK_EVERY = 256;
 const MOST_MERGES = 8_192;
 const MOST_BYTES = 64 * 1024 ** 2;
 const MOST_MERGERS = 4;
 const MOST_MERGED_FILES = 1_000;
 const MOST_TREES = 20_000;
-/** Gits look through one after another. */
+/** Git searches packs one after another. */
 const MOST_PACKS = 128;
-/** Of candidates that nobody asked for yet. */
+/** For candidates that are not in the repository yet. */
 const MOST_HELD_BYTES = 64 * 1024 ** 2;
 
-/** What stays for as long as somebody merges. */
+/** The long-lived processes, the store and the caches that all merges share. */
 export class MergeEngine {
   readonly dir: TrustedDir;
   readonly quarantine: Quarantine;
   readonly objects: Objects;
-  /** What git made of three versions of a file, for as long as that is here. */
+  /** Results of merging three versions of a file, while their objects are in the store. */
   readonly mergedFiles = new Recent<string, Promise<string | undefined>>(MOST_MERGED_FILES);
   readonly asWritten = new Recent<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
@@ -50,11 +51,11 @@ export class MergeEngine {
     this.objects = new Objects(dir, reader, { folders: [objects, store], quarantine: this.quarantine });
   }
 
-  /** What is written in the meantime is there until the end of it. */
+  /** Objects written during `work` exist until it ends. */
   async use<T>(work: () => Promise<T>): Promise<T> {
     this.#users += 1;
     try {
-      // Before anything is read: git would not believe in a folder that is not there yet.
+      // First: git ignores an object folder that does not exist when it starts.
       if (await this.quarantine.open()) await this.#startAnew();
       return await work();
     } finally {
@@ -78,7 +79,7 @@ export class MergeEngine {
     return known;
   }
 
-  /** For a git that sees what was made here. */
+  /** For a git that can read the store. */
   plainOptions(attributes: Attributes | undefined): Pick<GitOptions, 'env' | 'workTree'> {
     const env = { ...this.quarantine.env, ...NOT_TO_DISK };
     return attributes === undefined ? { env } : { env, workTree: attributes.folder };
@@ -89,7 +90,7 @@ export class MergeEngine {
     this.quarantine.close();
   }
 
-  /** Nothing that gits made is there any more. */
+  /** The store is new, so that results in it are gone. */
   async #startAnew(): Promise<void> {
     this.mergedFiles.clear();
     await this.#closeMergers();
@@ -120,18 +121,19 @@ export class MergeEngine {
   }
 }
 
-/** Nothing here has to survive: what goes into the repository is brought to the disk when it goes there. */
+/** Nothing in the store has to survive a crash; candidates are synced to disk when they go into the repository. */
 const NOT_TO_DISK = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_1: 'core.fsync', GIT_CONFIG_VALUE_1: 'none' };
 
+/** Merges under the attributes of one target. */
 export interface TargetMerger {
   readonly objects: Objects;
-  /** Undefined when they have no commit in common, unless that is allowed. Paths have one character per byte. */
+  /** Undefined for unrelated histories, unless they are allowed. Paths have one character per byte. */
   merge(ours: CommitId, theirs: CommitId, options?: MergeOptions): Promise<Merged | undefined>;
-  /** The same for trees, without git; undefined when git has to say. */
+  /** Merges trees without git; undefined when only git can decide. */
   splice(trees: Splice): Promise<string | undefined>;
-  /** Not kept yet. */
+  /** Into the store, not into the repository. */
   write(commit: NewCommit): CommitId;
-  /** A commit that is only needed for a merge. */
+  /** Writes a commit that only a merge needs. */
   writeTemporary(tree: string, parents: readonly CommitId[]): CommitId;
 }
 
@@ -140,9 +142,9 @@ interface MergeOptions {
 }
 
 export interface TargetMergerRequest {
-  /** The tree whose attributes count. */
+  /** The tree whose attributes apply. */
   readonly target: string;
-  /** What is going to be merged; one character per byte. */
+  /** The paths to merge; one character per byte. */
   readonly paths: Iterable<string>;
 }
 
@@ -157,7 +159,7 @@ export async function openTargetMerger(
   const merge = (ours: CommitId, theirs: CommitId): Promise<Merged> =>
     engine.gitFor(attributes).merge(ours, theirs);
   const mergeVersions = (versions: FileVersions): Promise<string | undefined> => {
-    // Where it is matters only to attributes.
+    // The path matters only to attributes.
     const file = attributes === undefined ? { ...versions, path: 'file' } : versions;
     const key = JSON.stringify([attributes?.key, file]);
     const known =
@@ -232,7 +234,7 @@ export async function adoptCandidate(
   await quarantine.adopt(candidate, { onto, ids }, (lacking) => objects.reader.readAll(lacking));
 }
 
-/** What is the same as before is in the repository; so is everything below a folder that is not in quarantine. */
+/** Unchanged entries are in the repository, and so is everything below a folder that is not in quarantine. */
 async function collect(
   engine: MergeEngine,
   before: string | undefined,

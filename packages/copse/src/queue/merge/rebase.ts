@@ -1,7 +1,7 @@
 /**
- * Rebasing without files. Git 2.39 can only merge two commits over a base that both have, so to replay a commit C with the
- * parent P on the tip T, a commit with the tree of T and the parent P is made and merged with C: P is what they have in
- * common, and the result is the tree of C on T.
+ * Rebases without files. Git 2.39 can merge two commits only over their common base. So to replay a commit C with the parent P
+ * on the tip T, Copse makes a commit with the tree of T and the parent P and merges it with C: their base is P, and the result
+ * is the tree of C on T.
  */
 
 import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
@@ -44,7 +44,7 @@ export async function replay(
         : await replayTree(merger, original, parentTree, tip.tree);
     parentTree = original.tree;
     if (tree === undefined) {
-      // The target has the same change, and went on from there.
+      // The target has the same change and newer ones on top.
       if ((await landedBefore(merger, onto, head)).has(original.id)) continue;
       return undefined;
     }
@@ -78,7 +78,7 @@ function treeOf(merged: Merged): string | undefined {
   return merged.clean ? merged.tree : undefined;
 }
 
-/** Commits of the branch whose change, by itself, is also one of the target's. */
+/** Commits of the branch whose patch is also a commit of the target. */
 async function landedBefore(
   { objects }: TargetMerger,
   onto: CommitId,

@@ -1,11 +1,10 @@
 /**
- * Reverting without files. To take back what led from B to L on the tip T, two commits are made that both have L as their
- * parent, one with the tree of T and one with the tree of B, and merged: L is what they have in common, so the result is T
- * without what L added to B.
+ * Reverts without files. To take back the change from B to L on the tip T, Copse makes two commits with the parent L, one with
+ * the tree of T and one with the tree of B, and merges them: their base is L, so the result is T without the change.
  *
- * Which commits a landing brought is read from the target: backwards along first parents from where it ended, for as long as
- * the commits name its task and are not the end of another landing. A merge commit ends that at once, since its first parent
- * is what the target was.
+ * The commits of a landing are read from the target: from the landing's last commit back along first parents, while the
+ * commits name its task and are not the end of another landing. At a merge commit this stops after one step, because its first
+ * parent is the target before the landing.
  */
 
 import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
@@ -22,7 +21,7 @@ import { isAncestor } from '../../git/refs/refs.ts';
 import { utf8 } from '../../git/output.ts';
 import { diffTrees } from '../../git/objects/tree-diff.ts';
 
-/** The gits that stay do not keep a program from ending. */
+/** The long-lived gits do not keep the process alive. */
 export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {
   const engine = new MergeEngine(dir);
   return {
@@ -68,7 +67,7 @@ async function isPartOf(objects: Objects, commit: CommitId, of: CommitId): Promi
 interface Brought {
   /** The newest first. */
   readonly commits: readonly Commit[];
-  /** What they were built on; undefined when there are none. */
+  /** The commit that they were built on; undefined when there are none. */
   readonly before: Commit | undefined;
 }
 
@@ -78,7 +77,7 @@ async function broughtBy(objects: Objects, request: RevertRequest): Promise<Brou
   while (isOf(commit, request.reverts) && !request.others.has(commit.id)) {
     commits.push(commit);
     const [parent] = commit.parents;
-    // It began the target, or the history is not known further back.
+    // A root commit, or the end of a shallow history.
     if (parent === undefined) return { commits: [], before: undefined };
     commit = await objects.commit(parent);
   }
@@ -100,10 +99,13 @@ interface Trees {
 async function mergeWithout(merger: TargetMerger, { tip, landed, before }: Trees) {
   const ours = merger.writeTemporary(tip.tree, [landed.id]);
   const theirs = merger.writeTemporary(before.tree, [landed.id]);
-  // The same tree twice would be one commit, and a commit has nothing to be merged with itself.
+  // Two equal trees give one commit, and there is nothing to merge.
   if (ours === theirs) return { clean: true, tree: tip.tree } as const;
   const merged = await merger.merge(ours, theirs);
-  if (merged === undefined) throw new Error(`${ours} and ${theirs} have ${landed.id} in common.`);
+  if (merged === undefined)
+    throw new Error(
+      `git finds no common commit of ${ours} and ${theirs}, though both have the parent ${landed.id}.`,
+    );
   return merged;
 }
 
@@ -113,7 +115,7 @@ async function authorAt(dir: TrustedDir, at: RevertRequest['at']): Promise<strin
   return asBytes(`${plain(name)} <${plain(email)}> ${Math.floor(at / 1_000)} +0000`);
 }
 
-/** As many as a message is readable with. */
+/** More would make the message unreadable. */
 const MOST_LISTED = 50;
 
 function messageOf({ task, reverts, title, landed }: RevertRequest, commits: readonly Commit[]): string {
@@ -142,7 +144,7 @@ const MOST_LATER = 50;
 /** As many as fit into one command. */
 const MOST_FILES = 500;
 
-/** Commits of the target after the landing that changed these files, the newest first. */
+/** The target's commits after the landing that changed these files, the newest first. */
 async function laterIn(
   objects: Objects,
   { landed, onto }: RevertRequest,

@@ -1,15 +1,15 @@
 /**
- * Whether a candidate is what was submitted, on top of the target, and nothing else. Looked for, and refused:
+ * Checks that a candidate holds what was submitted, on top of the target, and nothing else. It is refused when
  *
- *   a path differs from the target that no commit of the task changed and none of its merges had a conflict in
- *   a merge of the branch differs from what git makes of its parents, at a path without a conflict: `git merge -s ours`,
- *   or a resolution that drops the other side's part
- *   a path that the target did not touch since they parted is not as the task left it, or one that the task left as it was
- *   is not as the target has it
- *   of a conflict that was resolved here, a path differs from the merge that was not in conflict
+ *   1. it changes a path that no commit of the task changed and that had no conflict in the task's merges
+ *   2. a merge of the branch differs, at a path without a conflict, from git's merge of its parents: `git merge -s ours`, or a
+ *      resolution that drops the other side's part
+ *   3. a path that only the task changed since the merge base is not as the task left it, or a path that the task did not
+ *      change is not as the target has it
+ *   4. Copse resolved a conflict, and a path without a conflict differs from the merge
  *
- * For the first two, only paths that would differ from the target count: what was put right afterwards does no harm.
- * Where a file was renamed on one side and changed on the other, git puts the change where the file is now.
+ * For 1 and 2, only paths that would differ from the target count: a mistake that was corrected later does no harm. Where one
+ * side renamed a file and the other changed it, git puts the change at the new name.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
@@ -22,7 +22,7 @@ import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/obj
 export interface Submitted {
   readonly branch: Branch;
   readonly target: Commit;
-  /** The candidate's. */
+  /** The candidate's tree. */
   readonly tree: string;
   /** Of a conflict that Copse resolved. */
   readonly resolved?: ResolvedConflict | undefined;
@@ -50,7 +50,7 @@ export async function findReverts(merger: TargetMerger, submitted: Submitted): P
   return [...found].map(utf8).toSorted();
 }
 
-/** Paths that would change although the task has no say in them. */
+/** Paths that the candidate changes and the task did not. */
 async function findForeign(
   merger: TargetMerger,
   { branch }: Submitted,
@@ -78,7 +78,7 @@ async function lookAtMerge(merger: TargetMerger, merge: Commit): Promise<LookedA
   const inConflict = new Set(again.files);
   const differing = await diffTrees(merger.objects, again.tree, merge.tree);
   const others = differing.map(({ path }) => path).filter((file) => !inConflict.has(file));
-  // A name that no parent has takes nothing back: it is what became of a file in conflict.
+  // A name that no parent has reverts nothing: it is the new name of a file in conflict.
   const isNew = await areNew(merger, merge, others);
   return {
     allowed: [...inConflict, ...others.filter((_, at) => isNew[at])],
@@ -91,7 +91,7 @@ interface Again {
   readonly files: readonly string[];
 }
 
-/** Of more than two parents, one after another. */
+/** Merges more than two parents one after another. */
 async function mergeAgain(merger: TargetMerger, { parents }: Commit): Promise<Again> {
   const [first, ...rest] = parents as readonly [CommitId, ...CommitId[]];
   let [ours, tree, files]: [CommitId, string, readonly string[]] = [first, '', []];
@@ -122,7 +122,7 @@ async function areNew(
   );
 }
 
-/** Where the files that the task changed are in the target now. */
+/** The target's present names of files that the task changed. */
 async function movedByTarget(
   { objects }: TargetMerger,
   branch: Branch,
@@ -140,7 +140,7 @@ async function movedByTarget(
   return moved;
 }
 
-/** Paths that only the task changed and that are not as it left them, and paths that it left alone and that change. */
+/** Paths that only the task changed and that differ from its version, and paths that it did not change and that change. */
 async function findLost(
   { objects }: TargetMerger,
   { branch, target }: Submitted,
@@ -165,19 +165,19 @@ async function findLost(
     if (isUntouched && !isSameEntry(found === undefined ? inTarget : found.after, change.after))
       lost.push(change);
   }
-  // Of what the task moved elsewhere, the target's changes are there now. Had it deleted it, that would be a conflict.
+  // The target's changes to a file that the task moved are at the new name. A deleted file would have been a conflict.
   const found = lost.filter((one) => !isMoveOfChanged || one.before !== undefined).map(({ path }) => path);
   for (const { path, before: inTarget } of changes) {
     if (submitted.has(path)) continue;
     const [was, ...others] = await inBases(path);
-    // The target may have moved a file here that the task changed; which ones it may is said above.
+    // The target may have moved a file here that the task changed; findForeign checks those.
     const mayBeMoved = was === undefined && inTarget !== undefined;
     if (!mayBeMoved && others.every((other) => isSameEntry(other, was))) found.push(path);
   }
   return found;
 }
 
-/** Whether as many steps back from the commit as it is said to add, there is the target's tip: by what was written. */
+/** Whether the target's tip is exactly `commits` steps back from the commit, read from the written commits. */
 export async function isOnTop(
   { objects }: TargetMerger,
   { commit, commits }: { readonly commit: CommitId; readonly commits: number },

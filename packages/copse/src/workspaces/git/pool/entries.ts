@@ -147,8 +147,8 @@ function whatIsWrongAround(pool: PoolPlace, number: number, seal: Seal): string 
   const worktree = entryPath(pool, number);
   const gitDir = entryGitDir(pool, number);
   const registration = registrationOf(pool.dir.commonDir, worktree);
-  if ('why' in registration) return registration.why;
-  if (registration.found.gitDir !== gitDir) return 'its .git file names another registration';
+  if (registration.kind === 'broken') return registration.why;
+  if (registration.registration.gitDir !== gitDir) return 'its .git file names another registration';
   if (headOf(gitDir).commit !== seal.commit) return 'its HEAD was moved';
   if (stamp(path.join(gitDir, 'index')) !== seal.index) return 'its index was written';
   const isTouched = ([name, sealed]: Stamps[number]) => stamp(inside(worktree, name)) !== sealed;
