@@ -74,10 +74,10 @@ interface Conflict {
 }
 
 export type Merged =
-  | { readonly clean: true; readonly tree: string }
+  | { readonly kind: 'clean'; readonly tree: string }
   /** The tree holds conflict markers. */
   | {
-      readonly clean: false;
+      readonly kind: 'conflicted';
       readonly tree: string;
       /** Every file in conflict, once, with one character per byte. */
       readonly files: readonly string[];
@@ -156,12 +156,12 @@ function fieldsOf(said: Buffer): { (): string | undefined; end(): number | undef
   return Object.assign(next, { end: () => at });
 }
 
-export function parseMerged(clean: boolean, said: Buffer): Merged {
-  return merged(clean, said.toString('latin1').split('\0'));
+export function parseMerged(isClean: boolean, said: Buffer): Merged {
+  return merged(isClean, said.toString('latin1').split('\0'));
 }
 
-function merged(clean: boolean, [tree = '', ...rest]: readonly string[]): Merged {
-  if (clean) return { clean, tree };
+function merged(isClean: boolean, [tree = '', ...rest]: readonly string[]): Merged {
+  if (isClean) return { kind: 'clean', tree };
   const end = rest.indexOf('');
   const files = rest.slice(0, end).map((stage) => stage.slice(stage.indexOf('\t') + 1));
   if (files.length === 0) throw new Error('git merge-tree found a conflict and no path with one');
@@ -174,7 +174,7 @@ function merged(clean: boolean, [tree = '', ...rest]: readonly string[]): Merged
     if (messages[type]?.startsWith('CONFLICT')) conflicts.push({ paths, type: messages[type], message });
     at = type + 2;
   }
-  return { clean, tree, files: [...new Set(files)], conflicts };
+  return { kind: 'conflicted', tree, files: [...new Set(files)], conflicts };
 }
 
 function oneWord(commit: CommitId): string {

@@ -44,8 +44,9 @@ export interface Place {
 }
 
 export type Registered =
-  | { readonly registered: true; readonly place: Place }
-  | { readonly registered: false; readonly takenBy: string };
+  | { readonly kind: 'registered'; readonly place: Place }
+  /** Another checkout has the branch. */
+  | { readonly kind: 'taken'; readonly takenBy: string };
 
 export type RefMove =
   | { readonly moved: true }

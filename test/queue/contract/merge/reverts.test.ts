@@ -49,7 +49,7 @@ describe.each(mergeMethods)('landing with %s', (method) => {
     });
   });
 
-  it('goes on where an honest merge had nothing to resolve, and where it resolved a conflict', async () => {
+  it('accepts a correct merge, with and without a resolved conflict', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main');
     expect(await scene.build('task', { method })).toMatchObject({ built: true });
@@ -125,7 +125,7 @@ describe('a tree that is not what was submitted is refused:', () => {
   });
 });
 
-it('a merge that took something back does no harm once it is put right', async () => {
+it('a merge that reverted a change does no harm once it is corrected', async () => {
   const scene = newScene();
   scene.mergeInto('task', 'main', ['--strategy=ours']);
   scene.commit('task', {
@@ -133,7 +133,7 @@ it('a merge that took something back does no harm once it is put right', async (
     'theirs ü.txt': 'new\n',
     'gone.txt': null,
   });
-  // Of the file that both changed nobody can tell, so it stays refused.
+  // For the file that both sides changed this is undecidable, so it stays refused.
   expect(await scene.build('task')).toMatchObject({ because: 'reverts', files: ['both.txt'] });
   scene.commit('task', { 'both.txt': lines([18, 'main']) });
   expect(await scene.build('task')).toMatchObject({ built: true });

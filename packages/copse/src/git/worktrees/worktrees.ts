@@ -86,11 +86,11 @@ export async function registerWorktree(
 ): Promise<Registered> {
   const holder = holderOf(dir, branch);
   if (holder !== undefined && canonical(holder) !== canonical(worktree))
-    return { registered: false, takenBy: holder };
+    return { kind: 'taken', takenBy: holder };
   const tip = await findTip(dir, `refs/heads/${branch}`);
   if (tip === undefined) throw new Error(`The branch ${branch} of the new worktree does not exist`);
   return {
-    registered: true,
+    kind: 'registered',
     place: await registerAt(dir, { worktree, name, tip, head: `ref: refs/heads/${branch}` }),
   };
 }

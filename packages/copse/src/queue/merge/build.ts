@@ -51,7 +51,7 @@ export function tryCandidate(
     if (branch.commits.length === 0) return [];
     const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
     const merged = await mergeWhole(merger, branch, target);
-    if (merged === undefined || merged.clean) return [];
+    if (merged === undefined || merged.kind === 'clean') return [];
     const mayReplay = method === 'rebase' && branch.isLinear;
     const replayed = mayReplay && (await replay(merger, branch, { target, merged }, NO_DETAILS));
     return replayed ? [] : merged.files.map(utf8);
@@ -66,7 +66,7 @@ async function mergeWhole(merger: TargetMerger, branch: Branch, target: Commit):
   if (isLinear) {
     const { tree: side } = await merger.objects.commit(head);
     const tree = await merger.splice({ base: before, side, onto: target.tree });
-    if (tree !== undefined) return { clean: true, tree };
+    if (tree !== undefined) return { kind: 'clean', tree };
   }
   return merger.merge(onto, head);
 }
@@ -88,12 +88,12 @@ async function build(merger: TargetMerger, task: BuildInput, tryToResolve: TryTo
   if (merged === undefined) return { built: false, because: 'unrelated' };
   // A branch of empty commits was made on purpose.
   const isMeantEmpty = branch.isEmpty && request.method !== 'squash';
-  if (merged.clean && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
+  if (merged.kind === 'clean' && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
   const plain = await shape(merger, { ...task, merged });
   const resolved = plain === undefined ? await tryToResolve(merged) : undefined;
   const made = resolved === undefined ? plain : shapeResolved(merger, task, resolved);
   if (made === undefined) {
-    const files = merged.clean ? [] : merged.files.map(utf8);
+    const files = merged.kind === 'clean' ? [] : merged.files.map(utf8);
     const theirs = await otherSide(merger.objects, request, files);
     return { built: false, because: 'conflict', files, theirs };
   }
@@ -120,7 +120,7 @@ async function resolveMerge(
   merged: Merged,
   resolve: Resolve | undefined,
 ): Promise<Resolved | undefined> {
-  if (merged.clean || resolve === undefined) return undefined;
+  if (merged.kind === 'clean' || resolve === undefined) return undefined;
   const { tree, files } = merged;
   // The resolution reads the target from the repository.
   await quarantine.bring(onto);
@@ -146,14 +146,16 @@ interface Made {
 async function shape(merger: TargetMerger, material: MergedInput): Promise<Made | undefined> {
   const { branch, target, merged, request } = material;
   const { method, at } = request;
-  if (method === 'merge') return merged.clean ? mergeCommit(merger, material, merged.tree, null) : undefined;
-  if (method === 'squash') return merged.clean ? squash(merger, material, merged.tree, null) : undefined;
+  if (method === 'merge')
+    return merged.kind === 'clean' ? mergeCommit(merger, material, merged.tree, null) : undefined;
+  if (method === 'squash')
+    return merged.kind === 'clean' ? squash(merger, material, merged.tree, null) : undefined;
   const name = request.branch;
   const details = { title: request.title, trailers: trailersOf(request), at };
   const replayed = branch.isLinear ? await replay(merger, branch, { target, merged }, details) : undefined;
-  const isSame = replayed !== undefined && (!merged.clean || replayed.tree === merged.tree);
+  const isSame = replayed !== undefined && (merged.kind !== 'clean' || replayed.tree === merged.tree);
   if (isSame) return { ...replayed, note: null };
-  if (!merged.clean) return undefined;
+  if (merged.kind !== 'clean') return undefined;
   const why = !branch.isLinear
     ? `${name} has merges of its own`
     : replayed === undefined

@@ -24,7 +24,7 @@ export function listConflicts(
     const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
     const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
     const merged = await merger.merge(onto, head);
-    if (merged === undefined || merged.clean) return [];
+    if (merged === undefined || merged.kind === 'clean') return [];
     const view = new TreeView(objects, merged.tree);
     return Promise.all(
       merged.files.slice(0, files).map(async (bytes): Promise<FileConflict> => {

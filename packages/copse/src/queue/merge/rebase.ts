@@ -75,7 +75,7 @@ async function replayTree(
 }
 
 function treeOf(merged: Merged): string | undefined {
-  return merged.clean ? merged.tree : undefined;
+  return merged.kind === 'clean' ? merged.tree : undefined;
 }
 
 /** Commits of the branch whose patch is also a commit of the target. */

@@ -41,7 +41,7 @@ async function revert(engine: MergeEngine, request: RevertRequest): Promise<Reve
   const paths = changes.map(({ path }) => path);
   const merger = await openTargetMerger(engine, { target: tip.tree, paths });
   const merged = await mergeWithout(merger, { tip, landed, before });
-  if (!merged.clean) {
+  if (merged.kind !== 'clean') {
     const files = merged.files.map(utf8).toSorted();
     return { reverted: false, because: 'conflict', files, later: await laterIn(objects, request, files) };
   }
@@ -100,7 +100,7 @@ async function mergeWithout(merger: TargetMerger, { tip, landed, before }: Trees
   const ours = merger.writeTemporary(tip.tree, [landed.id]);
   const theirs = merger.writeTemporary(before.tree, [landed.id]);
   // Two equal trees give one commit, and there is nothing to merge.
-  if (ours === theirs) return { clean: true, tree: tip.tree } as const;
+  if (ours === theirs) return { kind: 'clean', tree: tip.tree } as const;
   const merged = await merger.merge(ours, theirs);
   if (merged === undefined)
     throw new Error(

@@ -186,7 +186,7 @@ export async function mergeFile(
   const [one, other] = [commitOf(ours, [before]), commitOf(theirs, [before])];
   quarantine.flush(fresh);
   const merged = await merge(one, other);
-  if (!merged.clean) return undefined;
+  if (merged.kind !== 'clean') return undefined;
   const entry = await new TreeView(objects, merged.tree).find(path);
   return entry?.mode === mode ? entry.id : undefined;
 }

@@ -100,7 +100,7 @@ async function mergeAgain(merger: TargetMerger, { parents }: Commit): Promise<Ag
       (await merger.merge(ours, theirs)) ?? (await merger.merge(ours, theirs, { allowsUnrelated: true }));
     if (merged === undefined) throw new Error(`git cannot merge ${ours} and ${theirs}.`);
     tree = merged.tree;
-    files = merged.clean ? files : [...files, ...merged.files];
+    files = merged.kind === 'clean' ? files : [...files, ...merged.files];
     if (at + 1 < rest.length) ours = merger.writeTemporary(tree, parents.slice(0, at + 2));
   }
   return { tree, files };
