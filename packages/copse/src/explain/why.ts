@@ -19,7 +19,7 @@ import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
-import type { RunContext } from '../queue/context.ts';
+import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 
 export interface Why {
@@ -29,7 +29,7 @@ export interface Why {
   readonly next: readonly string[];
 }
 
-export async function whyTask(context: RunContext, id: TaskId): Promise<Outcome<Why>> {
+export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome<Why>> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
     return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
@@ -49,7 +49,7 @@ function nextFor(task: Task): readonly string[] {
   return suggestCommands(task).filter((command) => !command.startsWith('copse why'));
 }
 
-async function reasonsOf(context: RunContext, task: Task): Promise<readonly string[]> {
+async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
   const { state } = task;
   switch (state.status) {
     case 'pending':
@@ -89,12 +89,12 @@ async function reasonsOf(context: RunContext, task: Task): Promise<readonly stri
   }
 }
 
-async function leftTheQueue({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
+async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const reason = await whyItLeftTheQueue(board, id);
   return reason === null ? [] : [reason];
 }
 
-async function undone({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
+async function undone({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const undoing = await undoingOf(board, id);
   if (undoing.is === 'none') return [];
   return [
@@ -105,7 +105,7 @@ async function undone({ board }: RunContext, { id }: Task): Promise<readonly str
 }
 
 /** What gets in its way on the branches of others, as far as the conflict radar has looked. */
-async function collisions({ board, radar }: RunContext, { id, state }: Task): Promise<readonly string[]> {
+async function collisions({ board, radar }: LookContext, { id, state }: Task): Promise<readonly string[]> {
   if (isFinished(state.status)) return [];
   const findings = findingsOf(lastSighting(radar)?.pairs ?? [], id);
   const lines = findings.slice(0, LISTED).map(async ({ other, verdict }) => {
@@ -144,7 +144,7 @@ function filesOf({
   return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-async function escapes(context: RunContext, { id }: Task): Promise<readonly string[]> {
+async function escapes(context: LookContext, { id }: Task): Promise<readonly string[]> {
   const workspaces = await context.board.list('workspace', { task: id });
   const { escape } = workspaces.findLast((one) => one.escape !== undefined) ?? {};
   if (escape === undefined) return [];
@@ -178,14 +178,14 @@ const doneText = {
   as_it_is: 'It is done as it is, on its branch',
 } as const;
 
-async function whyPending({ board }: RunContext, task: Task): Promise<readonly string[]> {
+async function whyPending({ board }: LookContext, task: Task): Promise<readonly string[]> {
   const statuses = await board.statuses(task.dependsOn);
   const unmet = task.dependsOn.filter((id) => statuses.get(id) !== 'done');
   const lines = unmet.map((id) => `  ${id} is ${statuses.get(id) ?? 'gone'}`);
   return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`} to be done:`, ...lines];
 }
 
-async function whyReady(context: RunContext, task: Task): Promise<readonly string[]> {
+async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board, policy } = context;
   const running = await observeRunning(context, new Silences());
   const facts = await scheduleFacts(context, running, await board.openLandings());
@@ -199,7 +199,7 @@ async function whyReady(context: RunContext, task: Task): Promise<readonly strin
   ];
 }
 
-function passedOver(context: RunContext, task: Task): readonly string[] {
+function passedOver(context: LookContext, task: Task): readonly string[] {
   const { clock, policy } = context;
   const other = loadCollisions(context).with(task);
   const leftMs = task.state.since + policy.radar.preferMs - clock.now();
@@ -236,7 +236,7 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2)} MB`;
 }
 
-async function whyRunning(context: RunContext, task: Task): Promise<readonly string[]> {
+async function whyRunning(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board, clock, node } = context;
   if (task.state.status !== 'in_progress') return [];
   const { claim, since } = task.state;
@@ -274,7 +274,7 @@ function waitsForPerson(
   return attention === null ? [] : [`It waits for a person: ${attention}.`];
 }
 
-async function whyLanding(context: RunContext, task: Task): Promise<readonly string[]> {
+async function whyLanding(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board } = context;
   if (task.state.status !== 'landing') return [];
   const landing = await board.get('landing', task.state.landing);
@@ -296,13 +296,13 @@ async function whyLanding(context: RunContext, task: Task): Promise<readonly str
   ];
 }
 
-async function whyFailed({ board }: RunContext, task: Task, reason: string): Promise<readonly string[]> {
+async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   return [`It was tried as often as may be and failed; the last time:`, crash?.text ?? reason];
 }
 
-async function lastCrash({ board }: RunContext, task: Task): Promise<readonly string[]> {
+async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {
   if (task.retries === 0) return [];
   const attempts = await board.list('attempt', { task: task.id });
   const ended = attempts.findLast(({ end }) => end !== null)?.end;

@@ -51,6 +51,11 @@ export class LongLivedProcess {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.rest();
+  }
+
+  /** Ends the process until the next request. */
+  async rest(): Promise<void> {
     await this.#turn;
     const child = this.#child;
     if (child === undefined) return;
@@ -78,9 +83,12 @@ export class LongLivedProcess {
 
   #start(): ChildProcessWithoutNullStreams {
     const child = this.#settings.start();
+    started.add(this);
     // It may also end between requests.
     const forget = () => {
-      if (this.#child === child) this.#child = undefined;
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      started.delete(this);
     };
     child.on('error', forget).on('exit', forget);
     child.stdin.on('error', () => {});
@@ -131,6 +139,13 @@ export class LongLivedProcess {
       child.stdin.write(request);
     });
   }
+}
+
+const started = new Set<LongLivedProcess>();
+
+/** The children end with the program. A program that goes on after its work with repositories ends them with this. */
+export async function restAll(): Promise<void> {
+  await Promise.all([...started].map((one) => one.rest()));
 }
 
 /** Between requests, the child must not keep the parent process alive. */

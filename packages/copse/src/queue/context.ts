@@ -1,5 +1,8 @@
 /** What running agents and landing their work needs besides workspaces. */
 
+import type { Context } from '../board/context.ts';
+import type { Git } from '../git/port.ts';
+import type { Occupancy } from '../processes/ports/occupancy.ts';
 import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts } from '../agents/ports/artifacts.ts';
 import type { Checks } from './ports/checks.ts';
@@ -8,7 +11,7 @@ import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
 import type { Machine } from '../agents/ports/machine.ts';
 import type { Merging } from './ports/merging.ts';
-import type { Radar } from '../radar/port.ts';
+import type { Radar, RadarSight } from '../radar/port.ts';
 import type { Resolving } from './ports/resolving.ts';
 import type { Runners } from '../agents/ports/runners.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
@@ -32,6 +35,18 @@ export interface RunContext extends WorkspaceContext {
   readonly agents: readonly EffectiveAgent[];
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
+}
+
+/** What commands need that only show something: it starts no git, and opens nothing that lands work. */
+export interface LookContext
+  extends
+    Context,
+    Pick<RunContext, 'agents' | 'clock' | 'disk' | 'landing' | 'machine' | 'node' | 'root' | 'target'> {
+  readonly clock: Timer;
+  readonly git: Pick<Git, 'detectBase'>;
+  readonly occupancy: Pick<Occupancy, 'isAlive'>;
+  readonly radar: RadarSight & Pick<Radar, 'memory'>;
+  readonly runners: Pick<Runners, 'runnerOf'>;
 }
 
 export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {

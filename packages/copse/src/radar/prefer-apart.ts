@@ -2,9 +2,9 @@
 
 import { Collisions, apartFirst } from './rules/apart-first.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import type { RunContext } from '../queue/context.ts';
+import type { LookContext } from '../queue/context.ts';
 
-type Facts = Pick<RunContext, 'clock' | 'policy' | 'radar'>;
+type Facts = Pick<LookContext, 'clock' | 'policy' | 'radar'>;
 
 /** Ready tasks, the most urgent first; what the radar knows is read when the first of them is asked about. */
 export function preferApart(

@@ -205,7 +205,7 @@ describe('committing everything', () => {
     const [tip, before] = [scene.tip('task'), status()];
     const refused = (why: string) => expect(merging.commitAll(worktree, 'x')).rejects.toThrow(why);
     mkdirSync(path.join(gitDir, 'rebase-merge'));
-    await refused('not finished');
+    await refused('in progress');
     rmdirSync(path.join(gitDir, 'rebase-merge'));
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     await refused('locked');

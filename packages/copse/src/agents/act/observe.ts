@@ -7,7 +7,7 @@ import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { LookContext } from '../../queue/context.ts';
 
 export interface Running {
   readonly task: TaskSummary;
@@ -31,7 +31,12 @@ export class Silences {
   }
 }
 
-export async function observeRunning(context: RunContext, silences: Silences): Promise<readonly Running[]> {
+type ObserveContext = Pick<LookContext, 'board' | 'clock' | 'node' | 'occupancy' | 'runners'>;
+
+export async function observeRunning(
+  context: ObserveContext,
+  silences: Silences,
+): Promise<readonly Running[]> {
   const { board, clock, node } = context;
   const all = await board.held();
   silences.forgetAllBut(new Set(all.map(({ task }) => task.id)));
@@ -56,7 +61,7 @@ export async function observeRunning(context: RunContext, silences: Silences): P
 
 /** One that has not told who it is may be about to; only whoever started it knows whether it still can. */
 async function lifeOf(
-  { occupancy, runners }: RunContext,
+  { occupancy, runners }: ObserveContext,
   id: AttemptId,
   attempt: Attempt | undefined,
 ): Promise<RunnerLife> {

@@ -5,10 +5,10 @@ import type { Landing } from '../../queue/rules/landing.ts';
 import { type BusyTask, Schedule, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
 import type { BoardReader } from '../../board/port.ts';
 import type { Running } from './observe.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { LookContext, RunContext } from '../../queue/context.ts';
 
 export async function scheduleFacts(
-  { board, agents, clock, disk, machine, node, root }: RunContext,
+  { board, agents, clock, disk, machine, node, root }: LookContext,
   running: readonly Running[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {

@@ -10,7 +10,6 @@ import type { RunContext } from '../../queue/context.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { isTerminal } from '../ask.ts';
 import { eventLine } from './event-lines.ts';
 import type { Cli } from '../invocation.ts';
 import { age } from './render.ts';
@@ -31,7 +30,7 @@ export interface ViewOptions {
 }
 
 export function openView(cli: Cli, context: RunContext, options: ViewOptions): View {
-  const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+  const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
   return canMove ? new LiveView(cli, context, options) : new PlainView(cli, context);
 }
 

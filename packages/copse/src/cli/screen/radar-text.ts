@@ -8,6 +8,7 @@ import type { Output } from '../output.ts';
 
 /** The line of a task with its collisions at the end: in words, or only by their ids, or as a mark, as there is room. */
 export function withCollisions(line: string, findings: readonly Finding[], output: Output): string {
+  if (findings.length === 0) return line;
   const conflicts = idsOf(findings, ({ is }) => is === 'conflict');
   // What conflicted before and moved since: whether it still does is not known.
   const unknown = idsOf(findings, (verdict) => verdict.is === 'pending' && verdict.was?.is === 'conflict');

@@ -7,11 +7,15 @@ import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { TipOf } from '../../radar/rules/radar.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
-/** Null when the files do not tell: a symbolic ref, or another ref format. */
 export function openBranchTips(commonDir: string): TipOf {
+  const tipOf = openTips(commonDir);
+  return (branch) => tipOf(`refs/heads/${branch}`);
+}
+
+/** Null when the files do not tell: a symbolic ref, or another ref format. */
+export function openTips(commonDir: string): (ref: string) => CommitId | null | undefined {
   const packed = packedRefs(path.join(commonDir, 'packed-refs'));
-  return (branch) => {
-    const ref = `refs/heads/${branch}`;
+  return (ref) => {
     if (existsSync(path.join(commonDir, 'reftable'))) return null;
     const loose = read(path.join(commonDir, ref));
     if (loose === undefined) return packed().get(ref);

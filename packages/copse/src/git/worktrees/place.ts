@@ -17,9 +17,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { withPlainFile } from '../../kernel/system/plain-file.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import type { TrustedDir } from '../process.ts';
 
 export interface Place {
@@ -64,18 +62,7 @@ function notOurs(worktree: string, why: string): Error {
   );
 }
 
-interface CheckedOut {
-  readonly branch: BranchName | null;
-  readonly commit: CommitId | null;
-}
-
-/** Of a git directory, or of the one of a worktree. Both are null when HEAD is damaged. */
-export function headOf(gitDir: string): CheckedOut {
-  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
-  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
-  if (branch !== undefined) return { branch: brand(branch), commit: null };
-  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
-}
+export { headOf } from '../refs/head.ts';
 
 /** On a branch, which may have no commit yet, or detached. */
 export type Head = { readonly ref: string } | { readonly commit: string };

@@ -10,7 +10,7 @@ import type { Git, Ignored, NewWorktree, Place, Registered, Uncommitted } from '
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from '../private-index.ts';
 import { entries, utf8 } from '../output.ts';
-import { git, gitLine, tryGit, type TrustedDir } from '../process.ts';
+import { git, tryGit, type TrustedDir } from '../process.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -154,7 +154,8 @@ export function isInSparse(file: string, folders: readonly string[]): boolean {
 export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<Uncommitted> {
   const place = requirePlace(dir, workTree);
   const { branch, commit } = headOf(place.gitDir);
-  const head = commit ?? (await gitLine(dir, ['rev-parse', '--verify', `refs/heads/${branch}^{commit}`]));
+  const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
+  if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);

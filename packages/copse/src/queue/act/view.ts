@@ -12,7 +12,7 @@ import type { Context } from '../../board/context.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 import { queueResource } from '../lead/leadership.ts';
 import { byPlace } from '../lead/entries.ts';
-import type { RunContext } from '../context.ts';
+import type { LookContext } from '../context.ts';
 import { checkText } from '../lead/checks.ts';
 
 /** What of copse.yml says how a queue works. */
@@ -20,7 +20,7 @@ export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
 /** Without a node and its processes, checks are believed for as long as somebody said to lead the queue. */
 type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
-  Partial<Pick<RunContext, 'node' | 'occupancy'>>;
+  Partial<Pick<LookContext, 'node' | 'occupancy'>>;
 
 /** Every target that something is to land on, and those that are asked for. */
 export async function loadQueues(

@@ -9,7 +9,6 @@ import { shown } from '../../../kernel/text.ts';
 import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
-import { isTerminal } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
@@ -69,7 +68,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
   const telling = new AbortController();
   const after = await context.board.lastEvent();
   const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
-  const ring = isTerminal() ? () => void cli.output.raw('\u0007') : undefined;
+  const ring = cli.output.isTerminal ? () => void cli.output.raw('\u0007') : undefined;
   const notified = announce(context, {
     ...(await openNotices(cli, context.policy, ring)),
     after,

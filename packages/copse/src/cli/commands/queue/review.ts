@@ -7,7 +7,7 @@ import type { OpenRun } from '../../../compose/run/run.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
-import { askText, canAsk, choose, isTerminal } from '../../ask.ts';
+import { askText, canAsk, choose } from '../../ask.ts';
 import { printBegun } from '../begun.ts';
 import { patchForReader } from '../../screen/diff-text.ts';
 import { fail, orFail } from '../../failure.ts';
@@ -89,13 +89,13 @@ async function show(reviewing: Reviewing, review: Review): Promise<void> {
   }
   const { status } = review.task.state;
   if (status !== 'in_review' && status !== 'needs_attention') return;
-  if (canAsk(options)) return ask(reviewing, review);
+  if (canAsk(cli, options)) return ask(reviewing, review);
   for (const step of nextSteps(review)) output.line(output.style('dim', `  → ${step}`));
 }
 
 async function printPatch(cli: Cli, patch: Buffer): Promise<void> {
-  const text = patchForReader(patch);
-  const isPaged = isTerminal() && (await showInPager(text.toString(), cli));
+  const text = patchForReader(patch, cli.output);
+  const isPaged = cli.output.isTerminal && (await showInPager(text.toString(), cli));
   if (!isPaged) await cli.output.raw(text);
 }
 

@@ -38,6 +38,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const places = isLanding ? await loadPlaces(cli, context) : new Map<TaskId, Place>();
     const questions = new Map<TaskId, OpenQuestion>();
     for (const task of live) {
+      if (task.state.status !== 'in_progress') continue;
       const question = await openQuestionOf(board, task);
       if (question) questions.set(task.id, question);
     }
