@@ -210,6 +210,8 @@ describe('on a clone that was set up', () => {
     'package-lock.json',
     'tsconfig.json',
     'scripts/build.mjs',
+    'scripts/build-builtins.mjs',
+    'scripts/config-shape.mjs',
   ])('a change of %s is built again', async (file) => {
     const clone = await built(shared);
     const now = new Date();

@@ -180,10 +180,10 @@ describe('the gate', () => {
 describe('merging what needs attention', () => {
   test('is refused while something is uncommitted, unfinished or missing', async () => {
     expect(await refusedBy(['merge', id('dirty for ever')], scene.at)).toContain(
-      'has uncommitted changes, which would not land: left behind.txt.',
+      'it has uncommitted changes in left behind.txt.',
     );
     expect(await refusedBy(['merge', id('in the middle of a merge')], scene.at)).toContain(
-      'A merge is not finished in the worktree',
+      'a merge in its worktree is not finished',
     );
     expect(await refusedBy(['merge', id('commits nothing')], scene.at)).toContain('has nothing to land');
     expect(await refusedBy(['merge', id('collides for ever')], scene.at)).toContain(

@@ -152,7 +152,7 @@ describe('a branch that moves after it was approved', () => {
     await scene.up();
     expect(scene.git('rev-parse', 'main')).toBe(main);
     expect(await status(scene, id)).toBe('in_review');
-    const sentence = `to ${head.slice(0, 10)} after it was approved, so it has to be reviewed again.`;
+    const sentence = `to ${head.slice(0, 10)} after its review, so it must be reviewed again.`;
     expect(await scene.why(id)).toContain(sentence);
     expect(await answer<ReviewDocument>(['review', id], scene.at)).toMatchObject({
       change: { head },
@@ -238,7 +238,7 @@ describe('without review', () => {
     const main = scene.git('rev-parse', 'main');
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
-    expect(await scene.why(id)).toContain('its worktree has changes that are not committed');
+    expect(await scene.why(id)).toContain('its worktree has uncommitted changes');
     expect(scene.git('rev-parse', 'main')).toBe(main);
     rmSync(file);
     expect(await scene.merge(id)).toContain('Landed');

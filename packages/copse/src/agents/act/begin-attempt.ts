@@ -100,7 +100,7 @@ async function refuseUnlessFree(
 ): Promise<void> {
   const schedule = await scheduleNow(context, change.board);
   const placement = how === 'claim' ? schedule.place(task) : undefined;
-  const isTaken = placement?.start === false && placement.waiting.for !== 'agent';
+  const isTaken = placement?.kind === 'waiting' && placement.waiting.kind !== 'agent';
   if (isTaken || (how === 'handback' && schedule.isFull)) {
     const reason = `${task.id} cannot start now: another task took the free slot.`;
     change.refuse(refused('too_early', reason, `copse why ${task.id}`));

@@ -7,7 +7,7 @@ import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { LookContext } from '../../queue/context.ts';
 
 export interface RunningTask {
   readonly task: TaskSummary;
@@ -32,8 +32,10 @@ export class LeaseAges {
   }
 }
 
+type ObserveContext = Pick<LookContext, 'board' | 'clock' | 'node' | 'occupancy' | 'runners'>;
+
 export async function observeRunning(
-  context: RunContext,
+  context: ObserveContext,
   leaseAges: LeaseAges,
 ): Promise<readonly RunningTask[]> {
   const { board, clock, node } = context;
@@ -60,7 +62,7 @@ export async function observeRunning(
 
 /** A runner without a recorded process may be about to record it; the starter's file says whether it still lives. */
 async function lifeOf(
-  { occupancy, runners }: RunContext,
+  { occupancy, runners }: ObserveContext,
   id: AttemptId,
   attempt: Attempt | undefined,
 ): Promise<RunnerLife> {

@@ -2,13 +2,13 @@
 
 import { type AgentName, brand } from '../../kernel/ids.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
-import { type BusyTask, Schedule, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
+import { type BusyTask, Scheduler, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
 import type { BoardReader } from '../../board/port.ts';
 import type { RunningTask } from './observe.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { LookContext, RunContext } from '../../queue/context.ts';
 
 export async function scheduleFacts(
-  { board, agents, clock, disk, machine, node, root }: RunContext,
+  { board, agents, clock, disk, machine, node, root }: LookContext,
   running: readonly RunningTask[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {
@@ -41,7 +41,7 @@ export async function scheduleFacts(
 export async function scheduleNow(
   { agents, clock, node, policy }: RunContext,
   board: Pick<BoardReader, 'held' | 'tasks'>,
-): Promise<Schedule> {
+): Promise<Scheduler> {
   const held = (await board.held()).map(({ task: { id, areas, state } }): BusyTask => {
     const claim = state.status === 'in_progress' ? state.claim : undefined;
     const isHere = claim?.node === node && !claim.isByHand;
@@ -56,7 +56,7 @@ export async function scheduleNow(
     freeMemoryBytes: null,
     freeDiskBytes: null,
   };
-  return new Schedule(facts, policy.orchestration);
+  return new Scheduler(facts, policy.orchestration);
 }
 
 function available(agents: RunContext['agents']): ScheduleFacts['agents'] {

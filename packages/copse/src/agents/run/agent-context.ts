@@ -224,9 +224,9 @@ async function loadCollisions(
   const { listedTasks } = policy.briefing;
   const collisions: Collision[] = [];
   for (const { other, verdict } of findingsOf(lastSighting(radar)?.pairs ?? [], task.id)) {
-    if (verdict.is !== 'conflict' && verdict.is !== 'overlap') continue;
+    if (verdict.kind !== 'conflict' && verdict.kind !== 'overlap') continue;
     const found = await board.get('task', other);
-    const { is: how, files: listed, omitted } = verdict;
+    const { kind: how, files: listed, omitted } = verdict;
     if (found !== undefined) collisions.push({ ...mention(found), how, files: { listed, omitted } });
   }
   return someOf(collisions, listedTasks);

@@ -3,6 +3,7 @@
  * happened going by above it; anywhere else only the lines.
  */
 
+import { waitText } from '../../explain/rules/queue.ts';
 import { followEvents } from '../../board/follow.ts';
 import type { RunningTask } from '../../agents/act/observe.ts';
 import type { Pass } from '../../orchestrator/orchestrate.ts';
@@ -149,7 +150,7 @@ class LiveView extends PlainView {
       }),
       ...landings.map(({ task, queuedAt, waiting: why }) => {
         const since = age(queuedAt, clock.now()).padStart(4);
-        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(why)}`;
+        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(waitText(why))}`;
       }),
     ]);
   }
