@@ -80,7 +80,7 @@ it('killed while a checkout moves along, the next look finishes that, also when 
     }).toMatchObject({
       step,
       killed: { killed: true },
-      after: { landing: 'landed' },
+      after: { kind: 'landed' },
       isLocked: false,
       status: '',
       work: 'done',
@@ -96,7 +96,7 @@ it('a target that somebody else moved between two tries is merged anew, and noth
   expect(await landAndDie(repository, task, 'journalled')).toEqual({ killed: true });
   const theirs = git(repository, 'commit-tree', '-p', 'main', '-m', 'theirs', 'main^{tree}').trim();
   git(repository, 'update-ref', 'refs/heads/main', theirs);
-  expect(await landAndDie(repository, task, '-')).toMatchObject({ landing: 'landed' });
+  expect(await landAndDie(repository, task, '-')).toMatchObject({ kind: 'landed' });
   expect(git(repository, 'log', '--format=%s', 'main').trim().split('\n')).toEqual([
     'work',
     'theirs',
@@ -127,7 +127,7 @@ it('whoever lost the lead of a queue journals nothing', async () => {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: (one) => landed.push(one),
-        onBlame: async () => {},
+        onRejected: async () => {},
         onNote: () => {},
       },
     ),

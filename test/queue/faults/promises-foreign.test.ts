@@ -116,8 +116,9 @@ describe('promise 11: a remote that refuses is a visible state, and nothing is d
     const [tip, head] = [scene.tip, scene.commit('work', { message: 'work', files: { 'work.txt': '' } })];
     const task = await scene.queue('work', { head });
     await scene.whileLed(async () => {
-      await until('it says so', async () => ((await scene.landing(task))?.waiting ?? '').includes('refuse'));
-      expect((await scene.landing(task))?.waiting).toContain('main could not be pushed');
+      await until('it says so', async () => ((await scene.landing(task))?.waiting ?? null) !== null);
+      const detail = expect.stringContaining('refuse');
+      expect((await scene.landing(task))?.waiting).toEqual({ kind: 'push_failed', target: 'main', detail });
       await until('the queue says so', async () => (await scene.merged()).stalled !== null);
       expect([scene.tip, git(remote.bare, 'rev-parse', 'main')]).toEqual([tip, tip]);
       remote.accept();

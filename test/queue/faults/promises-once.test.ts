@@ -60,7 +60,7 @@ describe('promise 4: one landing per task', () => {
     const tip = scene.tip;
     const second = await scene.queue('the same work', { head: scene.headOf('work') });
     const { landed } = await scene.lead();
-    expect(landed).toMatchObject([{ task: second, notes: ['main has all of it already.'] }]);
+    expect(landed).toMatchObject([{ task: second, notes: ['main already contains all of it.'] }]);
     expect(scene.tip).toBe(tip);
     expect(scene.trailers).toEqual([first]);
   });

@@ -120,7 +120,7 @@ it('opened by several at once, it is opened once', async () => {
   expect(wanted.forge.posts).toHaveLength(1);
 });
 
-it('pushed, and then gone on from by somebody else, it is opened with all of it', async () => {
+it('pushed, then continued by another person, it is opened with all commits', async () => {
   const wanted = await newWanted('github', true);
   await finished(attend(wanted, 'pushed'));
   const { bare } = wanted.forge.pulls;
@@ -130,7 +130,7 @@ it('pushed, and then gone on from by somebody else, it is opened with all of it'
   await finished(attend(wanted, '-'));
   expect(wanted.forge.pulls.only()).toMatchObject({ state: 'open', lastHead: theirs });
   const { stdout } = await copse(['why', wanted.task], { cwd: wanted.folder, env: wanted.env });
-  expect(stdout).toContain('somebody pushed to it');
+  expect(stdout).toContain('another person pushed to it');
 });
 
 it('merged, but its end not recorded, the next look finds it done', async () => {

@@ -183,7 +183,7 @@ export class Run implements AsyncDisposable {
     return Object.fromEntries(all.map(({ title, state }) => [title, state.status]));
   }
 
-  /** What somebody needs who wonders why a run ended as it did. */
+  /** For a person who investigates a failed run. */
   async story(): Promise<string> {
     const events = await this.context.board.events({ after: brand<EventNumber>(0), limit: 10_000 });
     const logs = path.join(this.folder, '.copse', 'logs');

@@ -32,12 +32,12 @@ export async function landOne({ cwd, env, task, onStep }: LandingOrders): Promis
         signal: new AbortController().signal,
         only: new Set([brand<TaskId>(task)]),
         onLanded: (landed) => news.push(landed),
-        onBlame: async (_, cause) => void news.push({ landing: 'conflicts', cause }),
+        onRejected: async (_, cause) => void news.push({ kind: 'conflicts', cause }),
         onNote: () => {},
         onStep,
       }),
     );
-    return news[0] ?? { landing: 'nothing' };
+    return news[0] ?? { kind: 'nothing' };
   } finally {
     await merging.close();
     await opened.close();

@@ -8,7 +8,7 @@
 import { text } from 'node:stream/consumers';
 
 import { runnerAsked } from '../../../compose/asks.ts';
-import type { Ask } from '../../../agents/ports/asks.ts';
+import type { Ask } from '../../../agents/ports/runtime.ts';
 import type { Invocation } from '../../invocation.ts';
 
 interface Options {
