@@ -26,7 +26,7 @@ import {
   viewQueue,
 } from '../../../packages/copse/src/queue/rules/view/view.ts';
 import { named } from '../../../packages/copse/src/kernel/text.ts';
-import { spanText } from '../../../packages/copse/src/kernel/durations.ts';
+import { spanText } from '../../../packages/copse/src/kernel/time.ts';
 
 const main = brand<BranchName>('main');
 const node = brand<NodeId>('no-1');

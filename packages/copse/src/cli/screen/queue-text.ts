@@ -3,7 +3,7 @@
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import { type EntryState, type EntryView, type QueueView, rangeText } from '../../queue/rules/view/view.ts';
-import { spanText } from '../../kernel/durations.ts';
+import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from './render.ts';

@@ -15,7 +15,7 @@ import { ObjectReader } from '../../git/objects/object-reader.ts';
 import { Objects } from '../../git/objects/objects.ts';
 import { GitFailed, type GitOptions, tryGit } from '../../git/process.ts';
 import { Quarantine } from '../../git/objects/quarantine.ts';
-import { Recent } from '../../git/objects/recent.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 /** After so many merges it is looked how much they left. */
@@ -36,8 +36,8 @@ export class Standing {
   readonly quarantine: Quarantine;
   readonly objects: Objects;
   /** What git made of three versions of a file, for as long as that is here. */
-  readonly mergedFiles = new Recent<string, Promise<string | undefined>>(MOST_MERGED_FILES);
-  readonly asWritten = new Recent<string, true>(MOST_TREES);
+  readonly mergedFiles = new RecentCache<string, Promise<string | undefined>>(MOST_MERGED_FILES);
+  readonly asWritten = new RecentCache<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
   #users = 0;
   #merges = 0;

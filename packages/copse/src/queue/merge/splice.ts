@@ -15,7 +15,7 @@
 
 import type { Objects } from '../../git/objects/objects.ts';
 import type { Quarantine } from '../../git/objects/quarantine.ts';
-import type { Recent } from '../../git/objects/recent.ts';
+import type { RecentCache } from '../../kernel/recent-cache.ts';
 import { diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
 import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from '../../git/objects/tree-folder.ts';
 
@@ -23,7 +23,7 @@ export interface Splicer {
   readonly objects: Objects;
   readonly quarantine: Quarantine;
   /** Trees that are known to be written as git does it. */
-  readonly asWritten: Recent<string, true>;
+  readonly asWritten: RecentCache<string, true>;
   /** Undefined when it conflicts. */
   readonly mergeFile: (versions: FileVersions) => Promise<string | undefined>;
 }

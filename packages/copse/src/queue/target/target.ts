@@ -18,7 +18,7 @@ import { tryFileLock } from '../../git/lock.ts';
 import { RefWriter } from '../../git/long-lived.ts';
 import { copyIndex } from '../../git/private-index.ts';
 import { findTip, isAncestor, moveRef } from '../../git/refs/refs.ts';
-import { Recent } from '../../git/objects/recent.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
 import { type Place, hasOperation, requirePlace, withScratch } from '../../git/worktrees/place.ts';
 import type { Move } from '../../workspaces/git/sync/note.ts';
@@ -113,7 +113,7 @@ function mayHold(gitDir: string, target: BranchName): boolean {
   return branchOf(gitDir) === target || REBASES.some((name) => existsSync(path.join(gitDir, name)));
 }
 
-const heads = new Recent<string, { readonly stamp: string; readonly branch: BranchName | null }>(5_000);
+const heads = new RecentCache<string, { readonly stamp: string; readonly branch: BranchName | null }>(5_000);
 
 /** Read anew only when the file is another one. */
 function branchOf(gitDir: string): BranchName | null {

@@ -6,6 +6,7 @@
  * look at once. Where nobody can be asked, what the remote's target contains tells.
  */
 
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { PullRequestFacts } from '../port.ts';
 import { recordChange, recordMerged, type Submitted, submittedOf } from './pull-request-record.ts';
@@ -66,7 +67,7 @@ export class PullRequests {
     const now = clock.elapsedMs();
     if (attended.is === 'failed') {
       this.#onProblem(id, attended.reason);
-      const againMs = Math.min(mostAgainMs, firstAgainMs * 2 ** failures);
+      const againMs = backoffMs(failures + 1, { firstMs: firstAgainMs, mostMs: mostAgainMs });
       this.#next.set(key, { atMs: now + againMs, failures: failures + 1 });
       if (attended.until !== null) this.#limitedUntilMs = now + Math.max(0, attended.until - clock.now());
       return;

@@ -40,6 +40,7 @@
  * the whole function is what to find out, and it is called again with that.
  */
 
+import { backoffMs } from '../../../kernel/backoff.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { Desk } from './desk.ts';
@@ -174,7 +175,7 @@ class Decision {
     }
     const times = (known?.times ?? 0) + 1;
     const { troubleFirstMs, troubleMostMs } = this.#desk.policy;
-    const until = now + Math.min(troubleMostMs, troubleFirstMs * 2 ** (times - 1));
+    const until = now + backoffMs(times, { firstMs: troubleFirstMs, mostMs: troubleMostMs });
     this.#desk.trouble = { reason, times, until };
   }
 

@@ -15,7 +15,7 @@ import type { Policy } from '../../../kernel/policy.ts';
 import { type Recent, type RecentLanding, type Usual, quantile, usualOf } from './history.ts';
 import { batchSize } from '../decide/decide.ts';
 import type { Batch, Change, Trouble } from '../decide/state.ts';
-import { spanText } from '../../../kernel/durations.ts';
+import { spanText } from '../../../kernel/time.ts';
 import { named } from '../../../kernel/text.ts';
 
 export interface QueueRecords {
