@@ -13,19 +13,11 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import {
-  type FSWatcher,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  rmdirSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { type FSWatcher, mkdirSync, readdirSync, rmSync, rmdirSync, watch } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Ask, Asks } from '../ports/asks.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
@@ -185,16 +177,8 @@ function rendered(value: unknown): string | undefined {
   return Buffer.byteLength(text) > mostBytes ? undefined : text;
 }
 
-/** Under another name first: nobody reads the half of it. A link of that name is replaced, never followed. */
 function put(folder: string, name: string, text: string): void {
-  const fresh = path.join(folder, `${randomBytes(8).toString('hex')}.new`);
-  writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
-  try {
-    renameSync(fresh, path.join(folder, name));
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
+  writeAtomically(path.join(folder, name), text);
 }
 
 function makeFolder(worktree: string, names: readonly string[]): void {

@@ -8,18 +8,10 @@
  * the same at the next look.
  */
 
-import {
-  type FSWatcher,
-  lstatSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { type FSWatcher, lstatSync, mkdirSync, unlinkSync, watch } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../rules/session/report.ts';
 import type { Reports } from '../ports/reports.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
@@ -148,19 +140,13 @@ function readText(file: string): Found {
   return isCut ? { problem: `It has more than ${MOST_BYTES} bytes.` } : { text };
 }
 
-let written = 0;
-
 function writeReport(worktree: string, report: Report): void {
   makeOwnFolder(worktree);
   inOwnFolder(worktree, (folder) => {
     const file = path.join(folder, NAME);
     const before = readReport(worktree);
     const text = mergeReport(before !== undefined && 'text' in before ? before.text : '', report);
-    written += 1;
-    const temporary = `${file}.${process.pid}-${written}.new`;
-    rmSync(temporary, { force: true });
-    writeFileSync(temporary, text, { flag: 'wx' });
-    renameSync(temporary, file);
+    writeAtomically(file, text, { mode: 0o666 });
   });
 }
 

@@ -9,8 +9,9 @@
  * with it; they are nobody's leftovers and not recorded.
  */
 
-import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { descent } from '../descent.ts';
 import { hasProc, identifyNow, listProcesses } from '../identity.ts';
@@ -43,8 +44,7 @@ export function recordProcesses({
     for (const [pid, startTime] of found) if (pid !== around.pid) known.set(pid, startTime);
     const text = render(known);
     if (text === written) return;
-    writeFileSync(`${file}.new`, text, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    writeAtomically(file, text);
     written = text;
   };
   const timer = setInterval(

@@ -6,11 +6,11 @@
  * file, which then takes the place of the old name: a link of that name is replaced, never followed.
  */
 
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { NotInside } from './inside.ts';
 
@@ -24,18 +24,14 @@ export interface InsideFile {
 
 export async function writeInside({ root, file, scratch }: InsideFile, text: string): Promise<void> {
   await withFolder(root, path.posix.dirname(file), (target) =>
-    withFolder(root, scratch, (aside) => replace(aside, target, path.posix.basename(file), text)),
+    withFolder(root, scratch, async (aside) => replace(aside, target, path.posix.basename(file), text)),
   );
 }
 
-async function replace(aside: string, target: string, name: string, text: string): Promise<void> {
-  const fresh = path.join(aside, `new-${process.pid}-${randomBytes(6).toString('hex')}`);
+function replace(aside: string, target: string, name: string, text: string): void {
   try {
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    await writeFile(fresh, text, { flag: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o644 });
-    await rename(fresh, path.join(target, name));
+    writeAtomically(path.join(target, name), text, { mode: 0o644, temporaryFolder: aside });
   } catch (error) {
-    await rm(fresh, { force: true });
     if (hasCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw new NotInside(`${name} is a folder.`);
     throw error;
   }

@@ -22,7 +22,6 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -31,6 +30,7 @@ import {
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Git, Place } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
@@ -192,9 +192,7 @@ const LONG_AGO = 1;
 
 function writeSeal(pool: PoolPlace, number: number, seal: Seal): void {
   mkdirSync(sealFolder(pool), { recursive: true, mode: 0o700 });
-  const fresh = `${sealFile(pool, number)}.${process.pid}`;
-  writeFileSync(fresh, JSON.stringify(seal), { mode: 0o600 });
-  renameSync(fresh, sealFile(pool, number));
+  writeAtomically(sealFile(pool, number), JSON.stringify(seal));
 }
 
 /** Longer than any second, and short enough for a file that somebody dated years ahead. */

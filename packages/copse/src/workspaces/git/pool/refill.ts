@@ -6,9 +6,10 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Place } from '../../../git/port.ts';
 import type { PoolEntry, Refilled } from '../../ports/pool.ts';
@@ -117,16 +118,11 @@ async function advance(pool: PoolPlace, entry: PoolEntry, base: CommitId): Promi
   pool.onStep('entry_opened');
   await bringForward(pool.dir, { path: entry.path, gitDir, tip: base }, entry.commit);
   pool.onStep('entry_filled');
-  await replace(path.join(gitDir, 'HEAD'), `${base}\n`);
+  writeAtomically(path.join(gitDir, 'HEAD'), `${base}\n`, { mode: 0o666 });
   await rm(path.join(gitDir, UNFINISHED));
   pool.onStep('entry_finished');
   const wrong = await seal(pool, entry.number, base);
   return wrong === undefined ? 'advanced' : { left: wrong };
-}
-
-async function replace(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.copse`, text);
-  await rename(`${file}.copse`, file);
 }
 
 /** A new entry, filled by whoever asks for one. */

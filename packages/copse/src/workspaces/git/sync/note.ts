@@ -1,18 +1,9 @@
 /** What a sync that writes into a worktree holds and notes while it does, so that another can finish it; see sync.ts. */
 
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName, CommitId } from '../../../kernel/ids.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
@@ -84,15 +75,7 @@ function noteFile({ home }: TrustedDir, { gitDir }: Place): string {
 export function writeNote(dir: TrustedDir, place: Place, note: Note): void {
   const file = noteFile(dir, place);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  writeWhole(file, JSON.stringify(note));
-}
-
-/** Never through a link that somebody put there. */
-export function writeWhole(file: string, text: string): void {
-  const fresh = `${file}.${process.pid}`;
-  rmSync(fresh, { force: true });
-  write(openSync(fresh, 'wx', 0o600), text);
-  renameSync(fresh, file);
+  writeAtomically(file, JSON.stringify(note), { isDurable: true });
 }
 
 function write(descriptor: number, text: string): void {

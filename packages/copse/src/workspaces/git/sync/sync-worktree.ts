@@ -1,8 +1,9 @@
 /** The part of a sync that writes into the worktree; its order is explained in sync.ts. */
 
-import { lstatSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { RefMove } from '../../../git/port.ts';
 import type { SyncRefusal, SyncRequest } from '../../ports/sync.ts';
@@ -11,7 +12,7 @@ import { type RawChange, copyIndex, copyWithTime, parseRaw } from '../../../git/
 import { GitFailed, type GitOptions, git, tryGit } from '../../../git/process.ts';
 import { findTip, moveRef } from '../../../git/refs/refs.ts';
 import { type Place, withScratch } from '../../../git/worktrees/place.ts';
-import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote, writeWhole } from './note.ts';
+import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote } from './note.ts';
 import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export type Applied =
@@ -266,14 +267,10 @@ async function writeIndex(
     const options: GitOptions = { index, workTree: worktree };
     await git(dir, ['update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
     // Without the remark about conflicts that git adds: after it, the task would be no trailer any more.
-    writeWhole(path.join(gitDir, 'MERGE_MSG'), conflict.message);
-    writeWhole(path.join(gitDir, 'MERGE_MODE'), '');
-    writeWhole(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`);
+    writeAtomically(path.join(gitDir, 'MERGE_MSG'), conflict.message, { isDurable: true });
+    writeAtomically(path.join(gitDir, 'MERGE_MODE'), '', { isDurable: true });
+    writeAtomically(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`, { isDurable: true });
   }
-  const ready = path.join(gitDir, 'copse-sync-index');
-  rmSync(ready, { force: true });
-  const { mtime } = statSync(index);
-  writeFileSync(ready, readFileSync(index), { flag: 'wx', mode: 0o644 });
-  utimesSync(ready, mtime, mtime);
-  renameSync(ready, path.join(gitDir, 'index'));
+  const { mtime: modified } = statSync(index);
+  writeAtomically(path.join(gitDir, 'index'), readFileSync(index), { mode: 0o644, modified });
 }
