@@ -136,7 +136,7 @@ async function whatIsAtStake(
   const isHealthy = look.state === 'healthy';
   const [uncommitted, branch] = await Promise.all([
     isHealthy ? (mayCount ? countUncommitted(context, path) : null) : countInRuins(look, workspace),
-    branchState(context, await branchOf(context, path, workspace), workspace),
+    branchState(context, branchOf(look, workspace?.worktree?.branch), workspace),
   ]);
   return { operation: isHealthy ? look.operation : null, uncommitted, ...branch };
 }
@@ -161,14 +161,10 @@ async function countUncommitted({ git }: WorkspaceContext, path: string): Promis
   }
 }
 
-export async function branchOf(
-  { git }: WorkspaceContext,
-  path: string,
-  workspace: Workspace | undefined,
-): Promise<BranchName | null> {
-  const look = await git.look(path);
-  const current = look.state === 'healthy' ? look.branch : null;
-  return current ?? workspace?.worktree?.branch ?? null;
+/** The branch that is checked out, or the one that is recorded. */
+export function branchOf(found: WorktreeFacts, recorded: BranchName | null | undefined): BranchName | null {
+  const current = found.state === 'healthy' ? found.branch : null;
+  return current ?? recorded ?? null;
 }
 
 async function branchState(

@@ -1,11 +1,10 @@
 /**
- * Removes a worktree, through the one gate (workspaces/rules/removal.ts) and in the one order that loses nothing wherever it is
- * interrupted:
+ * Removes a worktree:
  *
- *   end the agent → rescue → teardown → look again → keep the tip → trash → branch, from the tip that was seen → record
+ *   end the agent → discard (discard.ts) → delete the branch from the tip that was seen → record
  *
- * Whoever is killed on the way is repeated: what is rescued is rescued again only if it changed, a worktree that is in the
- * trash already is absent, a branch that is gone is gone.
+ * The gate (workspaces/rules/removal.ts) decides before the first step and again inside `discard`. A removal that was
+ * killed is finished by calling it again.
  */
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
@@ -18,8 +17,9 @@ import { change } from '../../board/context.ts';
 import { endSession } from '../../tasks/act/end-session.ts';
 import { furnishingOf } from '../act/furnishing-of.ts';
 import { releasePorts } from '../act/ports-of-sessions.ts';
-import { type SeenFacts, branchOf, gatherFacts, whoIsThere } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { discard } from './discard.ts';
+import { type SeenFacts, gatherFacts, whoIsThere } from './removal-gate.ts';
+import { branchRef, keepTip } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../act/context.ts';
 import { worktreePath } from '../act/worktree-path.ts';
 
@@ -87,39 +87,25 @@ async function remove(
   if (decision.may === 'ask') return { removed: false, question: decision.question };
   if (decision.may === 'end_first') return stillAlive(task);
 
-  const at = context.clock.now();
-  const asBranch = (await branchOf(context, path, workspace)) ?? undefined;
-  const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
-  // Before the teardown, which may clean up more than it should, and after it, since it may write.
-  const before = await rescueFirst(context, saved);
-  const { notes, hasRun } = await tearDown(context, task, path, workspace);
-  onStep('torn_down');
-  const after = hasRun ? await rescueFirst(context, saved) : null;
-  // What was there before the teardown is what is brought back; what it made of that has a rescue of its own.
-  const rescue = before ?? after;
-  if (before !== null && after !== null && after !== before)
-    notes.push(`Its teardown changed something. How it was after that is rescued as ${after}.`);
-  onStep('rescued');
-
-  // Somebody may have gone in, or an agent may have been started, while the files were being saved.
-  const now = { ...facts, ...(await whoIsThere(context, task, path)) };
-  const again = decideRemoval(now, force(request), context.policy);
-  if (again.may === false) return { removed: false, reason: again.reason, next: again.next };
-  if (again.may !== true) return stillAlive(task);
-
-  const branch = await branchOf(context, path, workspace);
-  const tip = branch && (await tipOrRescued(context, branch, rescue));
-  const base = workspace?.worktree?.baseCommit ?? null;
-  // Whatever becomes of the branch, here or by somebody else's hand: what the trash leaves out must be in git.
-  if (tip !== null) await keepTip(context, task, tip, at);
-  const begun = found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined;
-  const trashed = await context.trash.put({
+  const notes: string[] = [];
+  const discarded = await discard(context, {
+    task,
     path,
-    gitDir: context.git.gitDirOf(path) ?? null,
-    record: begun ?? { task, path, branch, branchTip: tip, head: tip, base, rescue, at, why: 'removal' },
+    rescueReason: 'removal',
+    recordedBranch: workspace?.worktree?.branch ?? null,
+    base: workspace?.worktree?.baseCommit ?? null,
+    reason: () => 'removal',
+    hasLooked: true,
+    look: () => refuseNow(context, { task, path, facts, request }),
+    tearDown: () => tearDown(context, task, { path, workspace, notes }),
+    earlier: found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined,
+    onStep,
   });
+  if (discarded.kind === 'refused') return discarded.refusal;
+  const { entry: trashed, branch, rescueAfterTeardown } = discarded;
   const { record } = trashed;
-  onStep('trashed');
+  if (rescueAfterTeardown !== null && rescueAfterTeardown !== record.rescue)
+    notes.push(`Its teardown changed files. They are saved as ${rescueAfterTeardown}.`);
   const mayDelete = decision.branch === 'delete' && (await isOurs(context, branch, workspace, notes));
   const becameOfBranch =
     facts.branch === 'gone'
@@ -131,6 +117,26 @@ async function remove(
   await releasePorts(context, { holder: task, node: context.node });
   onStep('released');
   return { removed: true, task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
+}
+
+/** The person answered before the rescue; this asks only whether anything is alive in the worktree now. */
+async function refuseNow(
+  context: WorkspaceContext,
+  of: {
+    readonly task: TaskId;
+    readonly path: string;
+    readonly facts: SeenFacts;
+    readonly request: RemovalRequest;
+  },
+): Promise<Removed | undefined> {
+  const { task, path, request } = of;
+  const facts = { ...of.facts, ...(await whoIsThere(context, task, path)) };
+  const answered: RemovalRequest =
+    request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
+  const decision = decideRemoval(facts, answered, context.policy);
+  if (decision.may === true) return undefined;
+  if (decision.may === false) return { removed: false, reason: decision.reason, next: decision.next };
+  return stillAlive(task);
 }
 
 /** The worktree is in the trash already: whoever put it there was killed before the rest. */
@@ -205,23 +211,24 @@ async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy
   await context.occupancy.end(ends.processes, { graceMs: policy.removal.endGraceMs });
 }
 
+/** Whether any command ran. */
 async function tearDown(
   context: WorkspaceContext,
   id: TaskId,
-  path: string,
-  workspace: Workspace | undefined,
-): Promise<{ readonly notes: string[]; readonly hasRun: boolean }> {
+  of: { readonly path: string; readonly workspace: Workspace | undefined; readonly notes: string[] },
+): Promise<boolean> {
+  const { path, workspace, notes } = of;
   const task = await context.board.get('task', id);
   const worktree = workspace?.worktree;
   if (task === undefined || !worktree || (await context.git.look(path)).state !== 'healthy') {
-    return { notes: [], hasRun: false };
+    return false;
   }
-  const of = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
+  const place = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
   const request = { task, agent: null, session: task.session };
-  const outcome = await context.furnishing.dismantle(furnishingOf(context, request, of));
-  if (outcome.ok) return { notes: [], hasRun: outcome.ran > 0 };
-  const failed = `Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`;
-  return { notes: [failed], hasRun: true };
+  const outcome = await context.furnishing.dismantle(furnishingOf(context, request, place));
+  if (outcome.ok) return outcome.ran > 0;
+  notes.push(`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`);
+  return true;
 }
 
 /** The branch that was made for the task, and that no other checkout has: an agent may have switched to any other. */
@@ -294,11 +301,6 @@ async function recordRelease(
     await change.apply(decideWorkspace(workspace, { action: 'release', rescue }, change.at));
   });
   if (!outcome.ok) throw new Error(outcome.refusal.reason);
-}
-
-/** The question was answered before the rescue; what is asked now is only whether anything lives there. */
-function force(request: RemovalRequest): RemovalRequest {
-  return request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
 }
 
 function notThere(task: TaskId): Removed {

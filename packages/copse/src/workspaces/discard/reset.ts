@@ -1,7 +1,7 @@
 /**
- * Starts a worktree over: what is in it is rescued and goes to the trash, its commits keep a ref of their own, and its
- * branch goes, so that the next one begins at the newest base. `undo` brings all of it back. Whoever was killed on the way
- * asks again: the entry in the trash says how far it got.
+ * Starts a worktree over: it is discarded (discard.ts) and its branch is deleted, so that the next worktree begins at the
+ * newest base. `copse undo` brings all of it back. A reset that was killed is finished by the next one: the entry in the
+ * trash says how far it got.
  */
 
 import { refused } from '../../kernel/decision.ts';
@@ -10,8 +10,9 @@ import type { Task } from '../../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from '../../board/context.ts';
+import { discard } from './discard.ts';
 import { refuseIfAlive } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 
 /** Needs the task's lock. Leaves nothing; preparing begins anew. The lease that goes with the token is that of who asks. */
@@ -30,32 +31,17 @@ export async function resetWorkspace(
   const again = `copse work ${task.id} --reset`;
   const refuse = () =>
     refuseIfAlive(context, task.id, worktree.path, workspace, { isUnfinished, again, token });
-  const alive = await refuse();
-  if (alive) return alive;
-  const at = facts.state === 'healthy' ? facts : { branch: null, head: null };
-  const discarded = await discard(context, task, worktree, at, refuse);
-  return discarded.ok ? finish(context, workspace, discarded.value) : discarded;
-}
-
-async function discard(
-  context: WorkspaceContext,
-  { id: task }: Task,
-  { path, branch: recorded, baseCommit: base }: NonNullable<Workspace['worktree']>,
-  facts: { readonly branch: TrashRecord['branch']; readonly head: TrashRecord['head'] },
-  refuse: () => Promise<Outcome<never> | undefined>,
-): Promise<Outcome<TrashRecord>> {
-  const { git, trash, clock } = context;
-  const at = clock.now();
-  const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at, asBranch: recorded });
-  // Somebody may have gone in while the files were being saved.
-  const alive = await refuse();
-  if (alive) return alive;
-  const branch = facts.branch ?? recorded;
-  const branchTip = await tipOrRescued(context, branch, rescue);
-  if (branchTip) await keepTip(context, task, branchTip, at);
-  const record = { task, path, branch, branchTip, head: facts.head, base, rescue, at, why: 'reset' } as const;
-  await trash.put({ path, gitDir: git.gitDirOf(path) ?? null, record });
-  return { ok: true, value: record };
+  const discarded = await discard(context, {
+    task: task.id,
+    path: worktree.path,
+    rescueReason: 'reset',
+    recordedBranch: worktree.branch,
+    base: worktree.baseCommit,
+    reason: () => 'reset',
+    look: refuse,
+  });
+  if (discarded.kind === 'refused') return discarded.refusal;
+  return finish(context, workspace, discarded.entry.record);
 }
 
 /** The worktree is in the trash already, and its branch is still where it was. */

@@ -21,8 +21,9 @@ import {
 import type { Ignored } from '../../git/port.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from '../../board/context.ts';
+import { discard } from './discard.ts';
 import { refuseIfAlive } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
+import { branchRef, keepTip } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 
 export interface Undone {
@@ -183,42 +184,22 @@ async function clearTheWay(
   context: WorkspaceContext,
   { record, isBegun }: TrashEntry,
 ): Promise<Outcome<boolean>> {
-  const { git, trash, clock } = context;
   const { task, path } = record;
-  const facts = await git.look(path);
+  const facts = await context.git.look(path);
   if (facts.state === 'absent' && !facts.isRegistered) return { ok: true, value: false };
   const workspace = await workspaceOf(context, task);
   const isUnfinished = isBegun || (facts.state === 'broken' && facts.isUnfinished);
   const again = `copse undo ${task}`;
-  const refuse = () => refuseIfAlive(context, task, path, workspace, { isUnfinished, again });
-  const alive = await refuse();
-  if (alive) return alive;
-  const at = clock.now();
-  const isHealthy = facts.state === 'healthy';
-  const asBranch = record.branch ?? undefined;
-  const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
-  const rescue = await rescueFirst(context, saved);
-  // Somebody may have gone in while the files were being saved.
-  const aliveNow = await refuse();
-  if (aliveNow) return aliveNow;
-  const branch = isHealthy ? facts.branch : null;
-  const branchTip = (branch && (await git.tip(branchRef(branch)))) ?? null;
-  await trash.put({
+  const discarded = await discard(context, {
+    task,
     path,
-    gitDir: git.gitDirOf(path) ?? null,
-    record: {
-      task,
-      path,
-      branch,
-      branchTip,
-      head: isHealthy ? facts.head : null,
-      base: record.base,
-      rescue,
-      at,
-      why: isHealthy || rescue !== null ? 'undo' : 'leftover',
-    },
+    rescueReason: 'removal',
+    recordedBranch: record.branch,
+    base: record.base,
+    reason: (rescue) => (facts.state === 'healthy' || rescue !== null ? 'undo' : 'leftover'),
+    look: () => refuseIfAlive(context, task, path, workspace, { isUnfinished, again }),
   });
-  return { ok: true, value: true };
+  return discarded.kind === 'refused' ? discarded.refusal : { ok: true, value: true };
 }
 
 async function recordPrepared(
