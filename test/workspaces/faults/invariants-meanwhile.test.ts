@@ -187,7 +187,7 @@ it.for(Object.keys(discards))(
     const context = afterRescue(scene.project.context, () => {
       sessions.push({ name: `copse-${scene.task}`, panes: [], attached: 1 });
     });
-    const tmuxSessions = async () => ({ known: true, sessions }) as const;
+    const tmuxSessions = async () => ({ kind: 'known', sessions }) as const;
     const watched = { ...context, occupancy: { ...occupancy, tmuxSessions } };
     expect(await discards[name]?.(scene, watched)).toContain(`its terminal copse-${scene.task} is open`);
     expect(readdirSync(scene.worktree)).toEqual(files);

@@ -15,23 +15,23 @@ export interface TmuxServer {
 
 export async function tmuxSessions(name: string, server: TmuxServer = {}): Promise<TmuxSessions> {
   const answer = await askTmux(['list-panes', '-a', '-F', FORMAT], server);
-  if (answer.is === 'none') return { known: true, sessions: [] };
-  if (answer.is === 'failed') return { known: false, why: answer.said };
+  if (answer.kind === 'none') return { kind: 'known', sessions: [] };
+  if (answer.kind === 'failed') return { kind: 'unknown', why: answer.said };
   const panes = answer.said.split('\n').flatMap((line) => parsePane(line) ?? []);
   const own = panes.filter((pane) => pane.name === name);
   const [first] = own;
-  if (first === undefined) return { known: true, sessions: [] };
+  if (first === undefined) return { kind: 'known', sessions: [] };
   const session: TmuxSession = { name, attached: first.attached, panes: own.map(({ pid }) => pid) };
-  return { known: true, sessions: [session] };
+  return { kind: 'known', sessions: [session] };
 }
 
 /** False when there is no such session. Without `=`, tmux would take the beginning of a name for the whole. */
 export async function killTmuxSession(name: string, server: TmuxServer = {}): Promise<boolean> {
   const answer = await askTmux(['kill-session', '-t', `=${name}`], server);
-  if (answer.is === 'failed') {
+  if (answer.kind === 'failed') {
     throw new Error(`tmux could not end the session ${name}: ${answer.said}. Look at it: tmux list-sessions`);
   }
-  return answer.is === 'answered';
+  return answer.kind === 'answered';
 }
 
 const FORMAT = '#{pane_pid} #{session_attached} #{session_name}';
@@ -41,8 +41,8 @@ function parsePane(line: string) {
   return name === undefined ? undefined : { pid: Number(pid), attached: Number(attached), name };
 }
 
-type Answer = { readonly is: 'answered' | 'failed'; readonly said: string } | Absent;
-type Absent = { readonly is: 'none'; readonly isInstalled: boolean };
+type Answer = { readonly kind: 'answered' | 'failed'; readonly said: string } | Absent;
+type Absent = { readonly kind: 'none'; readonly isInstalled: boolean };
 
 const NONE =
   /^no server running|^no current (session|target)|^can't find session|\(No such file or directory\)|\(Connection refused\)/;
@@ -55,11 +55,11 @@ export function askTmux(argv: readonly string[], { socket }: TmuxServer): Promis
       [...(socket === undefined ? [] : ['-L', socket]), ...argv],
       { env: serverEnvironment(), cwd: '/', timeout: ANSWER_MS },
       (error, stdout, stderr) => {
-        if (error === null) return resolve({ is: 'answered', said: stdout });
+        if (error === null) return resolve({ kind: 'answered', said: stdout });
         const said = stderr.trim() || error.message;
         const isInstalled = error.code !== 'ENOENT';
         const isNone = !isInstalled || NONE.test(stderr.trim());
-        resolve(isNone ? { is: 'none', isInstalled } : { is: 'failed', said });
+        resolve(isNone ? { kind: 'none', isInstalled } : { kind: 'failed', said });
       },
     );
   });

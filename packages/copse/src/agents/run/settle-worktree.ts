@@ -15,7 +15,7 @@ export async function settleWorktree(
   await git.tryLock(`task-${task}`, async () => {
     const inside = await occupancy.inside(worktree, { roots: [], sessions: [] });
     // Perhaps a person's.
-    if (!inside.known || inside.processes.some(({ name }) => name.startsWith('git'))) return;
+    if (inside.kind === 'unknown' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
     await sync.settle(worktree);
   });
 }

@@ -94,9 +94,9 @@ async function startProgram(
 /** Why a turn ended that did not come to its end, with the last that was printed. */
 export function endReason(name: string, end: ProgramEnd, tail: () => string): string {
   const how =
-    end.how === 'signalled'
+    end.kind === 'signalled'
       ? `${name} was ended by ${end.signal}`
-      : end.how === 'vanished'
+      : end.kind === 'vanished'
         ? `${name} vanished`
         : end.code === 0
           ? `${name} ended without ending its turn`

@@ -13,8 +13,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import { descent } from '../descent.ts';
-import { hasProc, identifyNow, listProcesses } from '../identity.ts';
+
+import { descent, hasProc, identifyNow, listProcesses } from '../identity.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Where `ps` has to be asked, which costs as much as a hundred looks at /proc. */

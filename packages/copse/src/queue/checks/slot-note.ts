@@ -10,7 +10,7 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Moment } from '../../processes/ports/steps.ts';
+import type { Moment } from '../../processes/ports/programs.ts';
 
 export interface SlotNote extends Moment {
   readonly id: string;

@@ -115,7 +115,7 @@ function whyKept(folder: string, repositories: readonly string[]): string {
 /** A shell that was in the folder follows it into the trash. */
 async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry): Promise<boolean> {
   const inside = await occupancy.inside(files, { roots: [], sessions: [] });
-  return !inside.known || inside.processes.length > 0;
+  return inside.kind === 'unknown' || inside.processes.length > 0;
 }
 
 function isOver({ record, isKept }: TrashEntry, now: Timestamp, ageMs: number): boolean {

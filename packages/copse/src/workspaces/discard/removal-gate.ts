@@ -107,13 +107,13 @@ export async function whoIsThere(
   ]);
   const lease = await board.lease(task);
   const now = clock.now();
-  const hasGit = inside.known && inside.processes.some(({ name }) => name.startsWith('git'));
+  const hasGit = inside.kind === 'known' && inside.processes.some(({ name }) => name.startsWith('git'));
   const holder =
     record?.state.status === 'in_progress' && record.state.claim.node !== node ? 'elsewhere' : 'here';
   return {
-    inside: inside.known ? inside.processes : null,
-    unreadable: inside.known ? inside.unreadable : [],
-    tmux: tmux.known ? tmux.sessions : null,
+    inside: inside.kind === 'known' ? inside.processes : null,
+    unreadable: inside.kind === 'known' ? inside.unreadable : [],
+    tmux: tmux.kind === 'known' ? tmux.sessions : null,
     lease:
       // Whoever works by hand is the person who asks, or somebody at the same desk.
       lease === undefined || lease.token === token || (record && isHeldByHand(context, record))

@@ -15,8 +15,8 @@ import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines } from '../ports/commands.ts';
 import type { CommandsOutcome } from '../ports/furnishing.ts';
-import type { Sandbox } from '../../processes/ports/sandbox.ts';
-import { endTree } from '../../processes/process-tree.ts';
+import type { Sandbox } from '../../processes/ports/programs.ts';
+import { endMarked } from '../../processes/end.ts';
 
 export interface CommandsRequest extends CommandLines {
   /** What they run in, if anything. */
@@ -53,7 +53,7 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
   try {
     writeSync(output, `$ ${command}\n`);
     const program = programOf(command, request, id);
-    return await new Promise<Ending>((resolve) => {
+    return await new Promise<Ending>((resolve, reject) => {
       const [file, ...args] = program.argv;
       const child = spawn(file, args, {
         cwd: program.folder,
@@ -64,10 +64,7 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
       let isLate = false;
       const timer = setTimeout(() => {
         isLate = true;
-        const { pid } = child;
-        const ended =
-          pid === undefined ? Promise.resolve() : endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS);
-        void ended.then(() => resolve({ because: 'timeout', code: null }));
+        void endAll(child.pid, id).then(() => resolve({ because: 'timeout', code: null }), reject);
       }, request.timeoutMs);
       child.once('error', (error) => {
         clearTimeout(timer);
@@ -78,14 +75,17 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
         if (isLate) return;
         clearTimeout(timer);
         const ended = { because: 'exit', code: code ?? (signal && 128 + system.signals[signal]) } as const;
-        const { pid } = child;
-        if (!request.leavesNothing || pid === undefined) return resolve(ended);
-        void endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS).then(() => resolve(ended));
+        if (!request.leavesNothing) return resolve(ended);
+        void endAll(child.pid, id).then(() => resolve(ended), reject);
       });
     });
   } finally {
     closeSync(output);
   }
+}
+
+async function endAll(leader: number | undefined, id: string): Promise<void> {
+  if (leader !== undefined) await endMarked(`${MARK}=${id}`, [], { graceMs: GRACE_MS, leader });
 }
 
 function programOf(command: string, request: CommandsRequest, id: string) {

@@ -9,7 +9,7 @@ export function outcomeOf(
   told: RuntimeOutcome | undefined,
   lastLines: readonly string[],
 ): RuntimeOutcome {
-  const exitCode = end.how === 'exited' ? end.code : null;
+  const exitCode = end.kind === 'exited' ? end.code : null;
   if (told !== undefined && told.outcome !== 'crashed' && (told.outcome !== 'completed' || exitCode === 0))
     return told;
   const reason = [endReason(end), ...(told?.outcome === 'crashed' ? [told.reason] : []), ...lastLines];
@@ -17,7 +17,7 @@ export function outcomeOf(
 }
 
 function endReason(end: ProgramEnd): string {
-  switch (end.how) {
+  switch (end.kind) {
     case 'exited':
       return end.code === 0
         ? 'Claude Code ended without a result'

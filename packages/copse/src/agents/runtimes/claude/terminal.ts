@@ -128,8 +128,8 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
       if (isStopped) return { outcome: 'cancelled' };
       if (told !== undefined) return told;
       // A person who joined has left it.
-      if (end.how === 'exited' && end.code === 0) return { outcome: 'completed', exitCode: 0 };
-      return outcomeOf(end, undefined, end.how === 'exited' ? [lastOutput(screen, from)] : []);
+      if (end.kind === 'exited' && end.code === 0) return { outcome: 'completed', exitCode: 0 };
+      return outcomeOf(end, undefined, end.kind === 'exited' ? [lastOutput(screen, from)] : []);
     }),
     stop: async (options) => {
       isStopped = true;
