@@ -263,7 +263,7 @@ describe('moving an escape', () => {
     expect(lstatSync(path.join(worktree, 'link')).isSymbolicLink()).toBe(true);
     expect(readdirSync(main).filter((name) => name.includes('copse-'))).toEqual([]);
     expect((await context.board.get('workspace', 'ws-of-se-1'))?.escape).toBeUndefined();
-    if (outcome.moved === null) throw new Error(outcome.reason);
+    if (outcome.kind === 'refused') throw new Error(outcome.reason);
     expect(git(main, 'show', `${outcome.rescue}:a.txt`)).toBe('edited');
     expect(await moveEscape(context, { task, paths: ['a.txt'] })).toMatchObject({
       because: 'nothing_to_move',

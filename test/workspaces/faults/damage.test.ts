@@ -50,7 +50,7 @@ describe('stale locks of git', () => {
       writeFileSync(path.join(gitDir, name), '');
       expect((await project.prepare(task)).reused).toBe(true);
       const removed = await project.tryRemove(task, { isForced: false });
-      expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(name) });
+      expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining(name) });
       rmSync(path.join(gitDir, name));
       writeFileSync(path.join(gitDir, name), '');
       await expectBackAfterUndo(project, task, before);
@@ -62,7 +62,7 @@ describe('stale locks of git', () => {
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     utimesSync(path.join(gitDir, 'index.lock'), HOUR_AGO, HOUR_AGO);
     const asked = await project.tryRemove(task, { isForced: false });
-    expect(asked).toMatchObject({ removed: false, question: expect.stringContaining('uncommitted') });
+    expect(asked).toMatchObject({ kind: 'question', question: expect.stringContaining('uncommitted') });
   });
 
   it('a lock on the branch that is to be made is named, or taken away when it is old', async () => {
@@ -141,7 +141,7 @@ describe('what is missing or half written', () => {
   it('a worktree whose folder was deleted can be removed', async () => {
     const { project, task, worktree } = await newScene();
     rmSync(worktree, { recursive: true });
-    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expect(await project.remove(task)).toMatchObject({ kind: 'removed' });
     expectSound(project.folder);
   });
 
@@ -183,7 +183,7 @@ describe('what is missing or half written', () => {
   ])('a worktree with %s is removed and loses no file', async (_, damage) => {
     const { project, task, worktree, gitDir } = await newScene();
     damage({ worktree, gitDir });
-    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expect(await project.remove(task)).toMatchObject({ kind: 'removed' });
     expectAllFound(project.folder, textsOf(task));
   });
 

@@ -66,7 +66,7 @@ it('INVARIANT 1: a branch that gets a commit while its worktree is removed is no
   const context = afterTrash(project.context, () => moveOn(folder, branch));
   const removed = await removeWorkspace(context, task, force);
   expect(removed).toMatchObject({
-    removed: true,
+    kind: 'removed',
     notes: [expect.stringContaining('it moved while it was being removed')],
   });
   expect(git(folder, 'log', '-1', '--format=%s', branch)).toBe('meanwhile');
@@ -103,7 +103,7 @@ it('INVARIANT 7: whoever goes into a worktree while it is rescued keeps it from 
   });
   const removed = await removeWorkspace(context, task, force);
   expect(pids).toHaveLength(1);
-  expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(`pid ${pids[0]}`) });
+  expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining(`pid ${pids[0]}`) });
   expect(stateOf(worktree)).toEqual(before);
 });
 
@@ -113,7 +113,7 @@ it('INVARIANT 7: a session elsewhere that takes the task while it is rescued kee
     await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
   });
   const removed = await removeWorkspace(context, task, force);
-  expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining('another node') });
+  expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining('another node') });
   expect(stateOf(worktree)).toEqual(before);
 });
 
@@ -122,7 +122,7 @@ it('INVARIANT 2: a file that is written while the worktree is rescued is still t
   const context = afterRescue(project.context, () =>
     writeFileSync(path.join(worktree, 'late.txt'), 'written meanwhile\n'),
   );
-  expect(await removeWorkspace(context, task, force)).toMatchObject({ removed: true });
+  expect(await removeWorkspace(context, task, force)).toMatchObject({ kind: 'removed' });
   await project.undo(task);
   expect(git(worktree, 'status', '--porcelain', 'late.txt')).toBe('?? late.txt');
 });
@@ -141,7 +141,7 @@ const discards: Readonly<Record<string, (scene: Scene, context: WorkspaceContext
     const record = await project.context.board.get('task', task);
     if (record === undefined) throw new Error(`There is no task ${task}`);
     const prepared = await prepareWorkspace(context, { task: record, agent: null, session: null });
-    return prepared.prepared ? 'not refused' : prepared.reason;
+    return prepared.kind === 'prepared' ? 'not refused' : prepared.reason;
   },
 };
 

@@ -45,7 +45,7 @@ describe('a broken worktree', () => {
     const { project, task, worktree } = await newBroken();
     const pid = await goInto(worktree);
     expect(await project.tryPrepare(task)).toMatchObject({
-      prepared: false,
+      kind: 'refused',
       because: 'occupied',
       reason: expect.stringContaining(`sleep (pid ${pid})`),
       next: [expect.stringContaining(`copse work ${task}`)],
@@ -64,7 +64,7 @@ describe('a broken worktree', () => {
       return outcome;
     };
     const context = { ...project.context, rescues: { ...rescues, snapshot } };
-    expect(await prepareIn(context, task)).toMatchObject({ prepared: false, because: 'occupied' });
+    expect(await prepareIn(context, task)).toMatchObject({ kind: 'refused', because: 'occupied' });
     expect(existsSync(path.join(worktree, 'ignored', 'deep', 'cache.bin'))).toBe(true);
   });
 
@@ -72,13 +72,13 @@ describe('a broken worktree', () => {
     const { project, task, worktree } = await newBroken();
     const { context } = project;
     const { token } = must(await claimTask(context, task, { ...claimant('se-agent'), node: context.node }));
-    expect(await prepareIn(context, task)).toMatchObject({ prepared: false, because: 'occupied' });
+    expect(await prepareIn(context, task)).toMatchObject({ kind: 'refused', because: 'occupied' });
     expect(existsSync(path.join(worktree, 'ignored', 'deep', 'cache.bin'))).toBe(true);
 
     const record = await context.board.get('task', task);
     if (record === undefined) throw new Error('The task is gone');
     const request = { task: record, agent: null, session: null, token };
-    expect(await prepareWorkspace(context, request)).toMatchObject({ prepared: true, reused: false });
+    expect(await prepareWorkspace(context, request)).toMatchObject({ kind: 'prepared', reused: false });
   });
 
   async function prepareIn(context: WorkspaceContext, id: TaskId) {

@@ -32,7 +32,7 @@ it.each(['agent_ended', 'torn_down', 'rescued', 'trashed'] as const)(
       if (step === moment) made = commitOn(project, branch);
     };
     const removed = await removeWorkspace(project.context, task, byForce, onStep);
-    expect(removed).toMatchObject({ removed: true, becameOfBranch: 'kept', notes: [expect.any(String)] });
+    expect(removed).toMatchObject({ kind: 'removed', becameOfBranch: 'kept', notes: [expect.any(String)] });
     expect(git(project.folder, 'rev-parse', branch)).toBe(made);
   },
 );
@@ -124,7 +124,7 @@ it('an agent that has the name of the person is not taken for work by hand', asy
   must(await claimTask(project.context, task, { ...claimant('se-agent'), node, agent: brand('ada') }));
   const unforced = await project.tryRemove(task, { isForced: false });
   expect(unforced).toMatchObject({
-    removed: false,
+    kind: 'refused',
     reason: expect.stringContaining('a session holds the task'),
   });
   expect(stateOf(worktree)).toEqual(before);

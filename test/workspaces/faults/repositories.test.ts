@@ -81,7 +81,7 @@ it('a branch that is checked out in a submodule itself is taken', async () => {
   await using project = await Project.open(submodule);
   const task = await project.addTask();
   git(submodule, 'switch', '--quiet', '--create', `${task}/do-it`);
-  expect(await project.tryPrepare(task)).toMatchObject({ prepared: false, because: 'taken' });
+  expect(await project.tryPrepare(task)).toMatchObject({ kind: 'refused', because: 'taken' });
 });
 
 it('a branch that is checked out in the main checkout is taken, and nothing is made', async () => {
@@ -91,7 +91,7 @@ it('a branch that is checked out in the main checkout is taken, and nothing is m
   git(folder, 'switch', '--quiet', '--create', `${task}/do-it`);
   const prepared = await project.tryPrepare(task);
   expect(prepared).toMatchObject({
-    prepared: false,
+    kind: 'refused',
     because: 'taken',
     reason: expect.stringContaining(folder),
   });

@@ -238,7 +238,7 @@ export class Orchestrator {
     this.#released.set(task, this.#context.clock.elapsedMs());
     this.#beside(task, async () => {
       const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-      if (!removed.removed && 'reason' in removed && !removed.isBusy) this.#problem(task, removed.reason);
+      if (removed.kind === 'refused') this.#problem(task, removed.reason);
     });
   }
 

@@ -3,7 +3,7 @@
 import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts } from '../agents/ports/artifacts.ts';
 import type { Checks } from './ports/checks.ts';
-import type { Commands } from '../workspaces/ports/commands.ts';
+import type { Commands } from '../workspaces/ports/furnishing.ts';
 import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
 import type { Machine } from '../agents/ports/machine.ts';

@@ -164,7 +164,7 @@ function parsed(text: string | undefined): unknown {
 function read(file: string): string | undefined {
   try {
     const found = readPlainFile(file, mostBytes);
-    return found.is === 'plain' && !found.value.isCut ? found.value.text : undefined;
+    return found.kind === 'plain' && !found.value.isCut ? found.value.text : undefined;
   } catch (error) {
     if (isSystemError(error)) return undefined;
     throw error;

@@ -133,9 +133,9 @@ function readReport(worktree: string): Found {
 
 function readText(file: string): Found {
   const found = readPlainFile(file, MOST_BYTES);
-  if (found.is === 'missing') return undefined;
-  if (found.is === 'link') return { problem: 'It is a link, and links are not followed.' };
-  if (found.is === 'other') return { problem: 'It is not a file.' };
+  if (found.kind === 'missing') return undefined;
+  if (found.kind === 'link') return { problem: 'It is a link, and links are not followed.' };
+  if (found.kind === 'other') return { problem: 'It is not a file.' };
   const { text, isCut } = found.value;
   return isCut ? { problem: `It has more than ${MOST_BYTES} bytes.` } : { text };
 }

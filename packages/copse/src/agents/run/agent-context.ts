@@ -43,7 +43,7 @@ export interface BriefingContext extends WorkspaceContext {
   readonly radar: RadarSight;
 }
 
-type Place = Extract<Prepared, { prepared: true }>;
+type Place = Extract<Prepared, { kind: 'prepared' }>;
 
 /** Without rules, only the task's own acceptance commands are known. */
 export async function loadBriefing(

@@ -80,7 +80,7 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
   await endEarlier(context, orders);
   const prepared = await prepare(context, orders, task, lease);
   if (prepared === 'lost') return { end: 'lost' };
-  if (!prepared.prepared) return notPrepared(context, orders, prepared);
+  if (prepared.kind !== 'prepared') return notPrepared(context, orders, prepared);
   const worktree = prepared.branch === null && prepared.base === null ? null : prepared.path;
   if (worktree !== null) {
     await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
@@ -117,7 +117,7 @@ async function prepare(
   for (;;) {
     const prepared = await prepareWorkspace(asNode(context), { task, agent, session, token });
     if (lost.aborted) return 'lost';
-    const isBusy = !prepared.prepared && prepared.because === 'busy';
+    const isBusy = prepared.kind !== 'prepared' && prepared.because === 'busy';
     if (!isBusy || context.clock.elapsedMs() >= until) return prepared;
     await context.clock.sleep(context.policy.session.workspaceBusyLookMs, lost);
   }
@@ -126,7 +126,7 @@ async function prepare(
 async function notPrepared(
   context: AttemptContext,
   orders: Orders,
-  { because, reason }: Extract<Prepared, { prepared: false }>,
+  { because, reason }: Extract<Prepared, { kind: 'refused' }>,
 ): Promise<AttemptEnd> {
   context.log(reason);
   if (WAITS.has(because)) {
@@ -310,7 +310,7 @@ async function handBack(
 async function mergeFor(context: AttemptContext, { task }: Orders): Promise<boolean> {
   if (context.runtime.capabilities.commits) return false;
   const brought = await syncTask(context, { task, leaveConflict: true });
-  if (brought.synced !== 'no' || brought.because === 'in_progress') return true;
+  if (brought.kind !== 'refused' || brought.because === 'in_progress') return true;
   context.log(`The target was not merged: ${brought.reason}`);
   return false;
 }

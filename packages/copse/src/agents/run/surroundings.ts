@@ -7,7 +7,7 @@ import type { AttemptContext } from './context.ts';
 import type { Prepared } from '../../workspaces/act/prepare.ts';
 import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
 
-export type PreparedWorkspace = Extract<Prepared, { prepared: true }>;
+export type PreparedWorkspace = Extract<Prepared, { kind: 'prepared' }>;
 
 /** Ports belong to the node, and an escape may concern other tasks: not for a session to write about. */
 export function asNode<C extends AttemptContext>(context: C): C {

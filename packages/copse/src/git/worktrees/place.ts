@@ -155,7 +155,7 @@ function filesIn(gitDir: string, folder: string): readonly string[] {
 /** Undefined when it is not there, or is a link, a pipe or the like. */
 export function readRegular(file: string): Buffer | undefined {
   const found = withPlainFile(file, (opened) => readFileSync(opened));
-  return found.is === 'plain' ? found.value : undefined;
+  return found.kind === 'plain' ? found.value : undefined;
 }
 
 function oneLine(file: string): string | undefined {

@@ -9,13 +9,13 @@ import { type Stats, closeSync, constants, fstatSync, openSync, readSync } from 
 
 import { hasCode } from './error-code.ts';
 
-export type Plain<T> = { readonly is: 'plain'; readonly value: T } | NotPlain;
+export type Plain<T> = { readonly kind: 'plain'; readonly value: T } | NotPlain;
 
 type NotPlain =
-  | { readonly is: 'missing' }
-  | { readonly is: 'link' }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'link' }
   /** A folder, a pipe and the like. */
-  | { readonly is: 'other' };
+  | { readonly kind: 'other' };
 
 /** Whatever else the system has against it is thrown. */
 export function withPlainFile<T>(file: string | Buffer, work: (opened: number, found: Stats) => T): Plain<T> {
@@ -23,7 +23,7 @@ export function withPlainFile<T>(file: string | Buffer, work: (opened: number, f
   if (typeof opened !== 'number') return opened;
   try {
     const found = fstatSync(opened);
-    return found.isFile() ? { is: 'plain', value: work(opened, found) } : { is: 'other' };
+    return found.isFile() ? { kind: 'plain', value: work(opened, found) } : { kind: 'other' };
   } finally {
     closeSync(opened);
   }
@@ -50,10 +50,10 @@ function open(file: string | Buffer): number | NotPlain {
   try {
     return openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { is: 'missing' };
-    if (hasCode(error, 'ELOOP', 'EMLINK')) return { is: 'link' };
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'missing' };
+    if (hasCode(error, 'ELOOP', 'EMLINK')) return { kind: 'link' };
     // A socket.
-    if (hasCode(error, 'ENXIO')) return { is: 'other' };
+    if (hasCode(error, 'ENXIO')) return { kind: 'other' };
     throw error;
   }
 }

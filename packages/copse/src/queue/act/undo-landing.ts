@@ -26,7 +26,7 @@ import type { Task } from '../../tasks/rules/task.ts';
 import type { Submission } from '../../tasks/rules/outcomes.ts';
 import { decideUndo, findUndoable, undoDefinition } from '../rules/undo-landing.ts';
 import type { BoardReader } from '../../board/port.ts';
-import type { Diff } from '../../workspaces/ports/diff.ts';
+import type { Diff } from '../../workspaces/ports/worktrees.ts';
 import type { CommitSummary } from '../ports/merging.ts';
 import type { Reverted, Reverting } from '../ports/reverting.ts';
 import { type Change, type Outcome, change, refusal } from '../../board/context.ts';

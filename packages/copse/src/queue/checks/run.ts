@@ -132,6 +132,8 @@ function remarksOf({ submodules, notes, skipped }: FurnishReport): readonly stri
   return [
     ...notes,
     ...skipped.map(({ path: at, why }) => `${at}: ${why}`),
-    ...submodules.flatMap((one) => (one.ready ? [] : [`The submodule ${one.path} is not there: ${one.why}`])),
+    ...submodules.flatMap((one) =>
+      one.kind === 'ready' ? [] : [`The submodule ${one.path} is not there: ${one.why}`],
+    ),
   ];
 }

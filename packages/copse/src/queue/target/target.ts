@@ -177,7 +177,7 @@ async function moveWithFiles(
   const tip = async () => (await findTip(dir, `refs/heads/${target}`)) ?? null;
   try {
     const unfinished = await finishMove(dir, place, target);
-    if (unfinished.finished === false)
+    if (unfinished.kind === 'blocked')
       return refused(place, { because: 'in_the_way', paths: unfinished.paths });
     const now = await tip();
     if (now !== from) return changed(to, now);
@@ -189,7 +189,7 @@ async function moveWithFiles(
       return paths.length === 0 ? { moved: true } : refused(place, { because: 'in_the_way', paths });
     }
     const applied = await applyMove(dir, place, step, { onStep });
-    if (applied.applied) return { moved: true };
+    if (applied.kind === 'applied') return { moved: true };
     if (applied.because === 'moved') return changed(to, await tip());
     return refused(place, applied);
   } catch (error) {
@@ -200,7 +200,7 @@ async function moveWithFiles(
 
 function refused(
   { worktree, gitDir }: Place,
-  { because, paths }: Pick<Extract<Applied, { applied: false }>, 'because' | 'paths'>,
+  { because, paths }: Pick<Extract<Applied, { kind: 'refused' }>, 'because' | 'paths'>,
 ): TargetMove {
   if (because === 'in_the_way' && paths.length > 0)
     return { moved: false, because: 'in_the_way', checkout: worktree, files: paths };

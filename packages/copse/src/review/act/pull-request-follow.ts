@@ -79,7 +79,7 @@ export class PullRequests {
 
   async #release(task: TaskId): Promise<void> {
     const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-    if (!removed.removed && 'reason' in removed && !removed.isBusy) this.#onProblem(task, removed.reason);
+    if (removed.kind === 'refused') this.#onProblem(task, removed.reason);
   }
 }
 

@@ -4,14 +4,11 @@ import { type AgentName, type NodeId, type TaskId, brand } from '../../kernel/id
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Workspace } from '../rules/workspace.ts';
 import type { BoardReader } from '../../board/port.ts';
-import type { Checkout } from '../ports/checkout.ts';
-import type { Diffs } from '../ports/diff.ts';
-import type { Disk } from '../ports/disk.ts';
-import type { Furnishing, PortProbe } from '../ports/furnishing.ts';
+import type { MainCheckout, Diffs, Sync } from '../ports/worktrees.ts';
+import type { Disk, Furnishing, PortProbe } from '../ports/furnishing.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import type { Occupancy } from '../../processes/ports/occupancy.ts';
 import type { Pool } from '../ports/pool.ts';
-import type { Sync } from '../ports/sync.ts';
 import type { Trash } from '../ports/trash.ts';
 import type { WorkspaceSettings } from '../../config/workspace.ts';
 import type { Context } from '../../board/context.ts';
@@ -22,7 +19,7 @@ export interface WorkspaceContext extends Context {
   readonly pool: Pool;
   readonly sync: Sync;
   readonly diffs: Diffs;
-  readonly checkout: Checkout;
+  readonly checkout: MainCheckout;
   readonly trash: Trash;
   readonly furnishing: Furnishing;
   readonly occupancy: Occupancy;

@@ -1,7 +1,7 @@
 /** What a task's branch changes: everything since it left the base, or will when what is not committed yet is. */
 
 import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
-import type { Diff, Diffs } from '../ports/diff.ts';
+import type { Diff, Diffs } from '../ports/worktrees.ts';
 import type { Git } from '../../git/port.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';

@@ -47,7 +47,7 @@ export interface PrepareRequest extends Worker, NamedWork {
 
 export type Prepared =
   | {
-      readonly prepared: true;
+      readonly kind: 'prepared';
       readonly workspace: Workspace;
       readonly path: string;
       readonly branch: BranchName | null;
@@ -58,7 +58,7 @@ export type Prepared =
       readonly furnished: FurnishReport;
     }
   | {
-      readonly prepared: false;
+      readonly kind: 'refused';
       /** `occupied`: the worktree cannot be used, and somebody is in it, so that it cannot be set aside either. */
       readonly because:
         | 'taken'
@@ -80,7 +80,7 @@ export async function prepareWorkspace(
   const done = await context.git.tryLock(`task-${id}`, () => prepareLocked(context, request));
   if (done) return done.value;
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'busy',
     reason: `Another process is preparing or removing the worktree of ${id} right now.`,
     next: ['copse worktrees'],
@@ -94,7 +94,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
   const named = nameBranch(context, request);
   if (!named.ok) {
-    return { prepared: false, because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
+    return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
   const known = await workspaceOf(context, task.id);
@@ -103,46 +103,48 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   await context.git.repair(path);
   const { facts, notes } = await gatherFacts(context, task.id, path, free);
   const plan = decidePreparation(facts);
-  if (plan.do === 'taken') return taken(task.id, facts.branch, plan.by);
-  if (plan.do === 'nothing_to_begin_from') return noBase(context, task.id);
+  if (plan.kind === 'taken') return taken(task.id, facts.branch, plan.by);
+  if (plan.kind === 'no_base') return noBase(context, task.id);
 
   const base = await baseOf(context, facts, plan);
-  const isInTheWay = plan.do === 'make' && plan.aside !== null;
+  const isInTheWay = plan.kind === 'new_worktree' && plan.aside !== null;
   const aside = isInTheWay
     ? await setAside(context, task.id, { path, known, facts, token: request.token })
     : { rescue: null };
   if ('refusal' in aside) {
     const { reason, next } = aside.refusal;
-    return { prepared: false, because: 'occupied', reason, next };
+    return { kind: 'refused', because: 'occupied', reason, next };
   }
   const { rescue } = aside;
   if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
   onStep('intended');
-  const made = plan.do === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
+  const made = plan.kind === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
   if (made && 'takenBy' in made) return taken(task.id, facts.branch, made.takenBy);
 
-  const branch = plan.do === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
+  const branch = plan.kind === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
   const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
-  if (!leased.ok) return { prepared: false, because: 'no_ports', ...leased.refusal };
+  if (!leased.ok) return { kind: 'refused', because: 'no_ports', ...leased.refusal };
   const { ports, occupied } = leased.value;
   const furnished = await context.furnishing.furnish({
     ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
-    commit: plan.do === 'make' ? plan.start : await headOf(context, path),
-    isFresh: plan.do === 'make',
+    commit: plan.kind === 'new_worktree' ? plan.start : await headOf(context, path),
+    isFresh: plan.kind === 'new_worktree',
   });
   onStep('furnished');
   if (!furnished.setup.ok) return setupFailed(task.id, path, furnished.setup);
   return {
-    prepared: true,
+    kind: 'prepared',
     workspace,
     path,
     branch,
     base: base.branch,
-    reused: plan.do === 'reuse',
+    reused: plan.kind === 'reuse',
     notes: [
       ...begunAnew,
-      ...(plan.do === 'make' && plan.aside !== null ? [`The worktree was not usable: ${plan.aside}.`] : []),
+      ...(plan.kind === 'new_worktree' && plan.aside !== null
+        ? [`The worktree was not usable: ${plan.aside}.`]
+        : []),
       ...(rescue === null ? [] : [`What was in it is kept as ${rescue}: copse undo ${task.id}`]),
       ...notes,
       ...plan.notes,
@@ -169,11 +171,11 @@ async function elsewhere(
   const outcome = await prepareElsewhere(context, task, strategy);
   if ('usedBy' in outcome) {
     const reason = `${task} would work in the checkout itself, and ${outcome.usedBy} does so now.`;
-    return { prepared: false, because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
+    return { kind: 'refused', because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
   }
   const nothing = { brought: [], linked: [], skipped: [], submodules: [], notes: [] };
   return {
-    prepared: true,
+    kind: 'prepared',
     ...outcome,
     path: context.root,
     branch: null,
@@ -220,9 +222,10 @@ async function gatherFacts(
 async function baseOf(
   { git }: WorkspaceContext,
   { worktree, base }: PreparationFacts,
-  plan: Extract<Preparation, { do: 'reuse' | 'make' }>,
+  plan: Extract<Preparation, { kind: 'reuse' | 'new_worktree' }>,
 ): Promise<Base> {
-  const start = plan.do === 'make' ? plan.start : worktree.state === 'healthy' ? worktree.head : undefined;
+  const start =
+    plan.kind === 'new_worktree' ? plan.start : worktree.state === 'healthy' ? worktree.head : undefined;
   if (start === undefined) throw new Error('A worktree that is reused has a HEAD');
   if (base === undefined) return { branch: brand('HEAD'), commit: start };
   const commit = (await git.mergeBase(base.commit, start)) ?? base.commit;
@@ -262,7 +265,7 @@ async function make(
   context: WorkspaceContext,
   task: TaskId,
   { branch }: PreparationFacts,
-  plan: Extract<Preparation, { do: 'make' }>,
+  plan: Extract<Preparation, { kind: 'new_worktree' }>,
   path: string,
   onStep: (step: PreparationStep) => void,
 ): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
@@ -292,12 +295,12 @@ async function takeFromPool({ git, pool }: WorkspaceContext, worktree: NewWorktr
   const tip = await git.tip(branchRef(worktree.branch));
   if (tip === undefined || pool.list().length === 0) return false;
   const taken = await pool.take({ ...worktree, tip });
-  return taken.taken;
+  return taken.kind === 'taken';
 }
 
 function taken(task: TaskId, branch: BranchName, by: string): Prepared {
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'taken',
     reason: `The branch ${branch} of ${task} is checked out at ${by}.`,
     next: [`finish there, or: git -C "${by}" switch --detach`],
@@ -308,7 +311,7 @@ async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<
   const missing = target === undefined ? 'The repository has no commit' : `There is no branch ${target}`;
   const hasRemote = (await git.remoteName()) !== undefined;
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'no_base',
     reason: `${missing}, so ${task} has nothing to begin from.`,
     next: [hasRemote ? 'git fetch' : 'git commit --allow-empty -m "first"'],
@@ -325,7 +328,7 @@ function setupFailed(
   }: { readonly command: string; readonly tail: readonly string[]; readonly log: string },
 ): Prepared {
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'setup_failed',
     reason: `The worktree of ${task} is at ${path}, but its set-up failed at: ${command}\n${tail.join('\n')}`,
     next: [`read ${log}`, `copse work ${task} --resume (runs the set-up again)`],

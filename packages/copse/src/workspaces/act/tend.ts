@@ -94,8 +94,8 @@ async function tendTrash(
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
         if (isOver(entry, clock.now(), policy.maintenance.trashAgeMs)) {
           const deletion = await trash.delete(entry);
-          if (!deletion.deleted) kept.push(whyKept(folder, deletion.repositories));
-          return deletion.deleted ? 'deleted' : undefined;
+          if (deletion.kind === 'kept') kept.push(whyKept(folder, deletion.repositories));
+          return deletion.kind === 'deleted' ? 'deleted' : undefined;
         }
         return (await thin(context, entry, base, wanted)) ? 'thinned' : undefined;
       })

@@ -36,9 +36,13 @@ export interface Existing {
 export type Choice = 'resume' | 'reset';
 
 export type Worked =
-  | { readonly worked: true; readonly task: Task; readonly workspace: Extract<Prepared, { prepared: true }> }
+  | {
+      readonly kind: 'worked';
+      readonly task: Task;
+      readonly workspace: Extract<Prepared, { kind: 'prepared' }>;
+    }
   /** Nothing was changed. */
-  | { readonly worked: false; readonly existing: Existing };
+  | { readonly kind: 'exists'; readonly existing: Existing };
 
 export async function work(
   context: WorkspaceContext,
@@ -71,7 +75,7 @@ async function workLocked(
   }
   const mayTake = await tryTaking(task, context);
   if (!mayTake.ok) return mayTake;
-  if (existing && choice === undefined) return { ok: true, value: { worked: false, existing } };
+  if (existing && choice === undefined) return { ok: true, value: { kind: 'exists', existing } };
 
   if (choice === 'reset') {
     const reset = await resetWorkspace(context, task);
@@ -80,14 +84,14 @@ async function workLocked(
   const claimant = claimantFor(context, task);
   const { agent, session } = claimant;
   const prepared = await prepareLocked(context, { task, agent, session });
-  if (!prepared.prepared) {
+  if (prepared.kind !== 'prepared') {
     const [first = 'copse worktrees', ...others] = prepared.next;
     return refusal(refused('wrong_status', prepared.reason, first, ...others));
   }
   // Last, so that a task whose workspace cannot be had stays as it is. Nobody here can have taken it meanwhile.
   const claimed = await claimByHand(context, id, claimant);
   if (!claimed.ok) return claimed;
-  return { ok: true, value: { worked: true, task: claimed.value, workspace: prepared } };
+  return { ok: true, value: { kind: 'worked', task: claimed.value, workspace: prepared } };
 }
 
 async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Existing | undefined> {

@@ -13,7 +13,7 @@ interface Kept {
 }
 
 /** With what git ignores of it and only the trash has; undefined when git could not tell. */
-export type RemovedOne = Extract<Removed, { removed: true }> & { readonly ignored: Ignored | undefined };
+export type RemovedOne = Extract<Removed, { kind: 'removed' }> & { readonly ignored: Ignored | undefined };
 
 export interface CleanedUp {
   readonly removed: readonly (RemovedOne & { readonly why: string })[];
@@ -36,9 +36,10 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
       continue;
     }
     const outcome = await removeOne(context, task, options);
-    if (outcome.removed)
+    if (outcome.kind === 'removed')
       removed.push({ ...(await withIgnored(context, outcome)), why: `${task} is ${status}` });
-    else kept.push({ task, path, reason: 'question' in outcome ? notAnswered(outcome) : outcome.reason });
+    else
+      kept.push({ task, path, reason: outcome.kind === 'question' ? notAnswered(outcome) : outcome.reason });
   }
   return { removed, kept };
 }
@@ -46,7 +47,7 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
 /** Afterwards and only for people: it reads every folder, and a removal should not have to wait for that. */
 export async function withIgnored(
   { git }: WorkspaceContext,
-  removed: Extract<Removed, { removed: true }>,
+  removed: Extract<Removed, { kind: 'removed' }>,
 ): Promise<RemovedOne> {
   const { trashed } = removed;
   return { ...removed, ignored: trashed === null ? { count: 0, first: [] } : await git.ignored(trashed) };
@@ -72,7 +73,7 @@ async function removeOne(
 ): Promise<Removed> {
   const request = { by: 'person', isNamed: false, isForced, deleteBranch: false } as const;
   const outcome = await removeWorkspace(context, task, request);
-  if (outcome.removed || !('question' in outcome) || !(await mayRemove(outcome.question))) return outcome;
+  if (outcome.kind !== 'question' || !(await mayRemove(outcome.question))) return outcome;
   return removeWorkspace(context, task, { ...request, isForced: true });
 }
 

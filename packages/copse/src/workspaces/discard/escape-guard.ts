@@ -6,13 +6,13 @@
 import { decided } from '../../kernel/decision.ts';
 import { type CheckoutState, type Escape, type RunningSession, decideEscape } from '../rules/escape.ts';
 import type { CommitId, NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
-import type { Checkout, PathMove } from '../ports/checkout.ts';
+import type { MainCheckout, PathMove } from '../ports/worktrees.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import { type Context, type Outcome, change } from '../../board/context.ts';
 import { workspaceOf } from '../act/context.ts';
 
 export interface GuardContext extends Context {
-  readonly checkout: Checkout;
+  readonly checkout: MainCheckout;
   readonly git: Pick<Git, 'tip' | 'tryLock'>;
   readonly rescues: Pick<Rescues, 'snapshot'>;
   readonly node: NodeId;
@@ -114,13 +114,14 @@ export interface MoveEscapeRequest {
 
 export type EscapeMoved =
   | {
+      readonly kind: 'moved';
       readonly moved: readonly string[];
       readonly left: readonly PathMove[];
       /** Where the main checkout is saved as it was before. */
       readonly rescue: string;
     }
   | {
-      readonly moved: null;
+      readonly kind: 'refused';
       readonly because: 'no_worktree' | 'nothing_to_move' | 'busy';
       readonly reason: string;
       readonly next: readonly string[];
@@ -132,7 +133,7 @@ export async function moveEscape(context: GuardContext, request: MoveEscapeReque
   const done = await context.git.tryLock(`task-${task}`, () => move(context, request));
   if (done) return done.value;
   const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
-  return { moved: null, because: 'busy', reason, next: ['copse worktrees'] };
+  return { kind: 'refused', because: 'busy', reason, next: ['copse worktrees'] };
 }
 
 async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): Promise<EscapeMoved> {
@@ -140,14 +141,14 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   const workspace = await workspaceOf(context, task);
   if (!workspace?.worktree) {
     const reason = `${task} has no worktree on this machine that files could be moved to.`;
-    return { moved: null, because: 'no_worktree', reason, next: [`copse work ${task}`] };
+    return { kind: 'refused', because: 'no_worktree', reason, next: [`copse work ${task}`] };
   }
   const wanted = paths ?? workspace.escape?.paths ?? [];
   const saved =
     wanted.length > 0 && (await rescues.snapshot({ task, worktree: root, why: 'escape', at: clock.now() }));
   if (saved === false || !saved.saved) {
     const reason = `Nothing changed in the main checkout that could be moved to ${task}.`;
-    return { moved: null, because: 'nothing_to_move', reason, next: ['git status'] };
+    return { kind: 'refused', because: 'nothing_to_move', reason, next: ['git status'] };
   }
   const { rescue } = saved;
   const moves = await checkout.move({
@@ -157,7 +158,12 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   });
   const moved = moves.filter(({ outcome }) => outcome === 'moved').map(({ path }) => path);
   if (moved.length > 0) must(await noteMoved(context, workspace.id, moved, rescue.ref));
-  return { moved, left: moves.filter(({ outcome }) => outcome !== 'moved'), rescue: rescue.ref };
+  return {
+    kind: 'moved',
+    moved,
+    left: moves.filter(({ outcome }) => outcome !== 'moved'),
+    rescue: rescue.ref,
+  };
 }
 
 function noteMoved(

@@ -42,8 +42,8 @@ export async function refuseIfAlive(
   const owned = ownership(context, task, path, workspace);
   const facts = { task, path, ...owned, ...alive, locks, ...NOTHING_AT_STAKE };
   const decision = decideRemoval(facts, { ...BY_NAME, again }, context.policy);
-  if (decision.may === true || decision.may === 'ask') return undefined;
-  if (decision.may === 'end_first') throw new Error(`The agent of ${task} was to be ended without force`);
+  if (decision.kind === 'allowed' || decision.kind === 'question') return undefined;
+  if (decision.kind === 'end_first') throw new Error(`The agent of ${task} was to be ended without force`);
   return refusal(refused('wrong_status', decision.reason, ...decision.next));
 }
 
@@ -117,10 +117,10 @@ export async function whoIsThere(
     lease:
       // Whoever works by hand is the person who asks, or somebody at the same desk.
       lease === undefined || lease.token === token || (record && isHeldByHand(context, record))
-        ? { is: 'none' }
+        ? { kind: 'none' }
         : lease.expiresAt > now
-          ? { is: 'live', holder }
-          : { is: 'expired', forMs: now - lease.expiresAt },
+          ? { kind: 'live', holder }
+          : { kind: 'expired', forMs: now - lease.expiresAt },
     locks: locks.map(({ file, since }) => ({ file, ageMs: now - since, isHeld: hasGit })),
     status: record?.state.status ?? null,
   };

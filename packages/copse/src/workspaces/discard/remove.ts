@@ -38,7 +38,7 @@ export type BranchFate = 'kept' | 'deleted' | 'gone';
 
 export type Removed =
   | {
-      readonly removed: true;
+      readonly kind: 'removed';
       readonly task: TaskId;
       /** Null when it had none of its own. */
       readonly path: string | null;
@@ -49,13 +49,12 @@ export type Removed =
       /** Where it is now, with what no rescue holds: whoever shows the outcome can list that (`withIgnored`). */
       readonly trashed: TrashEntry | null;
     }
-  | { readonly removed: false; readonly question: string }
+  | { readonly kind: 'question'; readonly question: string }
+  /** `busy`: another process prepares or removes the same worktree. */
   | {
-      readonly removed: false;
+      readonly kind: 'refused' | 'busy';
       readonly reason: string;
       readonly next: readonly string[];
-      /** Somebody else is at it right now. */
-      readonly isBusy?: boolean;
     };
 
 export async function removeWorkspace(
@@ -67,7 +66,7 @@ export async function removeWorkspace(
   const done = await context.git.tryLock(`task-${task}`, () => remove(context, task, request, onStep));
   if (done) return done.value;
   const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
-  return { removed: false, reason, next: ['copse worktrees'], isBusy: true };
+  return { kind: 'busy', reason, next: ['copse worktrees'] };
 }
 
 async function remove(
@@ -83,9 +82,9 @@ async function remove(
   if (!workspace && found.state === 'absent' && !found.isRegistered) return notThere(task);
   const { facts, decision } = await endTheAgent(context, { task, path, workspace, request });
   onStep('agent_ended');
-  if (decision.may === false) return { removed: false, reason: decision.reason, next: decision.next };
-  if (decision.may === 'ask') return { removed: false, question: decision.question };
-  if (decision.may === 'end_first') return stillAlive(task);
+  if (decision.kind === 'refused') return { kind: 'refused', reason: decision.reason, next: decision.next };
+  if (decision.kind === 'question') return { kind: 'question', question: decision.question };
+  if (decision.kind === 'end_first') return stillAlive(task);
 
   const notes: string[] = [];
   const discarded = await discard(context, {
@@ -116,7 +115,7 @@ async function remove(
   await putDown(context, task);
   await releasePorts(context, { holder: task, node: context.node });
   onStep('released');
-  return { removed: true, task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
+  return { kind: 'removed', task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
 }
 
 /** The person answered before the rescue; this asks only whether anything is alive in the worktree now. */
@@ -134,8 +133,8 @@ async function refuseNow(
   const answered: RemovalRequest =
     request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
   const decision = decideRemoval(facts, answered, context.policy);
-  if (decision.may === true) return undefined;
-  if (decision.may === false) return { removed: false, reason: decision.reason, next: decision.next };
+  if (decision.kind === 'allowed') return undefined;
+  if (decision.kind === 'refused') return { kind: 'refused', reason: decision.reason, next: decision.next };
   return stillAlive(task);
 }
 
@@ -157,7 +156,7 @@ async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Pro
   await recordRelease(context, workspace, null);
   await releasePorts(context, { holder: task, node: context.node });
   return {
-    removed: true,
+    kind: 'removed',
     task,
     path: null,
     rescue: null,
@@ -182,7 +181,8 @@ async function endTheAgent(
     const mayCount = of.request.by !== 'person' || !of.request.isForced;
     const facts = await gatherFacts(context, of.task, of.path, of.workspace, mayCount);
     const decision = decideRemoval(facts, of.request, context.policy);
-    if (decision.may !== 'end_first' || ended === context.policy.removal.endTimes) return { facts, decision };
+    if (decision.kind !== 'end_first' || ended === context.policy.removal.endTimes)
+      return { facts, decision };
     await end(context, of.task, decision.ends, context.policy);
   }
 }
@@ -305,12 +305,12 @@ async function recordRelease(
 
 function notThere(task: TaskId): Removed {
   const reason = `${task} has no worktree here.`;
-  return { removed: false, reason, next: ['copse worktrees', `copse undo ${task}`] };
+  return { kind: 'refused', reason, next: ['copse worktrees', `copse undo ${task}`] };
 }
 
 function stillAlive(task: TaskId): Removed {
   return {
-    removed: false,
+    kind: 'refused',
     reason: `The agent of ${task} could not be ended, so its worktree stays.`,
     next: [`copse show ${task}`, `copse cleanup ${task} --force`],
   };

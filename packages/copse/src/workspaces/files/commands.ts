@@ -13,8 +13,7 @@ import path from 'node:path';
 
 import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
-import type { CommandLines } from '../ports/commands.ts';
-import type { CommandsOutcome } from '../ports/furnishing.ts';
+import type { CommandLines, CommandsOutcome } from '../ports/furnishing.ts';
 import type { Sandbox } from '../../processes/ports/programs.ts';
 import { endMarked } from '../../processes/end.ts';
 

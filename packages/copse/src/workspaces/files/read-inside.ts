@@ -19,7 +19,7 @@ export function readInside({ root, file }: ReadInside, mostBytes: number): Begin
   const name = folders.pop() ?? '';
   try {
     const read = inFolder(root, folders, (folder) => readPlainFile(path.join(folder, name), mostBytes));
-    return read.is === 'plain' ? read.value : undefined;
+    return read.kind === 'plain' ? read.value : undefined;
   } catch (error) {
     if (error instanceof NotInside || hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;

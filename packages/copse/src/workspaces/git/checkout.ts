@@ -8,7 +8,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { Checkout, MoveRequest, PathMove } from '../ports/checkout.ts';
+import type { MainCheckout, MoveRequest, PathMove } from '../ports/worktrees.ts';
 import { latin1, nul, utf8 } from '../../git/byte-names.ts';
 import { checkoutState } from './checkout-state.ts';
 import { replaceFile, statOf, versionOf } from '../../git/file-version.ts';
@@ -19,7 +19,7 @@ import { type Place, requirePlace, withScratch } from '../../git/worktrees/place
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 import { headOf } from '../../git/worktrees/worktrees.ts';
 
-export function openCheckout(dir: TrustedDir, root: string): Checkout {
+export function openCheckout(dir: TrustedDir, root: string): MainCheckout {
   return {
     look: (look) => checkoutState(dir, root, look),
     move: (request) => move(dir, requirePlace(dir, root), request),

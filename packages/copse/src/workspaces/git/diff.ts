@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-import type { ChangedFile, Diff, DiffRequest, Diffs } from '../ports/diff.ts';
+import type { ChangedFile, Diff, DiffRequest, Diffs } from '../ports/worktrees.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
 import { git, gitLine } from '../../git/process.ts';
 import { requirePlace, withScratch } from '../../git/worktrees/place.ts';

@@ -1,4 +1,4 @@
-/** Making a fresh worktree ready to use: what is asked, what comes back, and what git is asked for it. */
+/** Making a fresh worktree ready to use: bringing files, submodules and LFS, running commands, finding ports and disk. */
 
 import type { CommitId, TaskId } from '../../kernel/ids.ts';
 
@@ -72,8 +72,8 @@ export type CommandsOutcome =
     };
 
 export type SubmoduleOutcome =
-  | { readonly path: string; readonly ready: true }
-  | { readonly path: string; readonly ready: false; readonly why: string };
+  | { readonly path: string; readonly kind: 'ready' }
+  | { readonly path: string; readonly kind: 'not_ready'; readonly why: string };
 
 export type DismantleRequest = Pick<
   FurnishRequest,
@@ -104,4 +104,27 @@ export interface FurnishingGit {
 export interface PortProbe {
   /** Whether nothing on this machine listens there. */
   isFree(port: number): Promise<boolean>;
+}
+
+export interface CommandLines {
+  /** Names the files in which their output is kept. */
+  readonly name: string;
+  readonly commands: readonly string[];
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly logFolder: string;
+  /** For a folder that goes away afterwards: what they started is ended, and they know nothing of Copse. */
+  readonly leavesNothing?: boolean;
+}
+
+/** Runs command lines that a person wrote: set-up, teardown, acceptance, hooks around an attempt. */
+export interface Commands {
+  /** One after another, until one fails. */
+  run(lines: CommandLines): Promise<CommandsOutcome>;
+}
+
+export interface Disk {
+  /** Free for this user on the file system that holds the folder, or would hold it. */
+  freeBytes(folder: string): Promise<number>;
 }

@@ -33,7 +33,7 @@ export type PoolStep = (typeof takeSteps)[number] | (typeof fillSteps)[number];
 
 export type Taken =
   | {
-      readonly taken: true;
+      readonly kind: 'taken';
       /** Finished: its files are those of the tip. */
       readonly place: Place;
       /** Whether the entry was at the tip already, so that no file had to be written. */
@@ -41,7 +41,7 @@ export type Taken =
     }
   /** `spoiled`: there are entries, but somebody changed them. The rest is for `register` to explain. */
   | {
-      readonly taken: false;
+      readonly kind: 'not_taken';
       readonly because: 'empty' | 'spoiled' | 'branch_in_use' | 'branch_moved' | 'place_in_use';
     };
 
@@ -67,9 +67,9 @@ export interface Refilled {
 
 export type Recycled =
   /** `kept` files came from the old worktree, `written` ones from git. */
-  | { readonly recycled: true; readonly entry: PoolEntry; readonly kept: number; readonly written: number }
+  | { readonly kind: 'recycled'; readonly entry: PoolEntry; readonly kept: number; readonly written: number }
   /** `files_are_converted`: here a checkout changes every text, so what is on disk says little about where it is from. */
-  | { readonly recycled: false; readonly because: 'not_a_folder' | 'files_are_converted' | 'spoiled' };
+  | { readonly kind: 'not_recycled'; readonly because: 'not_a_folder' | 'files_are_converted' | 'spoiled' };
 
 export interface Pool {
   /** The branch has to exist at the tip. Any number may ask at once; each gets an entry of its own or none. */

@@ -50,8 +50,8 @@ export interface TrashEntry {
 }
 
 type TrashDeletion =
-  | { readonly deleted: true }
-  | { readonly deleted: false; readonly repositories: readonly string[] };
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'kept'; readonly repositories: readonly string[] };
 
 export interface Trash {
   /**

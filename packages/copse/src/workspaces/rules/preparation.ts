@@ -49,11 +49,11 @@ export interface PreparationFacts {
 }
 
 export type Preparation =
-  | { readonly do: 'reuse'; readonly branch: BranchName | null; readonly notes: readonly string[] }
-  | { readonly do: 'taken'; readonly by: string }
-  | { readonly do: 'nothing_to_begin_from' }
+  | { readonly kind: 'reuse'; readonly branch: BranchName | null; readonly notes: readonly string[] }
+  | { readonly kind: 'taken'; readonly by: string }
+  | { readonly kind: 'no_base' }
   | {
-      readonly do: 'make';
+      readonly kind: 'new_worktree';
       readonly from: 'branch' | 'remote' | 'base';
       readonly start: CommitId;
       /** What is in the way, and why it cannot be used. */
@@ -64,13 +64,13 @@ export type Preparation =
 export function decidePreparation(facts: PreparationFacts): Preparation {
   const { worktree, branch, localTip, remoteTip, holder, base } = facts;
   if (worktree.state === 'healthy') {
-    return { do: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
+    return { kind: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
   }
   const aside = reasonForAside(worktree);
   if (localTip !== undefined) {
-    if (holder !== undefined) return { do: 'taken', by: holder };
+    if (holder !== undefined) return { kind: 'taken', by: holder };
     return {
-      do: 'make',
+      kind: 'new_worktree',
       from: 'branch',
       start: localTip,
       aside,
@@ -79,10 +79,10 @@ export function decidePreparation(facts: PreparationFacts): Preparation {
   }
   if (remoteTip !== undefined) {
     const notes = [`It goes on with ${branch}, which another machine began.`];
-    return { do: 'make', from: 'remote', start: remoteTip, aside, notes };
+    return { kind: 'new_worktree', from: 'remote', start: remoteTip, aside, notes };
   }
-  if (base === undefined) return { do: 'nothing_to_begin_from' };
-  return { do: 'make', from: 'base', start: base.commit, aside, notes: [] };
+  if (base === undefined) return { kind: 'no_base' };
+  return { kind: 'new_worktree', from: 'base', start: base.commit, aside, notes: [] };
 }
 
 function reasonForAside(

@@ -3,7 +3,7 @@
  *
  *   look → decide → (end the agent → look → decide)* → rescue → look → decide → rename to trash
  *
- * - `may: true` is only ever said of a folder in which nothing lives: no process, no terminal, no lease. Where an agent may
+ * - `allowed` is only ever said of a folder in which nothing lives: no process, no terminal, no lease. Where an agent may
  *   be ended, the answer is `end_first`, and after that the question is asked again with fresh facts.
  * - A process that is not the agent's, such as a shell somebody left there, refuses everything; so does a lease held elsewhere.
  * - Force skips the question and ends the agent. It skips no rescue and no refusal about others.
@@ -30,9 +30,9 @@ export interface RemovalFacts {
   /** Null when tmux cannot be asked. */
   readonly tmux: readonly TmuxSession[] | null;
   readonly lease:
-    | { readonly is: 'none' }
-    | { readonly is: 'live'; readonly holder: 'here' | 'elsewhere' }
-    | { readonly is: 'expired'; readonly forMs: number };
+    | { readonly kind: 'none' }
+    | { readonly kind: 'live'; readonly holder: 'here' | 'elsewhere' }
+    | { readonly kind: 'expired'; readonly forMs: number };
   readonly locks: readonly GitLock[];
   /** A rebase, merge or the like that is not finished. */
   readonly operation: string | null;
@@ -78,9 +78,9 @@ type RemovalRefusal =
   | 'work_left';
 
 export type RemovalDecision =
-  | { readonly may: true; readonly branch: 'delete' | 'keep' }
-  | { readonly may: 'end_first'; readonly ends: EndFirst }
-  | { readonly may: 'ask'; readonly question: string }
+  | { readonly kind: 'allowed'; readonly branch: 'delete' | 'keep' }
+  | { readonly kind: 'end_first'; readonly ends: EndFirst }
+  | { readonly kind: 'question'; readonly question: string }
   | Refused;
 
 export interface EndFirst {
@@ -91,7 +91,7 @@ export interface EndFirst {
 }
 
 interface Refused {
-  readonly may: false;
+  readonly kind: 'refused';
   readonly because: RemovalRefusal;
   readonly reason: string;
   /** What would work instead, most likely first: commands, or an instruction where no command exists. */
@@ -110,7 +110,7 @@ export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, poli
 
   const ends = agentsOwn(facts);
   if (ends !== undefined) {
-    return mayEnd(facts, request) ? { may: 'end_first', ends } : refuseLiveAgent(facts, ends, request);
+    return mayEnd(facts, request) ? { kind: 'end_first', ends } : refuseLiveAgent(facts, ends, request);
   }
   const locked = refuseLocks(facts, request, policy);
   if (locked !== undefined) return locked;
@@ -121,10 +121,10 @@ export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, poli
     if (request.by === 'landing' || (request.by === 'sweep' && isUnknown))
       return refuseWorkLeft(facts, stake);
     if (request.by === 'person' && !request.isForced) {
-      return { may: 'ask', question: `Remove the worktree of ${facts.task}? ${stake.join(' ')}` };
+      return { kind: 'question', question: `Remove the worktree of ${facts.task}? ${stake.join(' ')}` };
     }
   }
-  return { may: true, branch: branchAfter(facts, request) };
+  return { kind: 'allowed', branch: branchAfter(facts, request) };
 }
 
 function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFacts): Refused | undefined {
@@ -177,7 +177,7 @@ function refuseOthers(
       `Leave the folder or end it, kill ${first.pid}, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
     );
   }
-  if (lease.is === 'live' && lease.holder === 'elsewhere') {
+  if (lease.kind === 'live' && lease.holder === 'elsewhere') {
     return refuse(
       'leased_elsewhere',
       `${task} is held by a session on another node, so its worktree stays.`,
@@ -213,7 +213,7 @@ function refuseWhatIsWanted(
   const isAbandoned =
     request.by === 'sweep' &&
     status === 'in_progress' &&
-    lease.is === 'expired' &&
+    lease.kind === 'expired' &&
     lease.forMs >= policy.maintenance.abandonedWorktreeAgeMs;
   if (isAbandoned) return undefined;
   return refuse(
@@ -241,7 +241,7 @@ function refuseUnlessOrphan(facts: RemovalFacts): Refused | undefined {
 function agentsOwn({ inside, tmux, lease }: RemovalFacts): EndFirst | undefined {
   const processes = (inside ?? []).filter(({ isOurs }) => isOurs);
   const terminals = (tmux ?? []).map(({ name }) => name);
-  const isLeased = lease.is === 'live';
+  const isLeased = lease.kind === 'live';
   if (processes.length === 0 && terminals.length === 0 && !isLeased) return undefined;
   return { processes, tmux: terminals, lease: isLeased };
 }
@@ -249,7 +249,7 @@ function agentsOwn({ inside, tmux, lease }: RemovalFacts): EndFirst | undefined 
 /** Without force only what a finished task left running: a development server, a watcher. */
 function mayEnd({ status, lease }: RemovalFacts, request: RemovalRequest): boolean {
   if (request.by === 'person') return request.isForced && request.isNamed;
-  return status !== null && isFinished(status) && lease.is === 'none';
+  return status !== null && isFinished(status) && lease.kind === 'none';
 }
 
 function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: RemovalRequest): Refused {
@@ -342,5 +342,5 @@ function list(parts: readonly string[]): string {
 }
 
 function refuse(because: RemovalRefusal, reason: string, ...next: readonly [string, ...string[]]): Refused {
-  return { may: false, because, reason, next };
+  return { kind: 'refused', because, reason, next };
 }

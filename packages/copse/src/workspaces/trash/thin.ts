@@ -95,7 +95,7 @@ function fileId(place: Buffer, format: ThinOptions['objectFormat']): string | un
     }
     return total === size ? hash.digest('hex') : undefined;
   });
-  return found.is === 'plain' ? found.value : undefined;
+  return found.kind === 'plain' ? found.value : undefined;
 }
 
 function blobId([content]: readonly [Buffer], format: ThinOptions['objectFormat']): string {

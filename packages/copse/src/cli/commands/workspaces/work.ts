@@ -72,7 +72,7 @@ async function pickTask({ board, clock }: WorkspaceContext, options: Options): P
   );
 }
 
-type Done = Extract<Worked, { worked: true }>;
+type Done = Extract<Worked, { kind: 'worked' }>;
 
 /** Undefined when the person thought better of it. */
 async function workOn(
@@ -82,7 +82,7 @@ async function workOn(
   options: Options,
 ): Promise<Done | undefined> {
   const worked = orFail(await work(context, id, choice));
-  if (worked.worked) return worked;
+  if (worked.kind === 'worked') return worked;
   const { existing } = worked;
   if (!canAsk(options)) {
     return fail(

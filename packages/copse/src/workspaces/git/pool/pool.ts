@@ -63,7 +63,7 @@ async function take(pool: PoolPlace, wanted: Wanted): Promise<Taken> {
     if (done.value === 'spoiled') isSpoiled = true;
     else return done.value;
   }
-  return { taken: false, because: isSpoiled ? 'spoiled' : 'empty' };
+  return { kind: 'not_taken', because: isSpoiled ? 'spoiled' : 'empty' };
 }
 
 async function takeEntry(
@@ -76,7 +76,7 @@ async function takeEntry(
   if (entry === undefined) return 'gone';
   if ((await whatIsWrong(pool, number)) !== undefined) return 'spoiled';
   const moved = await pool.withLock(() => moveEntry(pool, entry, wanted));
-  if ('taken' in moved) return moved;
+  if ('kind' in moved) return moved;
 
   rmSync(entryGitDir(pool, number), { recursive: true, force: true });
   pool.onStep('unregistered');
@@ -86,24 +86,24 @@ async function takeEntry(
   pool.onStep('advanced');
   rmSync(path.join(place.gitDir, UNFINISHED));
   pool.onStep('finished');
-  return { taken: true, place, wasAtTip };
+  return { kind: 'taken', place, wasAtTip };
 }
 
 async function moveEntry(
   pool: PoolPlace,
   entry: PoolEntry,
   wanted: Wanted,
-): Promise<Registration | Extract<Taken, { taken: false }>> {
+): Promise<Registration | Extract<Taken, { kind: 'not_taken' }>> {
   const { commonDir } = pool.dir;
-  if (holderOf(pool.dir, wanted.branch) !== undefined) return { taken: false, because: 'branch_in_use' };
+  if (holderOf(pool.dir, wanted.branch) !== undefined) return { kind: 'not_taken', because: 'branch_in_use' };
   if ((await tipOf(pool.dir, wanted)) !== wanted.tip) {
-    return { taken: false, because: 'branch_moved' };
+    return { kind: 'not_taken', because: 'branch_moved' };
   }
   mkdirSync(path.dirname(wanted.path), { recursive: true });
   const target = canonical(wanted.path);
   const isThere = lstatSync(target, { throwIfNoEntry: false }) !== undefined;
   if (isThere || registrationAt(commonDir, target) !== undefined) {
-    return { taken: false, because: 'place_in_use' };
+    return { kind: 'not_taken', because: 'place_in_use' };
   }
   breakSeal(pool, entry.number);
   pool.onStep('unsealed');

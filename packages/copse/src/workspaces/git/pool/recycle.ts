@@ -34,19 +34,19 @@ export async function recycle(
   held: readonly TrackedFile[],
 ): Promise<Recycled> {
   if (!lstatSync(files, { throwIfNoEntry: false })?.isDirectory()) {
-    return { recycled: false, because: 'not_a_folder' };
+    return { kind: 'not_recycled', because: 'not_a_folder' };
   }
   // A rename cannot cross file systems, and copying would save nothing.
   mkdirSync(pool.folder, { recursive: true });
   if (lstatSync(files).dev !== lstatSync(pool.folder).dev)
-    return { recycled: false, because: 'not_a_folder' };
-  if (await convertsEverything(pool.dir)) return { recycled: false, because: 'files_are_converted' };
+    return { kind: 'not_recycled', because: 'not_a_folder' };
+  if (await convertsEverything(pool.dir)) return { kind: 'not_recycled', because: 'files_are_converted' };
   let counts = { kept: 0, written: 0 };
   const entry = await makeEntry(pool, base, async (place) => {
     counts = await fillFrom(pool.dir, files, place, held);
   });
-  if ('left' in entry) return { recycled: false, because: 'spoiled' };
-  return { recycled: true, entry, ...counts };
+  if ('left' in entry) return { kind: 'not_recycled', because: 'spoiled' };
+  return { kind: 'recycled', entry, ...counts };
 }
 
 async function fillFrom(

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { RefMove } from '../../../git/port.ts';
-import type { SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import type { SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
 import { filesBelow, nul, onDisk, utf8 } from '../../../git/byte-names.ts';
 import { type RawChange, copyIndex, copyWithTime, parseRaw } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, tryGit } from '../../../git/process.ts';
@@ -16,8 +16,8 @@ import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote } from './n
 import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export type Applied =
-  | { readonly applied: true; readonly files: number }
-  | { readonly applied: false; readonly because: SyncRefusal; readonly paths: readonly string[] };
+  | { readonly kind: 'applied'; readonly files: number }
+  | { readonly kind: 'refused'; readonly because: SyncRefusal; readonly paths: readonly string[] };
 
 export async function applyMove(
   dir: TrustedDir,
@@ -25,13 +25,13 @@ export async function applyMove(
   move: Move,
   { onStep = () => {} }: Pick<SyncRequest, 'onStep'>,
 ): Promise<Applied> {
-  if (!takeLock(place)) return { applied: false, because: 'locked', paths: [] };
+  if (!takeLock(place)) return { kind: 'refused', because: 'locked', paths: [] };
   onStep('locked');
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     const refuse = (because: SyncRefusal, paths: readonly string[]): Applied => {
       giveUp(dir, place);
-      return { applied: false, because, paths };
+      return { kind: 'refused', because, paths };
     };
     const changes = await changesOf(dir, move);
     const inTheWay = await prepareIndex(dir, place, move, changes, index).catch((error: unknown) => {
@@ -54,7 +54,7 @@ export async function applyMove(
     await writeIndex(dir, place, move, index);
     onStep('index_written');
     giveUp(dir, place);
-    return { applied: true, files: changes.length };
+    return { kind: 'applied', files: changes.length };
   });
 }
 
@@ -66,9 +66,12 @@ export async function inTheWayOf(dir: TrustedDir, place: Place, move: Move): Pro
   });
 }
 
-export type Finished = { readonly finished: boolean | null; readonly paths: readonly string[] };
+export type Finished = {
+  readonly kind: 'finished' | 'blocked' | 'nothing';
+  readonly paths: readonly string[];
+};
 
-/** Finishes what a killed call began: `true`; null when there was nothing, false when somebody's edits are in its way. */
+/** Finishes what a killed call began. `blocked`: edits made since then are where it would write. */
 export async function finishMove(dir: TrustedDir, place: Place, branch: BranchName): Promise<Finished> {
   const move = readNote(dir, place);
   const tip = move && (await findTip(dir, `refs/heads/${branch}`));
@@ -77,11 +80,13 @@ export async function finishMove(dir: TrustedDir, place: Place, branch: BranchNa
   // Without our lock, somebody took it away and went on: what they made of it is theirs.
   if (move === undefined || move.branch !== branch || !isStill || !isOurLock(place)) {
     giveUp(dir, place);
-    return { finished: null, paths: [] };
+    return { kind: 'nothing', paths: [] };
   }
   if (!isWritten) {
     const applied = await applyMove(dir, place, move, {});
-    return applied.applied ? { finished: true, paths: [] } : { finished: false, paths: applied.paths };
+    return applied.kind === 'applied'
+      ? { kind: 'finished', paths: [] }
+      : { kind: 'blocked', paths: applied.paths };
   }
   await withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
@@ -90,7 +95,7 @@ export async function finishMove(dir: TrustedDir, place: Place, branch: BranchNa
     await writeIndex(dir, place, move, index);
   });
   giveUp(dir, place);
-  return { finished: true, paths: [] };
+  return { kind: 'finished', paths: [] };
 }
 
 async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<readonly RawChange[]> {

@@ -23,7 +23,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../../kernel/ids.ts';
-import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
 import { identityEnv } from '../../../git/identity.ts';
 import { GitFailed, gitLine, tryGit } from '../../../git/process.ts';
 import { outliveRefLock } from '../../../git/dead-locks.ts';
@@ -58,46 +58,48 @@ async function settle(dir: TrustedDir, worktree: string): Promise<void> {
 async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome> {
   const place = requirePlace(dir, request.worktree);
   const { branch } = headOf(place.gitDir);
-  if (branch === null) return no('detached');
-  if (await isAlias(dir, branch)) return no('detached');
+  if (branch === null) return refused('detached');
+  if (await isAlias(dir, branch)) return refused('detached');
   const unfinished = await finishMove(dir, place, branch);
-  if (unfinished.finished === false) return no('in_the_way', unfinished.paths);
-  if (hasOperation(place.gitDir)) return no('in_progress');
+  if (unfinished.kind === 'blocked') return refused('in_the_way', unfinished.paths);
+  if (hasOperation(place.gitDir)) return refused('in_progress');
 
   const { commit: base } = request.base;
   const tip = await findTip(dir, `refs/heads/${branch}`);
   if (tip === undefined) throw new Error(`The branch ${branch} of ${request.task} does not exist`);
-  if (await isAncestor(dir, base, tip)) return { synced: 'up_to_date', tip };
+  if (await isAncestor(dir, base, tip)) return { kind: 'up_to_date', tip };
   if (await isAncestor(dir, tip, base)) {
     const move: Move = { branch, from: tip, to: base, tree: base, conflict: null };
     return applied(await applyMove(dir, place, move, request), 'fast_forwarded', move);
   }
   const merged = await mergeTrees(dir, place, tip, base);
-  if (merged === 'unrelated') return no('unrelated');
+  if (merged === 'unrelated') return refused('unrelated');
   if (merged.stages.length === 0) {
     const to = await commitMerge(dir, { ...request, branch, tip, tree: merged.tree });
     const move: Move = { branch, from: tip, to, tree: to, conflict: null };
     return applied(await applyMove(dir, place, move, request), 'merged', move);
   }
   const paths = [...new Set(merged.stages.map(({ file }) => Buffer.from(file, 'latin1').toString()))];
-  if (!request.leaveConflict) return no('conflict', paths);
+  if (!request.leaveConflict) return refused('conflict', paths);
   const message = subjectOf(request.base.branch, branch);
   const conflict = { base, message: `${message}\n\nTask: ${request.task}\n`, stages: merged.stages };
   const move: Move = { branch, from: tip, to: tip, tree: merged.tree, conflict };
   const done = await applyMove(dir, place, move, request);
-  return done.applied ? { synced: 'conflict_left', paths } : no(done.because, done.paths);
+  return done.kind === 'applied' ? { kind: 'conflict_left', paths } : refused(done.because, done.paths);
 }
 
-function no(because: SyncRefusal, paths: readonly string[] = []): SyncOutcome {
-  return { synced: 'no', because, paths };
+function refused(because: SyncRefusal, paths: readonly string[] = []): SyncOutcome {
+  return { kind: 'refused', because, paths };
 }
 
 function applied(
   done: Awaited<ReturnType<typeof applyMove>>,
-  synced: 'fast_forwarded' | 'merged',
+  kind: 'fast_forwarded' | 'merged',
   { from, to }: Move,
 ): SyncOutcome {
-  return done.applied ? { synced, from, tip: to, files: done.files } : no(done.because, done.paths);
+  return done.kind === 'applied'
+    ? { kind, from, tip: to, files: done.files }
+    : refused(done.because, done.paths);
 }
 
 /** A branch that is an alias of another would move that one. */
