@@ -246,6 +246,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
+  // promise: stale-token-fenced
   it('is not changed by an older fencing token', () => {
     fc.assert(
       fc.property(histories, (steps) => {
@@ -263,6 +264,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
+  // promise: tokens-grow
   it('only ever makes tokens grow, by one with each claim', () => {
     fc.assert(
       fc.property(histories, (steps) => {
@@ -313,6 +315,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
+  // promise: retries-bounded
   it('retries a bounded number of times and hands back a bounded number of times', () => {
     fc.assert(
       fc.property(histories, (steps) => {
