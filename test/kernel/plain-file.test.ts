@@ -20,7 +20,7 @@ function newFolder(): string {
   return folder;
 }
 
-describe('a file that somebody else may replace', () => {
+describe('a file that an agent may replace', () => {
   test('is read to its end, or as far as one wants', () => {
     const file = path.join(newFolder(), 'text');
     writeFileSync(file, '12345');
@@ -59,7 +59,7 @@ describe('a file that somebody else may replace', () => {
   });
 });
 
-describe('what is no plain file is not read:', () => {
+describe('other kinds of files are not read:', () => {
   test('nothing, and a file in place of its folder', () => {
     const folder = newFolder();
     writeFileSync(path.join(folder, 'file'), '');
@@ -76,7 +76,7 @@ describe('what is no plain file is not read:', () => {
     expect(readPlainFile(path.join(folder, 'dangling'), 10)).toEqual({ kind: 'link' });
   });
 
-  test('a folder, a pipe that nobody writes to, a socket', async () => {
+  test('a folder, a pipe without a writer, a socket', async () => {
     const folder = newFolder();
     const pipe = path.join(folder, 'pipe');
     execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe]);
@@ -89,7 +89,7 @@ describe('what is no plain file is not read:', () => {
   });
 });
 
-describe('inside of a folder that somebody else prepared', () => {
+describe('inside a folder that an agent can change', () => {
   test('a file is read, however deep it is, and also below a root that is a link', () => {
     const folder = newFolder();
     mkdirSync(path.join(folder, 'a', 'b'), { recursive: true });
@@ -115,7 +115,7 @@ describe('inside of a folder that somebody else prepared', () => {
       expect({ file, read: readInside({ root, file }, 10) }).toEqual({ file, read: undefined });
   });
 
-  test('what is not there, or has a file on the way, is nothing', () => {
+  test('a missing file, or one below a file, is undefined', () => {
     const root = newFolder();
     writeFileSync(path.join(root, 'file'), '');
     for (const file of ['none', 'a/none', 'file/none', 'file/none/none'])

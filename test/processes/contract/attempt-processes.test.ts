@@ -63,7 +63,7 @@ async function pidsOf(attempt: AttemptId, record?: string): Promise<readonly num
 
 describe.runIf(isLinux)('the processes of an attempt', () => {
   // promise: no-process-left
-  test('are those with its mark, wherever they went, and nobody with another one', async () => {
+  test('are those with its mark, wherever they went, and none with another mark', async () => {
     const { attempt, root, pids } = await start(`${DAEMON}; exec sleep 620`);
     const [daemon = 0] = await pids(1);
     await until(async () => (await pidsOf(attempt)).length === 2);
@@ -176,7 +176,7 @@ describe('the record of an attempt', () => {
     expect(readRecord(file).map(({ pid }) => pid)).not.toContain(leaf);
   });
 
-  test('has what is added and below that, such as the pane of a terminal', async () => {
+  test('has added processes and those below them, the pane of a terminal for example', async () => {
     // Not below this process: its parent is gone at once.
     const started = await start(
       `(setsid sh -c 'echo $$ >> pids; sleep 628; true' &); while ! test -f go; do sleep 0.05; done`,

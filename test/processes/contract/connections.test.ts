@@ -26,7 +26,7 @@ function program(...argv: readonly [string, ...string[]]) {
   return { turn, program: made };
 }
 
-test('a program hears what is written to it and is heard; what it prints as errors is in the log', async () => {
+test('a program reads its input, its output is read, and its standard error is in the log', async () => {
   const { turn, program: cat } = program('sh', '-c', 'cat; echo "an error" >&2; exit 7');
   const started: ProcessIdentity[] = [];
   const connection = openPrograms({ onStart: (one) => started.push(one) }).connect(cat);

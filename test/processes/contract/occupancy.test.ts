@@ -100,7 +100,7 @@ describe('who is inside a folder', () => {
     );
   });
 
-  it('is not somebody in a folder whose name only begins alike, or above', async () => {
+  it('is not in a folder whose name only begins alike, or above', async () => {
     const folder = newFolder('cp-1');
     mkdirSync(`${folder}0`);
     await startIn(`${folder}0`);
@@ -197,7 +197,7 @@ describe('who is an agent’s own', () => {
       : undefined;
   };
 
-  it('is a recorded process and all that descend from it, and nobody beside it', async () => {
+  it('is a recorded process and its descendants, and no other', async () => {
     const folder = newFolder();
     const agent = start(folder, 'sh -c "echo \\$\\$; exec sleep 600" & wait');
     const below = await pidFrom(agent);
@@ -207,7 +207,7 @@ describe('who is an agent’s own', () => {
     expect(own).not.toContain(foreign);
   });
 
-  it('is nobody when another process has the pid now', async () => {
+  it('is none when another process has the pid now', async () => {
     const folder = newFolder();
     const pid = await startIn(folder);
     const { startTime } = await identity(pid);
@@ -301,7 +301,7 @@ describe('ending processes', () => {
     expect(await pidsIn(folder)).toEqual([]);
   });
 
-  it('lets a process end by itself, and kills one that will not', async () => {
+  it('lets a process end after SIGTERM, and kills one that does not', async () => {
     const folder = newFolder();
     const polite = start(folder, 'trap "echo bye > said; exit" TERM; echo $$; while :; do sleep 0.02; done');
     const stubborn = start(folder, 'trap "" TERM; echo $$; while :; do sleep 0.02; done');

@@ -202,7 +202,7 @@ describe('the escape guard', () => {
     expect((await context.board.get('workspace', 'ws-of-se-1'))?.escape?.paths).toEqual(['x.txt']);
   });
 
-  it('says nothing while nobody runs, and while a session runs that belongs there', async () => {
+  it('reports nothing while no session runs, or one that works in the main checkout', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
     const begun = await beginGuard(context);
@@ -292,7 +292,7 @@ describe('moving an escape', () => {
   });
 
   // promise: checkout-untouched
-  it('leaves what is staged where it is', async () => {
+  it('leaves staged changes staged', async () => {
     await using scene = await newScene();
     const { context, main, worktree } = scene;
     const task = await scene.run('se-1');

@@ -58,7 +58,7 @@ describe('files named by .worktreeinclude', () => {
     expect(git(worktree, 'status', '--porcelain')).toBe('');
   });
 
-  test('are the only ones brought from a folder in which git ignores others too, and empty folders are nobody’s', async () => {
+  test('are the only ones brought from a folder in which git ignores others too, and empty folders are not brought', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': '*.env\n*.log\n', '.worktreeinclude': '*.env\n' },
       others: { 'p/one/a.env': '1', 'p/one/a.log': '1', 'q/b.env': '2', 'q/plain': '2' },
@@ -110,7 +110,7 @@ describe('files named by .worktreeinclude', () => {
 });
 
 describe('files named by workspace.copy', () => {
-  test('are paths and globs from the root, and what is not brought is explained', async () => {
+  test('are paths and globs from the root, and skipped entries are explained', async () => {
     const { worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': '*.env\ncache/\n[x]/\n', 'src/a.ts': 'a' },
       others: {
@@ -233,7 +233,7 @@ describe('files named by workspace.copy', () => {
   });
 });
 
-describe('what is in the worktree already', () => {
+describe('files that the worktree already has', () => {
   // promise: no-link-followed
   test('is never overwritten, and a link there is never written through', async () => {
     const victim = path.join(area, 'victim');
@@ -253,14 +253,14 @@ describe('what is in the worktree already', () => {
     expect(read(victim, 'env')).toBe('mine');
     expect(read(worktree, '.env.c')).toBe('old');
     expect(why(report.skipped)).toMatchObject({
-      '.env': 'A link is there already.',
-      '.env.b': 'A link is there already.',
-      '.env.c': 'It is there already.',
+      '.env': 'A link already exists there.',
+      '.env.b': 'A link already exists there.',
+      '.env.c': 'It already exists.',
     });
   });
 
   // promise: no-link-followed
-  test('cannot send what is being brought elsewhere by making .copse a link', async () => {
+  test('cannot redirect brought files by making .copse a link', async () => {
     const victim = path.join(area, 'victim of the folder');
     mkdirSync(victim, { recursive: true });
     const { worktree, furnish } = newFixture(area, {

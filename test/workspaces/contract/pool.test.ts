@@ -493,7 +493,7 @@ describe('a recycled worktree', () => {
 });
 
 describe('refilling', () => {
-  it('makes what is missing, brings the rest to the base and takes away what is too much', async () => {
+  it('makes missing entries, brings the rest to the base and removes surplus ones', async () => {
     const fixture = newFixture();
     expect(await refill(fixture, 3, fixture.old)).toEqual({
       ready: 3,

@@ -267,7 +267,7 @@ describe('a sync', () => {
     expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_progress', paths: [] });
   });
 
-  it('waits for nobody: a lock of another git command is an outcome and stays', async () => {
+  it('does not wait: a lock of another git command is an outcome and stays', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -367,7 +367,7 @@ describe('a sync that is killed', () => {
     expect(scene.read('a.txt')).toBe('one\ntwo\nTHREE and four\n');
   });
 
-  it('gives the worktree back with what was edited since, where that is in its way', async () => {
+  it('leaves edits made since then in place where they block it', async () => {
     const scene = new Scene();
     const before = scene.work();
     scene.advance();
@@ -378,7 +378,7 @@ describe('a sync that is killed', () => {
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
   });
 
-  it('leaves alone what somebody made of it who took the lock away', async () => {
+  it('leaves changes alone that were made after its lock was removed', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -436,7 +436,7 @@ describe('syncing a task', () => {
     expect(again).toMatchObject({ kind: 'up_to_date', notes: [expect.any(String)] });
   });
 
-  it('says what to do where it is refused, and refuses while somebody else is at it', async () => {
+  it('says what to do where it is refused, and refuses while another process holds the lock', async () => {
     const scene = new Scene();
     scene.work();
     const { context, place, task } = await contextFor(scene);

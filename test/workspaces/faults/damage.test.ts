@@ -129,7 +129,7 @@ describe('stale locks of git', () => {
   });
 });
 
-describe('what is missing or half written', () => {
+describe('missing or half-written files', () => {
   it('a worktree whose folder was deleted is made again on its branch, and says so', async () => {
     const { project, task, worktree } = await newScene();
     rmSync(worktree, { recursive: true });
@@ -219,7 +219,7 @@ describe('what is missing or half written', () => {
     expect(aside?.record.why).not.toBe('leftover');
   });
 
-  it('what a killed process left in Copse’s own folders hinders nobody', async () => {
+  it('remains of a killed process in Copse’s own folders block no other process', async () => {
     const project = await openForTest(newProject(newPlace()));
     const task = await project.addTask();
     mkdirSync(path.join(project.folder, '.git', `copse-new-${task}-${process.pid}`), { recursive: true });

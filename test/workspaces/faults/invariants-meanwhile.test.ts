@@ -95,7 +95,7 @@ function moveOn(folder: string, branch: string): void {
 }
 
 // promise: in-use-kept
-it('INVARIANT 7: whoever goes into a worktree while it is rescued keeps it from being removed', async () => {
+it('INVARIANT 7: a process that enters a worktree during the rescue stops the removal', async () => {
   const { project, task, worktree, before } = await newScene();
   const pids: (number | undefined)[] = [];
   const context = afterRescue(project.context, async () => {
@@ -117,7 +117,7 @@ it('INVARIANT 7: a session elsewhere that takes the task while it is rescued kee
     await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
   });
   const removed = await removeWorkspace(context, task, force);
-  expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining('another node') });
+  expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining('another machine') });
   expect(stateOf(worktree)).toEqual(before);
 });
 

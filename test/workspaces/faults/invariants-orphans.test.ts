@@ -114,7 +114,7 @@ const strays: readonly [string, (place: string, project: Project) => string][] =
 ];
 
 // promise: unknown-kept
-it.each(strays)('%s in the place of a worktree is kept: nobody knows what is in it', async (_, make) => {
+it.each(strays)('%s in the place of a worktree is kept: its content is unknown', async (_, make) => {
   const project = await openForTest(newProject(newPlace()));
   const task = brand<TaskId>('cp-9zzz');
   const mine = make(project.worktree(task), project);
@@ -123,7 +123,7 @@ it.each(strays)('%s in the place of a worktree is kept: nobody knows what is in 
   expect(readFileSync(mine, 'utf8')).toBe('mine\n');
 });
 
-it('what was staged in a worktree whose folder is gone is kept with what git knows of it', async () => {
+it('staged changes of a worktree whose folder was deleted are kept with its registration', async () => {
   const { project, task, worktree } = await newStray();
   writeFileSync(path.join(worktree, 'staged.txt'), 'mine\n');
   git(worktree, 'add', '--all');

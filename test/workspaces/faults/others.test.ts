@@ -57,7 +57,7 @@ describe('a broken worktree', () => {
   });
 
   // promise: in-use-kept
-  it('INVARIANT 7: is not set aside when somebody goes in while it is being saved', async () => {
+  it('INVARIANT 7: is not set aside when a process enters while it is being saved', async () => {
     const { project, task, worktree } = await newBroken();
     const { rescues } = project.context;
     const snapshot: typeof rescues.snapshot = async (request) => {
@@ -171,7 +171,7 @@ describe('what a teardown does to a worktree with uncommitted changes', () => {
   }
 
   // promise: rescue-first
-  it('INVARIANT 2: is rescued too, and what was there before can be undone', async () => {
+  it('INVARIANT 2: is rescued too, and the state before it can be restored', async () => {
     const { project, task, folder, worktree, before } = await newTeardown(
       'echo kept > report.txt; echo over > staged.txt; rm tool.sh',
     );

@@ -62,7 +62,7 @@ it.each(['trashed', 'branch_deleted'] as const)(
 );
 
 // promise: in-use-kept
-it('INVARIANT 7: whoever goes in while the files are being saved is not disturbed by a reset or an undo', async () => {
+it('INVARIANT 7: a process that enters while the files are being saved stops a reset or an undo', async () => {
   const { project, task, worktree } = await newScene();
   await project.remove(task);
   await project.prepare(task);

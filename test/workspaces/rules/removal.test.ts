@@ -73,7 +73,7 @@ describe('the removal table', () => {
     ['processes that cannot be listed', { inside: null }, all('processes_unknown')],
     ['a tmux that does not answer', { tmux: null }, all('processes_unknown')],
     [
-      'a process nobody may look into',
+      'a process whose folder cannot be read',
       { unreadable: [{ ...shell, at: '' }] },
       { person: 'question', force: 'delete', sweep: 'processes_unknown', landing: 'processes_unknown' },
     ],
@@ -85,7 +85,7 @@ describe('the removal table', () => {
       all('foreign_process'),
     ],
     [
-      'a session on another node',
+      'a session on another machine',
       { status: 'in_progress', lease: { kind: 'live', holder: 'elsewhere' } },
       all('leased_elsewhere'),
     ],
@@ -244,7 +244,7 @@ describe('the removal table', () => {
 });
 
 describe('a removal', () => {
-  it('without a name neither takes what is kept nor ends an agent, even by force', () => {
+  it('without a name neither removes a kept worktree nor ends an agent, even by force', () => {
     const everything = { ...requests.force, isNamed: false };
     expect(inShort(decide({ disposition: kept }, everything))).toBe('kept');
     expect(inShort(decide({ inside: [agent] }, everything))).toBe('agent_alive');
@@ -387,7 +387,7 @@ describe('whatever the facts are', () => {
   });
 
   // promise: in-use-kept
-  it('nobody else is ended, and no lease held elsewhere', () => {
+  it('only the agent’s own processes are ended, and no lease held elsewhere', () => {
     let ended = 0;
     forAll((facts, _, decision) => {
       if (decision.kind !== 'end_first') return;
@@ -400,7 +400,7 @@ describe('whatever the facts are', () => {
   });
 
   // promise: unknown-kept
-  it('what is unknown is kept by everybody but a person', () => {
+  it('unknown facts keep the worktree unless a person asks', () => {
     forAll((facts, request, decision) => {
       if (request.by === 'person' || decision.kind !== 'allowed') return;
       expect([facts.inside, facts.tmux, facts.uncommitted, facts.unmerged]).not.toContain(null);

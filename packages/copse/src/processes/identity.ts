@@ -50,7 +50,7 @@ export function listPids(): readonly number[] {
     .map(Number);
 }
 
-/** Undefined when there is no such process or it is only waiting to be buried. */
+/** Undefined when there is no such process or it is a zombie. */
 function readProcess(pid: number): RunningProcess | undefined {
   let stat: string;
   try {
@@ -141,7 +141,7 @@ function parsePs(line: string): RunningProcess | undefined {
     pid: Number(pid),
     parent: Number(parent),
     group: Number(group),
-    // Some systems print an address here, which is no pid: then sessions say nothing.
+    // Some systems print an address instead of a pid; then the session is unknown.
     session: Number(session) || 0,
     hasTerminal: !/^\?+$|^-$/.test(terminal),
     startTime: Date.parse(`${began} UTC`),

@@ -1,14 +1,14 @@
 /**
- * Who is inside a folder: every process that works in it or below, runs a program from it, or has it as its root. Files
- * that a process merely has open are not looked at: listing them takes seconds, and a rename does not harm them.
+ * Which processes are in a folder: those that work in it or below, run a program from it, or have it as their root. Open
+ * files do not count: listing them takes seconds, and a rename does not harm them.
  *
  * Linux: one pass over /proc, no program is started. A process in a container sees the folder under another path, so
  * there folders are compared by what they are and not by name. Elsewhere `lsof` is asked for working directories. If
- * neither works, the answer is that nobody knows.
+ * neither works, the answer is `unknown`.
  *
  * Processes that may not be looked into: those of other users, which is every system service, are taken to be elsewhere, or
  * nothing could ever be removed. Those of this user are reported if they have a terminal (a program with rights of
- * its own that somebody started by hand); without one they are agents for keys and the like that live as long as the login.
+ * its own that was started by hand); without one they are agents for keys and the like that live as long as the login.
  */
 
 import { execFile } from 'node:child_process';
@@ -81,7 +81,7 @@ interface Target {
   readonly inode: string | undefined;
 }
 
-/** A folder that was deleted may still have somebody in it. */
+/** A deleted folder may still have processes in it. */
 function describeFolder(folder: string): Target {
   const found = statSync(folder, { throwIfNoEntry: false, bigint: true });
   if (found === undefined) {

@@ -1,6 +1,6 @@
 /**
  * The terminal of a task: the tmux session with exactly this name, on the server of this user. No tmux and no server mean
- * that there is none; anything else that goes wrong means that nobody knows.
+ * that there is none; any other error means `unknown`.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -69,7 +69,7 @@ const ANSWER_MS = 10_000;
 
 /**
  * What a server keeps if this starts one. Inside a terminal of tmux, `TMUX` would choose the server of that terminal; and
- * a server with the mark of an attempt would be ended with it, and so would everybody's sessions.
+ * a server with the mark of an attempt would be ended with it, and all sessions of this user too.
  */
 function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^TMUX$|^TMUX_PANE$|^COPSE_/.test(name));

@@ -25,7 +25,7 @@ import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from '../../workspaces/files/in-folder.ts';
 import { NotInside } from '../../workspaces/files/inside.ts';
 
-const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, nobodyMs } = defaultPolicy.asks;
+const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, noRunnerMs } = defaultPolicy.asks;
 
 export function openAsks(channel: string): Asks {
   if (!/^[\w-]{1,100}$/.test(channel)) throw new Error(`${channel} cannot be the name of a folder for asks.`);
@@ -132,7 +132,7 @@ async function askAndWait(
       );
       if (answered !== undefined) return answered;
       const now = performance.now();
-      if (now >= until || now - lastThere >= nobodyMs) return undefined;
+      if (now >= until || now - lastThere >= noRunnerMs) return undefined;
       await sleep(Math.min(waitEveryMs, until - now));
     }
   } finally {

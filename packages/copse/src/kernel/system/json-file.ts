@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { writeAtomically } from './write-atomically.ts';
 
-/** One JSON file in `.copse`; what cannot be read was never written. */
+/** One JSON file in `.copse`. `load` is undefined if it is missing or damaged. */
 export function openMemory<T>(home: string, name: string): { load(): T | undefined; save(value: T): void } {
   const file = path.join(home, '.copse', `${name}.json`);
   return {

@@ -1,8 +1,8 @@
 /**
- * Opening a file that somebody else may replace at any moment, an agent for one.
+ * Opening a file that an agent may replace at any moment.
  *
- * What is there is looked at after it was opened, so that nothing can be exchanged in between. A link is not followed, and
- * opening a pipe waits for nobody. Links among the folders on the way are the caller's to rule out.
+ * The file is examined after it was opened, so that it cannot be exchanged in between. A link is not followed, and a pipe
+ * does not block. The caller rules out links among the folders of the path.
  */
 
 import { type Stats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
@@ -17,7 +17,7 @@ type NotPlain =
   /** A folder, a pipe and the like. */
   | { readonly kind: 'other' };
 
-/** Whatever else the system has against it is thrown. */
+/** Throws all other errors of the system. */
 export function withPlainFile<T>(file: string | Buffer, work: (opened: number, found: Stats) => T): Plain<T> {
   const opened = open(file);
   if (typeof opened !== 'number') return opened;
@@ -38,7 +38,7 @@ export interface Beginning {
 /** Never more than `mostBytes` of it, even if it grows meanwhile. */
 export function readPlainFile(file: string, mostBytes: number): Plain<Beginning> {
   return withPlainFile(file, (opened, { size }) => {
-    // One more, so that what grows right now is noticed.
+    // One byte more, to notice a file that grows.
     const buffer = Buffer.alloc(Math.min(size, mostBytes) + 1);
     const length = readSync(opened, buffer, 0, buffer.length, 0);
     return { text: buffer.toString('utf8', 0, Math.min(length, mostBytes)), isCut: length > mostBytes };

@@ -25,7 +25,7 @@ async function runStep(step: Step): Promise<StepEnd> {
   if (step.signal.aborted) return { ending: { kind: 'cancelled' }, since: 0, drain: async () => {} };
   const child = start(step);
   const closed = once(child, 'close').catch(() => {});
-  const recorder = recordProcesses({ file: step.record, around: NOBODY });
+  const recorder = recordProcesses({ file: step.record, around: NO_PROCESS });
   const isOver = new AbortController();
   try {
     const ended = endingOf(child);
@@ -37,7 +37,7 @@ async function runStep(step: Step): Promise<StepEnd> {
       sleep(limitMs, { kind: 'timeout' as const }, { signal: isOver.signal }),
       calledOff(step.signal, isOver.signal),
     ]);
-    // One that lost its parents just now is still known by its session.
+    // A process that just lost its parent is still found by its session.
     await recorder.look().catch(() => {});
     return { ending, since, drain: () => drain(child, closed) };
   } finally {
@@ -46,13 +46,13 @@ async function runStep(step: Step): Promise<StepEnd> {
   }
 }
 
-const NOBODY = { pid: -1, startTime: 0 };
-/** Longer than any timer can be set for is as good as for ever. */
+const NO_PROCESS = { pid: -1, startTime: 0 };
+/** The longest time that a timer can be set for. */
 const LONGEST_MS = 2 ** 31 - 1;
 const DRAIN_MS = 1_000;
 
 function start({ command, folder, environment, output }: Step): ChildProcess {
-  // One stream for both, where there is a shell to say so: else lines would come out of their order.
+  // A shell joins both streams, so that lines keep their order.
   const [file = '', ...args] = typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command;
   const child = spawn(file, args, {
     cwd: folder,
@@ -76,7 +76,7 @@ function endingOf(child: ChildProcess): Promise<StepEnding> {
   });
 }
 
-/** One that is over already began after this process did. */
+/** If it has already ended, the start of this process: it began after that. */
 async function beginOf({ pid }: ChildProcess): Promise<number> {
   const found = pid === undefined ? undefined : (identifyNow(pid) ?? (await identify(pid)));
   return (found ?? (await identify(process.pid)))?.startTime ?? 0;

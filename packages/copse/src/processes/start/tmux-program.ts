@@ -172,7 +172,7 @@ async function waitForEnd(launcher: ProcessIdentity | null, exit: string): Promi
   }
 }
 
-/** tmux takes a moment to notice. Whoever starts the next program in this session should not meet the end of this one. */
+/** tmux closes the pane a moment later. The next program must not start in a session that is about to close. */
 async function waitUntilClosed(pane: string, server: TmuxServer): Promise<void> {
   for (let look = 0; look < CLOSING_LOOKS; look += 1) {
     const answer = await askTmux(['list-panes', '-a', '-F', '#{pane_id}'], server);

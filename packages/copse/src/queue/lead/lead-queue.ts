@@ -232,7 +232,7 @@ class QueueLeader {
       const [first] = landings;
       const agoMs = this.#context.clock.elapsedMs() - this.#fetchedMs;
       const { landing, policy } = this.#context;
-      const isOld = landing.push && agoMs > policy.landing.believedMs;
+      const isOld = landing.push && agoMs > policy.landing.freshMs;
       const now = isOld && first !== undefined ? await this.#findBase(first, true) : base;
       // Somebody pushed meanwhile: everything is looked at again on top of that.
       if (!now.found || now.onto !== base.onto || now.local !== base.local) return true;

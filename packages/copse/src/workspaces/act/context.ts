@@ -1,4 +1,4 @@
-/** What preparing and removing workspaces needs besides the board. */
+/** What the acts of this room get: the board and the ports. */
 
 import { type AgentName, type NodeId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
@@ -39,7 +39,7 @@ export interface WorkspaceContext extends Context {
   readonly target: string | undefined;
 }
 
-/** The one that this node has for a task, unless it was released. */
+/** The workspace of a task on this machine; undefined if there is none or it was released. */
 export async function workspaceOf(
   { board, node }: { readonly board: BoardReader; readonly node: NodeId },
   task: TaskId,
@@ -48,12 +48,12 @@ export async function workspaceOf(
   return all.findLast((one) => one.node === node && one.disposition.is !== 'released');
 }
 
-/** How a person who works by hand is called on the board. */
+/** The agent's name under which a person's work by hand is claimed. */
 export function personName({ by }: Context): AgentName {
   return brand((by.kind === 'person' ? by.name : null) ?? 'person');
 }
 
-/** By the person who asks; an agent may have any name. */
+/** Whether the person who asks has the task. The flag decides, because an agent may have any name. */
 export function isHeldByHand(context: WorkspaceContext, { state }: Task): boolean {
   if (state.status !== 'in_progress' || !state.claim.isByHand) return false;
   return state.claim.node === context.node && state.claim.agent === personName(context);

@@ -1,10 +1,10 @@
 /**
- * Prepares the workspace of a task, new or not. Looks, decides (workspaces/rules/preparation.ts), acts, and may be killed anywhere:
- * the next call looks again and goes on from what is there.
+ * Prepares the workspace of a task, new or not: looks, decides (workspaces/rules/preparation.ts), acts. If it is killed, the
+ * next call looks again and continues.
  *
- * The order is what makes that safe. What is in the way is rescued before it is moved. The record of the workspace is
- * written before anything is made, so nothing is made that nobody knows of. The branch comes before the worktree, and a
- * worktree counts only when its checkout is finished.
+ * The order makes that safe. An unusable worktree is rescued before it is moved. The board gets the workspace before
+ * anything is created, so that nothing exists without a record. The branch comes before the worktree, and a worktree
+ * counts only when its checkout is finished.
  */
 
 import {
@@ -59,7 +59,7 @@ export type Prepared =
     }
   | {
       readonly kind: 'refused';
-      /** `occupied`: the worktree cannot be used, and somebody is in it, so that it cannot be set aside either. */
+      /** `occupied`: the worktree is unusable and cannot be set aside, because it is in use. */
       readonly because:
         | 'taken'
         | 'busy'
@@ -87,7 +87,7 @@ export async function prepareWorkspace(
   };
 }
 
-/** For whoever has the task's lock already. */
+/** For callers that hold the task's lock. */
 export async function prepareLocked(context: WorkspaceContext, request: PrepareRequest): Promise<Prepared> {
   const { task, onStep = () => {} } = request;
   const strategy = strategyFor(context, task);
@@ -145,11 +145,11 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
       ...(plan.kind === 'new_worktree' && plan.aside !== null
         ? [`The worktree was not usable: ${plan.aside}.`]
         : []),
-      ...(rescue === null ? [] : [`What was in it is kept as ${rescue}: copse undo ${task.id}`]),
+      ...(rescue === null ? [] : [`Its files are saved as ${rescue}. Restore them: copse undo ${task.id}`]),
       ...notes,
       ...plan.notes,
       ...furnished.notes,
-      ...occupied.map((port) => `Something else listens on its port ${port} right now.`),
+      ...occupied.map((port) => `Another program listens on its port ${port}.`),
     ],
     ports,
     furnished,
@@ -170,7 +170,7 @@ async function elsewhere(
 ): Promise<Prepared> {
   const outcome = await prepareElsewhere(context, task, strategy);
   if ('usedBy' in outcome) {
-    const reason = `${task} would work in the checkout itself, and ${outcome.usedBy} does so now.`;
+    const reason = `${task} works in the main checkout, which ${outcome.usedBy} uses now.`;
     return { kind: 'refused', because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
   }
   const nothing = { brought: [], linked: [], skipped: [], submodules: [], notes: [] };
@@ -180,7 +180,7 @@ async function elsewhere(
     path: context.root,
     branch: null,
     base: null,
-    notes: strategy === 'static' ? ['It works in the checkout itself.'] : ['It has no worktree.'],
+    notes: strategy === 'static' ? ['It works in the main checkout.'] : ['It has no worktree.'],
     ports: [],
     furnished: { ...nothing, setup: { ok: true, ran: 0 } },
   };
@@ -215,7 +215,8 @@ async function gatherFacts(
     holder: holder === path ? undefined : holder,
     base,
   };
-  const notes = fetched?.fetched === false ? [`It begins at what is known here. ${fetched.reason}`] : [];
+  const notes =
+    fetched?.fetched === false ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
   return { facts, notes };
 }
 
@@ -241,7 +242,7 @@ async function recordIntent(
   const isElsewhere = known !== undefined && known.worktree?.path !== path;
   if (known?.disposition.is === 'in_use' && !isElsewhere) return known;
   const outcome = await change(context, async (change) => {
-    // The repository was moved: what is recorded of the old place is over.
+    // The repository was moved, so the workspace at the old place is released.
     if (isElsewhere) {
       await change.apply(decideWorkspace(known, { action: 'release', rescue: null }, change.at));
     } else if (known !== undefined) {
@@ -272,7 +273,7 @@ async function make(
   const { git, settings } = context;
   if (plan.from !== 'branch') {
     const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
-    // Made by somebody else in the meantime: then it is continued.
+    // If another process made the branch meanwhile, it is continued.
     if (!moved.moved && moved.tip === null)
       throw new Error(`The branch ${branch} could not be made: it is locked`);
   }
@@ -290,7 +291,7 @@ async function make(
   return { branch };
 }
 
-/** A pool entry is a finished worktree; whatever it cannot do, a new one can. */
+/** A pool entry is a finished worktree. False: make a new one. */
 async function takeFromPool({ git, pool }: WorkspaceContext, worktree: NewWorktree): Promise<boolean> {
   const tip = await git.tip(branchRef(worktree.branch));
   if (tip === undefined || pool.list().length === 0) return false;
@@ -313,7 +314,7 @@ async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<
   return {
     kind: 'refused',
     because: 'no_base',
-    reason: `${missing}, so ${task} has nothing to begin from.`,
+    reason: `${missing}, so ${task} cannot start.`,
     next: [hasRemote ? 'git fetch' : 'git commit --allow-empty -m "first"'],
   };
 }

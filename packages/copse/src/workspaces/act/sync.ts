@@ -27,7 +27,7 @@ type Brought = Exclude<SyncOutcome, { kind: 'refused' }>;
 export type TaskSynced =
   | (Brought & {
       readonly base: BranchName;
-      /** For example that the remote could not be reached, so that its newest commits are missing. */
+      /** For example: the remote could not be reached, so its newest commits are missing. */
       readonly notes: readonly string[];
     })
   | {
@@ -99,17 +99,14 @@ function explain(
       return say(`${base} and the branch of ${task} conflict.`, `copse sync ${task} --conflict`);
     case 'in_the_way':
       return say(
-        `${base} has other content for files that are not committed in the worktree of ${task}.`,
+        `${base} changes files that have uncommitted changes in the worktree of ${task}.`,
         'commit them',
         `${here} stash`,
       );
     case 'detached':
-      return say(`The worktree of ${task} is on no branch of its own.`, `${here} switch ${worktree.branch}`);
+      return say(`The worktree of ${task} has a detached HEAD.`, `${here} switch ${worktree.branch}`);
     case 'in_progress':
-      return say(
-        `The worktree of ${task} is in the middle of a merge, rebase or the like.`,
-        `${here} status`,
-      );
+      return say(`The worktree of ${task} has an unfinished merge, rebase or cherry-pick.`, `${here} status`);
     case 'locked':
       return say(`Another git command is using the worktree of ${task}.`, `copse sync ${task}`);
     case 'moved':

@@ -1,4 +1,4 @@
-/** Removes every worktree whose task is finished and in which nothing lives, one after another, each through the gate. */
+/** Removes the worktrees of finished tasks in which no process is alive, each through the gate. */
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
@@ -12,7 +12,7 @@ interface Kept {
   readonly reason: string;
 }
 
-/** With what git ignores of it and only the trash has; undefined when git could not tell. */
+/** `ignored`: files that only the trash has; undefined when git could not tell. */
 export type RemovedOne = Extract<Removed, { kind: 'removed' }> & { readonly ignored: Ignored | undefined };
 
 export interface CleanedUp {
@@ -22,7 +22,7 @@ export interface CleanedUp {
 
 export interface CleanUpOptions {
   readonly isForced: boolean;
-  /** Asked where something is at stake; without force only a yes removes it. */
+  /** Called when a removal would take away work; without force only a yes removes it. */
   readonly mayRemove: (question: string) => Promise<boolean>;
 }
 
@@ -44,7 +44,7 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
   return { removed, kept };
 }
 
-/** Afterwards and only for people: it reads every folder, and a removal should not have to wait for that. */
+/** For people, after the removal: it reads every folder, which takes long. */
 export async function withIgnored(
   { git }: WorkspaceContext,
   removed: Extract<Removed, { kind: 'removed' }>,
@@ -79,8 +79,8 @@ async function removeOne(
 
 function stillWanted(task: TaskId, status: TaskStatus | null): string {
   return status === null
-    ? `The board has no task ${task} any more, so nobody can say whether its worktree is wanted: copse cleanup ${task}`
-    : `${task} is ${status}, so its worktree is still wanted.`;
+    ? `The board has no task ${task}, so its worktree is kept. Remove it: copse cleanup ${task}`
+    : `${task} is ${status}, so its worktree is kept.`;
 }
 
 function notAnswered({ question }: { readonly question: string }): string {

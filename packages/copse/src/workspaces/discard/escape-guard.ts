@@ -1,6 +1,6 @@
 /**
- * The escape guard: looks at the main checkout when a session begins and while it runs, and puts on the board what changed
- * meanwhile. It only tells. Moving the change into the worktree is for a person to ask.
+ * The escape guard: compares the main checkout before and after a session, and records changes on the board. It moves
+ * nothing: a person asks for that (`copse rescue move`).
  */
 
 import { decided } from '../../kernel/decision.ts';
@@ -19,7 +19,7 @@ export interface GuardContext extends Context {
   readonly root: string;
 }
 
-/** To be kept and given to the next check; it can be stored as JSON. */
+/** The state to pass to the next check. It can be stored as JSON. */
 export function beginGuard({ checkout }: Pick<GuardContext, 'checkout'>): Promise<CheckoutState> {
   return checkout.look();
 }
@@ -27,11 +27,11 @@ export function beginGuard({ checkout }: Pick<GuardContext, 'checkout'>): Promis
 export interface CheckOptions {
   /** Sessions of which a process had the main checkout as its folder. */
   readonly seenThere?: readonly SessionId[];
-  /** Commits that Copse itself brought the checkout to since. */
+  /** Commits that landings moved the checkout to since. */
   readonly expectedHeads?: readonly CommitId[];
-  /** Only these of the running ones; without it, all. */
+  /** Only these of the running sessions; all if absent. */
   readonly among?: readonly SessionId[];
-  /** Files that were told about before. */
+  /** Files that were reported before. */
   readonly told?: readonly string[];
   /** Sessions that ran since the last look and have ended. */
   readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
@@ -54,7 +54,7 @@ export async function checkGuard(
   const state = await checkout.look({ since: before });
   const isExpected = state.head !== null && expectedHeads.includes(state.head);
   const wasThere = before.head !== null && (await git.tip(before.head)) !== undefined;
-  // Files are compared with the commit of the first look: what a commit made in between brought is a change too.
+  // Files are compared with the commit of the first look, so that the changes of a commit made since then count too.
   const compared =
     state.head === before.head || isExpected || before.head === null || !wasThere
       ? state
@@ -96,7 +96,7 @@ async function runningSessions(
   return sessions;
 }
 
-/** On the record of every workspace whose session it can have been. */
+/** Records the escape on the workspace of every session that can have caused it. */
 async function tell(context: GuardContext, escape: Escape, meant: readonly RunningSession[]): Promise<void> {
   const outcome = await change(context, async (change) => {
     for (const { workspace: id } of meant)
@@ -108,7 +108,7 @@ async function tell(context: GuardContext, escape: Escape, meant: readonly Runni
 
 export interface MoveEscapeRequest {
   readonly task: TaskId;
-  /** Without them: all that the board has about the task's latest escape. */
+  /** All paths of the task's latest escape if absent. */
   readonly paths?: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export type EscapeMoved =
       readonly kind: 'moved';
       readonly moved: readonly string[];
       readonly left: readonly PathMove[];
-      /** Where the main checkout is saved as it was before. */
+      /** The rescue of the main checkout before the move. */
       readonly rescue: string;
     }
   | {
@@ -127,7 +127,7 @@ export type EscapeMoved =
       readonly next: readonly string[];
     };
 
-/** Only because a person asks: it is the one thing that writes into their checkout, and only at these paths. */
+/** The only operation besides a landing that writes into a person's checkout: because they ask, and only these paths. */
 export async function moveEscape(context: GuardContext, request: MoveEscapeRequest): Promise<EscapeMoved> {
   const { task } = request;
   const done = await context.git.tryLock(`task-${task}`, () => move(context, request));
@@ -140,14 +140,14 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   const { checkout, rescues, root, clock } = context;
   const workspace = await workspaceOf(context, task);
   if (!workspace?.worktree) {
-    const reason = `${task} has no worktree on this machine that files could be moved to.`;
+    const reason = `Cannot move files to ${task}: it has no worktree on this machine.`;
     return { kind: 'refused', because: 'no_worktree', reason, next: [`copse work ${task}`] };
   }
   const wanted = paths ?? workspace.escape?.paths ?? [];
   const saved =
     wanted.length > 0 && (await rescues.snapshot({ task, worktree: root, why: 'escape', at: clock.now() }));
   if (saved === false || !saved.saved) {
-    const reason = `Nothing changed in the main checkout that could be moved to ${task}.`;
+    const reason = `The main checkout has no changes to move to ${task}.`;
     return { kind: 'refused', because: 'nothing_to_move', reason, next: ['git status'] };
   }
   const { rescue } = saved;

@@ -33,7 +33,7 @@ export const removalSteps = [
 ] as const;
 export type RemovalStep = (typeof removalSteps)[number];
 
-/** `gone`: somebody else had deleted it before. */
+/** `gone`: it was already deleted. */
 export type BranchFate = 'kept' | 'deleted' | 'gone';
 
 export type Removed =
@@ -46,7 +46,7 @@ export type Removed =
       readonly branch: BranchName | null;
       readonly becameOfBranch: BranchFate;
       readonly notes: readonly string[];
-      /** Where it is now, with what no rescue holds: whoever shows the outcome can list that (`withIgnored`). */
+      /** Where it is now. It has files that no rescue holds; `withIgnored` lists them. */
       readonly trashed: TrashEntry | null;
     }
   | { readonly kind: 'question'; readonly question: string }
@@ -138,7 +138,7 @@ async function refuseNow(
   return stillAlive(task);
 }
 
-/** The worktree is in the trash already: whoever put it there was killed before the rest. */
+/** The record of a removal that was killed after it had moved the worktree to the trash. */
 async function begunRemoval(
   { trash }: WorkspaceContext,
   path: string,
@@ -150,7 +150,7 @@ async function begunRemoval(
   return isOfThis && latest.why === 'removal' ? latest : undefined;
 }
 
-/** The checkout itself, or nothing: there is nothing to remove, only to give back. */
+/** The task works in the main checkout or has no files: nothing is removed, only its ports are released. */
 async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Promise<Removed> {
   const { task } = workspace;
   await recordRelease(context, workspace, null);
@@ -177,7 +177,7 @@ async function endTheAgent(
   },
 ): Promise<{ readonly facts: SeenFacts; readonly decision: RemovalDecision }> {
   for (let ended = 0; ; ended += 1) {
-    // Counting reads every file; whoever forces is not asked, and the rescue finds out by itself.
+    // Counting reads every file. A forced removal asks no question that needs the count.
     const mayCount = of.request.by !== 'person' || !of.request.isForced;
     const facts = await gatherFacts(context, of.task, of.path, of.workspace, mayCount);
     const decision = decideRemoval(facts, of.request, context.policy);
@@ -187,7 +187,7 @@ async function endTheAgent(
   }
 }
 
-/** What a person worked on by hand is paused from now on. */
+/** Pauses a task that a person works on by hand. */
 async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
   const outcome = await change(context, async (change) => {
     const task = await change.board.get('task', id);
@@ -196,7 +196,7 @@ async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
   if (!outcome.ok) throw new Error(outcome.refusal.reason);
 }
 
-/** The claim first: a session that still holds its task would be started again. */
+/** The claim first: the orchestrator restarts a session that still holds its task. */
 async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy: Policy): Promise<void> {
   if (ends.lease) {
     const outcome = await change(context, async (change) => {
@@ -231,7 +231,7 @@ async function tearDown(
   return true;
 }
 
-/** The branch that was made for the task, and that no other checkout has: an agent may have switched to any other. */
+/** Whether the branch was made for the task and no other checkout has it. An agent may have switched to another one. */
 async function isOurs(
   { git, target }: WorkspaceContext,
   branch: BranchName | null,
@@ -247,7 +247,7 @@ async function isOurs(
   return false;
 }
 
-/** Deleted only from the tip that the decision was about: a commit made since then was in nobody's decision. */
+/** Deletes the branch only from the tip that the decision was about, so that a later commit keeps it. */
 async function endOfBranch(
   context: WorkspaceContext,
   task: TaskId,
@@ -311,7 +311,7 @@ function notThere(task: TaskId): Removed {
 function stillAlive(task: TaskId): Removed {
   return {
     kind: 'refused',
-    reason: `The agent of ${task} could not be ended, so its worktree stays.`,
+    reason: `The agent of ${task} could not be ended, so its worktree is kept.`,
     next: [`copse show ${task}`, `copse cleanup ${task} --force`],
   };
 }

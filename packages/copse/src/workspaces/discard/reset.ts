@@ -15,7 +15,7 @@ import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 
-/** Needs the task's lock. Leaves nothing; preparing begins anew. The lease that goes with the token is that of who asks. */
+/** Needs the task's lock. The lease with this token does not refuse: it is the caller's own. */
 export async function resetWorkspace(
   context: WorkspaceContext,
   task: Task,
@@ -44,7 +44,7 @@ export async function resetWorkspace(
   return finish(context, workspace, discarded.entry.record);
 }
 
-/** The worktree is in the trash already, and its branch is still where it was. */
+/** The record of a reset that was killed after it had moved the worktree to the trash. */
 async function begunReset({ trash, git }: WorkspaceContext, { id }: Task): Promise<TrashRecord | undefined> {
   const latest = (await trash.list()).find(({ record }) => record.task === id)?.record;
   if (latest?.why !== 'reset' || latest.branch === null) return undefined;
@@ -57,7 +57,7 @@ async function finish(
   workspace: Workspace,
   { task, branch, branchTip, rescue }: TrashRecord,
 ): Promise<Outcome<null>> {
-  // An agent may have switched to any branch; only the one that was made for the task goes.
+  // An agent may have switched to another branch; only the one that was made for the task is deleted.
   if (branch !== null && branchTip !== null && branch === workspace.worktree?.branch) {
     const moved = await context.git.moveRef(branchRef(branch), branchTip, null, `copse: ${task} is reset`);
     if (!moved.moved && moved.tip !== null) {

@@ -1,7 +1,7 @@
 /**
- * Runs the setup and teardown commands of a worktree, one after another until one fails. Each is a line for the shell
- * that a person wrote; its output is kept in a file. What a command leaves running after it ended well is left alone
- * (a database, say) unless it is to leave nothing, and what it started before it ran out of time is ended with it.
+ * Runs command lines that a person wrote, one after another until one fails. The output is kept in a file. Processes that a
+ * successful command leaves running (a database, for example) stay, unless `leavesNothing`; those of a command that timed
+ * out are ended with it.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ import type { Sandbox } from '../../processes/ports/programs.ts';
 import { endMarked } from '../../processes/end.ts';
 
 export interface CommandsRequest extends CommandLines {
-  /** What they run in, if anything. */
+  /** The sandbox they run in, if any. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
 
@@ -31,7 +31,7 @@ export async function runCommands(request: CommandsRequest): Promise<CommandsOut
   if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
   for (const [index, command] of request.commands.entries()) {
     const log = path.join(request.logFolder, `${request.name}-${index + 1}.log`);
-    // What an earlier run wrote there is not what this one says.
+    // The log is appended to; the tail is that of this run.
     const from = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     const ending = await runOne(command, request, log);
     if (ending.because === 'exit' && ending.code === 0) continue;

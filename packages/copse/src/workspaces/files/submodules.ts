@@ -6,8 +6,8 @@
  * paths and addresses come from `.gitmodules` of the commit and are held to git's own rules. Objects that the main
  * checkout has are linked, so that nothing is downloaded twice; the rest is fetched from the recorded address.
  *
- * The `.git` file in the submodule's folder is written last. A git directory without it that bears `UNFINISHED` was never
- * anybody's, and is made again; one without the mark may hold an agent's commits, and is left alone.
+ * The `.git` file in the submodule's folder is written last. A git directory without it that has the mark `UNFINISHED` was
+ * never used, and is made again; one without the mark may hold an agent's commits, and is left alone.
  */
 
 import { existsSync } from 'node:fs';
@@ -186,7 +186,7 @@ async function initialise(dir: TrustedDir, parent: Parent, submodule: Submodule)
   // An agent may have been in it since, so git is not started there again, not even to look for nested ones.
   if (there === 'repository' && existsSync(gitDir) && !isUnfinished)
     return { outcome: { kind: 'ready' }, nested: [] };
-  if (there === 'something else') return failed('What is in its place is not a folder.');
+  if (there === 'something else') return failed('A file or link is in its place.');
   if (there !== 'nothing' && !isRemade) return failed('There are files in its folder.');
   if (existsSync(gitDir)) {
     if (!isUnfinished)
@@ -226,7 +226,7 @@ async function whatIsThere(
   return entries.length === 0 ? 'nothing' : 'files';
 }
 
-/** A git directory that nobody has configured: no template, so no hooks. */
+/** A git directory without a template, so without hooks. */
 async function lay(
   dir: TrustedDir,
   gitDir: string,

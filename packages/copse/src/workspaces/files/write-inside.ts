@@ -1,5 +1,5 @@
 /**
- * Replaces a file below a folder that somebody else may be changing at the same moment.
+ * Replaces a file below a folder that an agent may be changing at the same moment.
  *
  * Every folder on the way is opened as a folder that is no link, and the next step starts from that open folder where the
  * system has a name for it (Linux), so that exchanging one for a link meanwhile changes nothing. The text goes into a new
@@ -18,7 +18,7 @@ export interface InsideFile {
   readonly root: string;
   /** Relative to the root, with slashes. */
   readonly file: string;
-  /** A folder below the root for the unfinished file, where nobody minds it if this process is killed. */
+  /** A folder below the root for the temporary file, which stays there if this process is killed. */
   readonly scratch: string;
 }
 
@@ -37,7 +37,7 @@ function replace(aside: string, target: string, name: string, text: string): voi
   }
 }
 
-/** Hands out a path that leads to exactly this folder for as long as the work goes on. */
+/** Passes a path that leads to exactly this folder until the work ends. */
 async function withFolder(
   root: string,
   relative: string,

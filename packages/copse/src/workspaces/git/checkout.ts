@@ -2,7 +2,7 @@
  * Moving a change from the main checkout into a worktree, because a person asked for these paths.
  *
  * Nothing is written unless a snapshot has it, and the main checkout is written last: killed anywhere, the change is in the
- * snapshot and in at least one of the two places. The person's index is never written; what is staged stays where it is.
+ * snapshot and in at least one of the two places. The person's index is never written: staged changes stay staged.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -132,7 +132,7 @@ async function stagedIn(dir: TrustedDir, place: Place, head: string, index: stri
   const isCopy = await copyIndex(dir, place, index, head);
   if (!isCopy && (await statOf(path.join(place.gitDir, 'index'))) !== null)
     throw new Error(
-      `The index of ${place.worktree} cannot be read, so what is staged is not known. Try: git status`,
+      `The index of ${place.worktree} cannot be read, so Copse cannot tell which changes are staged. Try: git status`,
     );
   const argv = ['diff-index', '--cached', '--raw', '-z', '--no-renames', '--ignore-submodules=none', head];
   return new Set(parseRaw(await git(dir, argv, { index })).map(({ file }) => utf8(file)));

@@ -7,7 +7,7 @@ export interface FurnishRequest {
   /** The main checkout, from which files are brought; null for a bare repository. */
   readonly source: Checkout | null;
   readonly target: Checkout;
-  /** What is checked out in the target. */
+  /** The commit that is checked out in the target. */
   readonly commit: CommitId;
   /** Where `.copse/` is. */
   readonly home: string;
@@ -81,7 +81,7 @@ export type DismantleRequest = Pick<
 >;
 
 export interface Furnishing {
-  /** Running it again does what is not done yet, and nothing once all is. */
+  /** May be repeated: does the steps that are missing, and nothing once all are done. */
   furnish(request: FurnishRequest): Promise<FurnishReport>;
   /** The teardown commands, before a worktree is removed. */
   dismantle(request: DismantleRequest): Promise<CommandsOutcome>;
@@ -114,7 +114,7 @@ export interface CommandLines {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
-  /** For a folder that goes away afterwards: what they started is ended, and they know nothing of Copse. */
+  /** For a folder that is removed afterwards: their processes are ended, and they get no `COPSE_` variables. */
   readonly leavesNothing?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How a workspace comes about, whether its task is new, resumed, retried or handed over. Looks first, then says what to
- * do; asked again after it was done, it says `reuse`.
+ * How a workspace is made, whether its task is new, resumed, retried or handed over. After the plan was carried out, the
+ * same question gets the answer `reuse`.
  *
  *   a healthy worktree                      reuse it, whatever branch it is on by now
  *   a broken one, or one whose folder       set it aside (its branch stays), then as if there were none:
@@ -23,11 +23,11 @@ export const preparationSteps = [
 ] as const;
 export type PreparationStep = (typeof preparationSteps)[number];
 
-/** What is at the place where a worktree belongs. */
+/** What is at the path of a worktree. */
 export type WorktreeFacts =
-  /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
+  /** `isRegistered`: git still has it registered, so the folder was deleted by hand. */
   | { readonly state: 'absent'; readonly isRegistered: boolean }
-  /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
+  /** `isUnfinished`: its checkout was killed, so no work was done in it. */
   | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
   | {
       readonly state: 'healthy';
@@ -56,7 +56,7 @@ export type Preparation =
       readonly kind: 'new_worktree';
       readonly from: 'branch' | 'remote' | 'base';
       readonly start: CommitId;
-      /** What is in the way, and why it cannot be used. */
+      /** Why the worktree at the path is unusable; null if there is none. */
       readonly aside: string | null;
       readonly notes: readonly string[];
     };
@@ -74,11 +74,11 @@ export function decidePreparation(facts: PreparationFacts): Preparation {
       from: 'branch',
       start: localTip,
       aside,
-      notes: [`It goes on with its branch ${branch}.`],
+      notes: [`It continues its branch ${branch}.`],
     };
   }
   if (remoteTip !== undefined) {
-    const notes = [`It goes on with ${branch}, which another machine began.`];
+    const notes = [`It continues ${branch}, which another machine started.`];
     return { kind: 'new_worktree', from: 'remote', start: remoteTip, aside, notes };
   }
   if (base === undefined) return { kind: 'no_base' };

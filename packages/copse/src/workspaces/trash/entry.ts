@@ -1,4 +1,4 @@
-/** What the trash keeps about a removed worktree, on disk; see trash.ts for the order in which it is written. */
+/** The record of a removed worktree on disk; trash.ts has the order in which it is written. */
 
 import { closeSync, lstatSync, openSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -57,7 +57,7 @@ interface StoredRecord extends TrashRecord {
   readonly places: { readonly files: string; readonly gitDir: string; readonly gitDirWas: string | null };
 }
 
-/** Undefined for what a failing disk left of one. It and what lies beside it stay: nobody knows what they are. */
+/** Undefined for a damaged record. It and the files beside it stay, because their origin is unknown. */
 function parseRecord(text: string): StoredRecord | undefined {
   try {
     const stored = JSON.parse(text) as Partial<StoredRecord> | null;

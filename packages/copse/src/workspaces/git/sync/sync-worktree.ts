@@ -77,7 +77,7 @@ export async function finishMove(dir: TrustedDir, place: Place, branch: BranchNa
   const tip = move && (await findTip(dir, `refs/heads/${branch}`));
   const isWritten = move !== undefined && (move.conflict === null ? tip === move.to : move.isWritten);
   const isStill = isWritten || tip === move?.from;
-  // Without our lock, somebody took it away and went on: what they made of it is theirs.
+  // Without our lock, a person or an agent removed it and continued: their changes stay.
   if (move === undefined || move.branch !== branch || !isStill || !isOurLock(place)) {
     giveUp(dir, place);
     return { kind: 'nothing', paths: [] };
@@ -114,8 +114,8 @@ async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<readonl
 }
 
 /**
- * Makes the private index from which the files can be written, or names what is in the way. What already is as it will
- * be, in the index or on disk, is not in the way: it was written before a kill, or somebody made the same change.
+ * Makes the private index from which the files are written, or names the paths that block it. A path that already has the
+ * new content, in the index or on disk, does not block: a killed call wrote it, or the same change was made by hand.
  */
 async function prepareIndex(
   dir: TrustedDir,
@@ -161,8 +161,7 @@ function isSameVersion(one: RawChange, other: RawChange): boolean {
 }
 
 /**
- * What is on disk where a file goes. Git would pass over ignored files here and overwrite them, and it would follow no
- * link: neither is left to it.
+ * Files on disk that would be overwritten. Git itself overwrites ignored files, so it is not asked.
  */
 function obstacle(
   worktree: string,
@@ -179,12 +178,12 @@ function obstacle(
   const found = lstatSync(onDisk(worktree, file), { throwIfNoEntry: false });
   if (found === undefined) return 'nothing';
   if (found.isFile() || found.isSymbolicLink()) return 'file';
-  // A folder that becomes a file may hold nothing but what goes with it.
+  // A folder that becomes a file may hold only files that are removed with it.
   const isLeaving = found.isDirectory() && filesBelow(worktree, file).every((name) => removed.has(name));
   return isLeaving ? 'nothing' : 'in_the_way';
 }
 
-/** Of these paths, those whose file on disk would be committed as something else than the tree has. */
+/** Those whose file on disk, if committed, would differ from the tree. */
 async function differingFrom(
   dir: TrustedDir,
   { worktree }: Place,
@@ -202,7 +201,7 @@ async function differingFrom(
   return new Set(parseRaw(output).map(({ file }) => file));
 }
 
-/** Enters into the index what the files already are. */
+/** Enters the content on disk into the index. */
 async function putEntries(
   dir: TrustedDir,
   { worktree }: Place,
@@ -217,7 +216,7 @@ async function putEntries(
   await git(dir, ['update-index', '-q', '--refresh'], options).catch(() => {});
 }
 
-/** What was staged would be lost with an index that is not a copy. */
+/** A new index would lose the staged changes, so a copy is required. */
 async function copyOwnIndex(dir: TrustedDir, place: Place, index: string, commit: string): Promise<void> {
   if (await copyIndex(dir, place, index, commit)) return;
   throw new Error(
@@ -226,7 +225,7 @@ async function copyOwnIndex(dir: TrustedDir, place: Place, index: string, commit
   );
 }
 
-/** False when git found something in the way, in which case it has written nothing. */
+/** False when git refused to overwrite a file; then it has written nothing. */
 async function writeFiles(
   dir: TrustedDir,
   { worktree }: Place,
@@ -249,7 +248,7 @@ async function takeBack(dir: TrustedDir, place: Place, move: Move, index: string
   );
 }
 
-/** Whoever was killed while the branch moved left its lock. */
+/** A git that was killed while it moved the branch left its lock. */
 function moveBranch(dir: TrustedDir, { branch, from, to }: Move): Promise<RefMove> {
   const ref = `refs/heads/${branch}`;
   return moveRef(dir, { ref, from, to, reason: 'copse sync', isPatient: true });
@@ -271,7 +270,7 @@ async function writeIndex(
     ];
     const options: GitOptions = { index, workTree: worktree };
     await git(dir, ['update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
-    // Without the remark about conflicts that git adds: after it, the task would be no trailer any more.
+    // Without the list of conflicts that git adds: after it, `Task:` would no longer be a trailer.
     writeAtomically(path.join(gitDir, 'MERGE_MSG'), conflict.message, { isDurable: true });
     writeAtomically(path.join(gitDir, 'MERGE_MODE'), '', { isDurable: true });
     writeAtomically(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`, { isDurable: true });

@@ -1,22 +1,22 @@
 /**
  * Merges the base into a task's branch, in its worktree.
  *
- * The merge is computed in the object store (`merge-tree`), from Copse's own git directory: no hook, filter or merge driver
- * that somebody planted runs. Then the worktree follows, in this order:
+ * The merge is computed in the object store (`merge-tree`), from Copse's own git directory, so that no hook, filter
+ * or merge driver of the repository runs. Then the worktree follows, in this order:
  *
- *   1. `index.lock` is taken: until the end, git lets nobody commit here
- *   2. a note in `.copse/sync` says from which commit to which it goes; agents have no business there
+ *   1. `index.lock` is taken: until the end, git refuses every commit here
+ *   2. a note in `.copse/sync`, out of the agents' reach, says from which commit to which it goes
  *   3. the files are written, as a two-way merge on a private index that refuses to overwrite anything uncommitted
  *   4. the branch moves, only from where it was
  *   5. the new index takes the place of the old, which also gives the lock back
  *   6. the note goes
  *
- * Killed anywhere, the lock stays, so that no commit can be made of half a merge, and the next call finishes what the note
- * says: files that are already as they should be count as written. Files come before the branch: were it the other way
- * round, the worktree would look as if it took back what the base brought.
+ * If it is killed, the lock stays, so that half a merge cannot be committed, and the next call finishes what the note says;
+ * files with the right content count as written. Files come before the branch: in the other order the worktree would seem
+ * to revert the changes of the base.
  *
- * A conflict changes nothing, unless it shall be left to be resolved. Then the same steps write the files with their
- * conflict markers, and instead of moving the branch note for git that a merge is in progress.
+ * A conflict changes nothing, unless the caller wants it left in the worktree. Then the same steps write the files with
+ * conflict markers and, instead of moving the branch, tell git that a merge is in progress.
  */
 
 import { readdirSync, rmSync } from 'node:fs';
@@ -48,7 +48,7 @@ async function settle(dir: TrustedDir, worktree: string): Promise<void> {
     await finishMove(dir, place, branch);
     const heads = path.join(dir.commonDir, 'refs', 'heads');
     const lock = path.join(heads, `${branch}.lock`);
-    // HEAD is a file that anybody may have written.
+    // An agent may have written HEAD.
     if (lock.startsWith(heads + path.sep)) await outliveRefLock(lock);
   }
   for (const name of readdirSync(place.gitDir))
@@ -131,7 +131,7 @@ async function mergeTrees(
   const stages = lines.map((line): Stage => {
     const [, mode, id, stage, file] = /^(\d+) ([0-9a-f]+) ([123])\t(.+)$/s.exec(line) ?? [];
     if (mode === undefined || id === undefined || stage === undefined || file === undefined)
-      throw new Error(`git merge-tree said what is not known: ${line}`);
+      throw new Error(`git merge-tree printed an unknown line: ${line}`);
     return { mode, id, stage, file };
   });
   if (code === 1 && stages.length === 0)
