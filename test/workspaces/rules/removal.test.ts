@@ -267,7 +267,7 @@ describe('a removal', () => {
       because: 'foreign_process',
       reason:
         '/work/cp-0001 is in use: bash (pid 4242) is in /work/cp-0001/src and 1 more process. Copse does not end what it did not start.',
-      next: ['Leave the folder or end it, kill 4242, then: copse cleanup cp-0001'],
+      next: ['Leave the folder or end the process (kill 4242), then: copse cleanup cp-0001'],
     });
   });
 
