@@ -96,11 +96,11 @@ describe('files named by .worktreeinclude', () => {
     });
     expect(brought).toEqual([]);
     expect(skipped.map((one) => one.why)).toEqual([
-      '.worktreeinclude cannot name what is outside the repository.',
-      '.worktreeinclude cannot name what is outside the repository.',
-      'workspace.copy cannot name what is outside the repository.',
+      '.worktreeinclude cannot name paths outside the repository.',
+      '.worktreeinclude cannot name paths outside the repository.',
+      'workspace.copy cannot name paths outside the repository.',
       'workspace.copy takes paths relative to the repository root.',
-      'workspace.copy cannot name what is outside the repository.',
+      'workspace.copy cannot name paths outside the repository.',
       'workspace.copy cannot name the folders of git or of Copse.',
       'workspace.copy cannot name the whole repository.',
       'workspace.copy cannot name the folders of git or of Copse.',
@@ -354,7 +354,7 @@ describe('what workspace.link names', () => {
     const report = await furnish({ link: ['src', 'out', '../x'] });
     expect(report.linked).toEqual([]);
     expect(why(report.skipped)).toEqual({
-      '../x': 'workspace.link cannot name what is outside the repository.',
+      '../x': 'workspace.link cannot name paths outside the repository.',
       src: 'Git does not ignore it in the main checkout, so it is not brought.',
       out: 'It leads outside the main checkout.',
     });

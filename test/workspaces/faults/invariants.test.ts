@@ -146,13 +146,13 @@ it('INVARIANT 7: a worktree with a live process in it is not removed, reset or r
 });
 
 // promise: in-use-kept
-it('INVARIANT 7: a worktree whose task is leased by another node is not removed, by force either', async () => {
+it('INVARIANT 7: a worktree whose task is leased by another machine is not removed, by force either', async () => {
   const { project, task, worktree, before } = await newScene();
   const claimed = await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
   expect(claimed?.id).toBe(task);
   expect(await project.tryRemove(task)).toMatchObject({
     kind: 'refused',
-    reason: expect.stringContaining('node'),
+    reason: expect.stringContaining('on another machine'),
   });
   expect(stateOf(worktree)).toEqual(before);
 });

@@ -166,7 +166,7 @@ async function makeLink(entry: string, source: string, target: string): Promise<
   if (!isWithin(source, await realpath(to))) return 'It leads outside the main checkout.';
   try {
     const at = path.join(await realFolder(target, path.posix.dirname(entry)), path.posix.basename(entry));
-    if ((await kindOf(at)) !== 'nothing') return 'It is there already.';
+    if ((await kindOf(at)) !== 'nothing') return 'It already exists.';
     await symlink(to, at, (await lstat(to)).isDirectory() ? 'dir' : 'file');
     return undefined;
   } catch (error) {
