@@ -144,7 +144,7 @@ it('a task that another clone began is continued, and its branch there is never 
   git(theirs, 'commit', '--quiet', '--message=theirs');
   git(theirs, 'push', '--quiet', 'origin', `${task}/do-it`);
   const { notes, path: worktree } = await project.prepare(task);
-  expect(notes.join('\n')).toContain('another machine began');
+  expect(notes.join('\n')).toContain('another machine started');
   expect(git(worktree, 'log', '--format=%s')).toBe('theirs\nfirst');
 
   git(theirs, 'commit', '--quiet', '--allow-empty', '--message=theirs again');

@@ -54,7 +54,7 @@ describe('a worktree is made', () => {
     git(source.cwd, 'branch', `${id}/go-on`);
     git(source.cwd, 'commit', '--quiet', '--allow-empty', '--message=newer');
     const { worktree, notes } = await answer<WorkDocument>(['work', id], { cwd: clone });
-    expect(notes.join()).toContain('another machine began');
+    expect(notes.join()).toContain('another machine started');
     expect(git(worktree, 'rev-parse', 'HEAD')).toBe(git(source.cwd, 'rev-parse', `${id}/go-on`));
   });
 
