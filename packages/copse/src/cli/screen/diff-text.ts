@@ -1,7 +1,7 @@
 /** How a difference looks: on a terminal nothing that it would obey. */
 
 import { shown } from '../../kernel/text.ts';
-import type { ChangedFile, Diff } from '../../workspaces/ports/diff.ts';
+import type { ChangedFile, Diff } from '../../workspaces/ports/worktrees.ts';
 import type { Output } from '../output.ts';
 
 /** Byte for byte into a file or a pipe. */

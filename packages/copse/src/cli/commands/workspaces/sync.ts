@@ -11,19 +11,20 @@ interface Options {
   readonly json?: boolean;
 }
 
-type Brought = Exclude<TaskSynced, { synced: 'no' }>;
+type Brought = Exclude<TaskSynced, { kind: 'refused' }>;
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withWorkspaces(cli, async (context) => {
     const task = await requireTaskHere(context, cli, words[0]);
     const outcome = await syncTask(context, { task, leaveConflict: options.conflict ?? false });
-    if (outcome.synced === 'no') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
+    if (outcome.kind === 'refused') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
     if (options.json) {
-      cli.output.json({ task, ...outcome });
+      const { kind: synced, ...rest } = outcome;
+      cli.output.json({ task, synced, ...rest });
       return;
     }
     cli.output.line(describe(task, outcome));
-    if (outcome.synced === 'conflict_left') {
+    if (outcome.kind === 'conflict_left') {
       for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
     }
     for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
@@ -41,7 +42,7 @@ function withPaths(reason: string, paths: readonly string[]): string {
 
 function describe(task: TaskId, outcome: Brought): string {
   const base = shown(outcome.base);
-  switch (outcome.synced) {
+  switch (outcome.kind) {
     case 'up_to_date':
       return `${task} has everything from ${base} already.`;
     case 'fast_forwarded':
