@@ -7,14 +7,12 @@ import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/s
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
-import type { ContextFiles } from '../../packages/copse/src/agents/ports/context-files.ts';
+import type { ContextFiles, Reports, Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { FurnishReport } from '../../packages/copse/src/workspaces/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
 import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
 import type { Radar } from '../../packages/copse/src/radar/port.ts';
-import type { Reports } from '../../packages/copse/src/agents/ports/reports.ts';
-import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { Trash, TrashEntry } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import type { EffectiveAgent } from '../../packages/copse/src/config/effective.ts';
 import type { Config } from '../../packages/copse/src/config/schema.ts';

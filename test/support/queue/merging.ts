@@ -4,8 +4,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { afterAll } from 'vitest';
-
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
 import { type MergingOptions, openMerging } from '../../../packages/copse/src/queue/merge/open.ts';
 import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
@@ -16,6 +14,7 @@ import type {
   Merging,
 } from '../../../packages/copse/src/queue/ports/merging.ts';
 import { git, plainEnv } from '../cli.ts';
+import { closeAtEnd } from '../close-at-end.ts';
 
 /** Null deletes a file. */
 export type Files = Readonly<
@@ -43,8 +42,6 @@ export const BASE: Files = {
 };
 
 let scenes = 0;
-const open: { close(): Promise<void> }[] = [];
-afterAll(() => Promise.all(open.map((merging) => merging.close())));
 
 export class MergeScene {
   readonly top: string;
@@ -67,7 +64,7 @@ export class MergeScene {
     git(this.top, 'switch', '--quiet', '--detach');
     this.dir = openTrustedDir(findRepository(this.top)!);
     const merging = openMerging(this.dir, options);
-    open.push(merging);
+    closeAtEnd(() => merging.close());
     this.merging = merging;
   }
 

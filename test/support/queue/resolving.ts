@@ -9,8 +9,11 @@ import type { ResolveSettings } from '../../../packages/copse/src/queue/resolve/
 import { runCommands } from '../../../packages/copse/src/workspaces/files/commands.ts';
 import { timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
-import type { ConflictedMerge, Resolution } from '../../../packages/copse/src/queue/ports/merging.ts';
-import type { Resolving } from '../../../packages/copse/src/queue/ports/resolving.ts';
+import type {
+  ConflictedMerge,
+  Resolution,
+  Resolving,
+} from '../../../packages/copse/src/queue/ports/merging.ts';
 import { git, plainEnv } from '../cli.ts';
 import { MergeScene } from './merging.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 
-import type { Machine } from '../agents/ports/machine.ts';
+import type { Machine } from '../agents/ports/runners.ts';
 
 export const machine: Machine = {
   freeMemoryBytes() {

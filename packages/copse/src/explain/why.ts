@@ -5,15 +5,15 @@ import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
-import { rangeText } from '../queue/rules/view/view.ts';
+import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
-import { type WaitingFor, Schedule } from '../orchestrator/rules/schedule.ts';
-import { type Verdict, findingsOf } from '../radar/rules/radar.ts';
+import { type WaitingFor, Scheduler } from '../orchestrator/rules/schedule.ts';
+import { type PairVerdict, findingsOf } from '../radar/rules/radar.ts';
 import { type AttentionCause, type Task, isFinished, suggestCommands } from '../tasks/rules/task.ts';
 import { describeResolver } from '../queue/act/conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
-import { Silences, observeRunning } from '../agents/act/observe.ts';
+import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
@@ -96,9 +96,9 @@ async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<reado
 
 async function undone({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const undoing = await undoingOf(board, id);
-  if (undoing.is === 'none') return [];
+  if (undoing.kind === 'none') return [];
   return [
-    undoing.is === 'undone'
+    undoing.kind === 'undone'
       ? `It was undone by ${undoing.by}.`
       : `It is being undone by ${undoing.by}, which is ${undoing.status}.`,
   ];
@@ -117,8 +117,8 @@ async function collisions({ board, radar }: LookContext, { id, state }: Task): P
   return [...(await Promise.all(lines)), ...more];
 }
 
-function describeCollision(other: string, verdict: Verdict): string {
-  switch (verdict.is) {
+function describeCollision(other: string, verdict: PairVerdict): string {
+  switch (verdict.kind) {
     case 'conflict':
       return `It conflicts with ${other} in ${filesOf(verdict)}: whichever lands second has to be brought together with the first.`;
     case 'overlap':
@@ -187,11 +187,11 @@ async function whyPending({ board }: LookContext, task: Task): Promise<readonly 
 
 async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board, policy } = context;
-  const running = await observeRunning(context, new Silences());
+  const running = await observeRunning(context, new LeaseAges());
   const facts = await scheduleFacts(context, running, await board.openLandings());
-  const placement = new Schedule(facts, policy.orchestration).place(task);
+  const placement = new Scheduler(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);
-  if (!placement.start) return [describeWaiting(placement.waiting, facts.at), ...crashes];
+  if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
     `Nothing is in its way: ${placement.agent} takes it at the next look of an orchestrator, or as soon as one runs.`,
     ...passedOver(context, task),
@@ -210,7 +210,7 @@ function passedOver(context: LookContext, task: Task): readonly string[] {
 }
 
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
-  switch (waiting.for) {
+  switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayCauses[waiting.delay.because]}.`;
@@ -284,12 +284,14 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    `It ${entry.why}.`,
+    `It ${standingText(entry.standing)}.`,
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
-    ...(queue.isLed ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...(queue.stalled === null ? [] : [`The queue is stalled: ${queue.stalled.reason}.`]),
+    ...(queue.isLed || entry.standing.kind === 'no_leader'
+      ? []
+      : [`\`copse merge ${task.id}\` lands it now.`]),
+    ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands unverified: without checks.']),

@@ -50,6 +50,11 @@ export class StandingProcess {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.rest();
+  }
+
+  /** Until it is needed again. */
+  async rest(): Promise<void> {
     await this.#turn;
     const child = this.#child;
     if (child === undefined) return;
@@ -75,9 +80,12 @@ export class StandingProcess {
 
   #start(): ChildProcessWithoutNullStreams {
     const child = this.#settings.start();
+    started.add(this);
     // It may also end while nobody asks it anything.
     const forget = () => {
-      if (this.#child === child) this.#child = undefined;
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      started.delete(this);
     };
     child.on('error', forget).on('exit', forget);
     child.stdin.on('error', () => {});
@@ -124,6 +132,13 @@ export class StandingProcess {
       child.stdin.write(request);
     });
   }
+}
+
+const started = new Set<StandingProcess>();
+
+/** They end with the program. One that goes on after it is done with its repositories ends them with this. */
+export async function restAll(): Promise<void> {
+  await Promise.all([...started].map((standing) => standing.rest()));
 }
 
 /** Between requests it must not keep a program from ending that is otherwise done. */

@@ -1,7 +1,7 @@
 /** The agents of this repository: those of copse.yml, or, when there are none, the first agent program that is installed. */
 
 import {
-  type Detected,
+  type DetectedRuntime,
   type VendorRuntime,
   detectRuntimes,
   findRuntime,
@@ -68,9 +68,9 @@ function unusableBecause(
   }
 }
 
-export type { Detected } from '../../agents/runtimes/installed.ts';
+export type { DetectedRuntime } from '../../agents/runtimes/installed.ts';
 
 /** What is installed on this machine, which version, and whether it starts. */
-export function detectAgents({ env }: Surroundings, root: string): Promise<readonly Detected[]> {
+export function detectAgents({ env }: Surroundings, root: string): Promise<readonly DetectedRuntime[]> {
   return detectRuntimes({ env, folders: [root] });
 }

@@ -14,12 +14,12 @@ export async function targetOf(
   return baseBranchOf(git, agent?.landing.target ?? target, begunFrom);
 }
 
-/** Ours, or what is known of the remote's where there is none here. */
+/** The local branch, or the remote-tracking one if there is no local branch. */
 export async function tipOfTarget({ git }: RunContext, target: BranchName): Promise<CommitId> {
   const remote = await git.remoteName();
   const tip =
     (await git.tip(`refs/heads/${target}`)) ??
     (remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${target}`));
-  if (tip === undefined) throw new Error(`there is no branch ${target} to land on`);
+  if (tip === undefined) throw new Error(`There is no branch ${target} to land on`);
   return tip;
 }

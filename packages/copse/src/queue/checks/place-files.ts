@@ -3,7 +3,7 @@
 import { lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Candidate } from '../ports/check-places.ts';
+import type { CheckCandidate } from '../ports/checks.ts';
 import { inside } from '../../workspaces/git/pool/entries.ts';
 import { copyWithTime, entries } from '../../git/private-index.ts';
 import { type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';
@@ -23,7 +23,7 @@ export interface CandidatePlace {
 export async function checkOutCandidate(
   dir: TrustedDir,
   place: CandidatePlace,
-  { commit, sparse }: Candidate,
+  { commit, sparse }: CheckCandidate,
 ): Promise<void> {
   const { workTree, index, fresh } = place;
   const tracked = await withTree(dir, { commit, sparse }, async (tree, env) => {
@@ -51,7 +51,7 @@ export async function checkOutCandidate(
  */
 async function withTree<T>(
   dir: TrustedDir,
-  { commit, sparse }: Candidate,
+  { commit, sparse }: CheckCandidate,
   work: (tree: string, env: Readonly<Record<string, string>>) => Promise<T>,
 ): Promise<T> {
   if (sparse.length === 0) return work(commit, {});
@@ -72,7 +72,7 @@ async function withTree<T>(
 async function addLeftOut(
   dir: TrustedDir,
   options: GitOptions,
-  { commit, sparse }: Candidate,
+  { commit, sparse }: CheckCandidate,
 ): Promise<void> {
   await git(dir, ['read-tree', '--reset', commit], options);
   const input = await leftOut(dir, options, sparse);

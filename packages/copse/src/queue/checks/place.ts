@@ -23,7 +23,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writ
 import path from 'node:path';
 
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
-import type { Candidate, CheckPlaces, Readied } from '../ports/check-places.ts';
+import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
 import type { Git, Place } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './place-files.ts';
@@ -86,7 +86,7 @@ function knownSlots(dir: TrustedDir, folder: string): readonly number[] {
   return [...slots].toSorted((one, other) => one - other);
 }
 
-async function ready(slot: Slot, candidate: Candidate): Promise<Readied> {
+async function ready(slot: Slot, candidate: CheckCandidate): Promise<Readied> {
   // A HEAD that leads nowhere would make every fetch in this repository fail.
   const { code } = await tryGit(slot.dir, ['cat-file', '-e', `${candidate.commit}^{tree}`]);
   if (code !== 0) return { ready: false, reason: `There is no commit ${candidate.commit} to check.` };
@@ -110,7 +110,7 @@ async function ready(slot: Slot, candidate: Candidate): Promise<Readied> {
   return { ready: true, place: placeOf(slot, candidate), anew };
 }
 
-function placeOf({ path: at, gitDir }: Slot, { commit }: Candidate): Place {
+function placeOf({ path: at, gitDir }: Slot, { commit }: CheckCandidate): Place {
   return { path: at, gitDir, tip: commit };
 }
 
@@ -163,7 +163,7 @@ function whatIsWrong({ dir, path: at, gitDir, index }: Slot): string | null {
   return existsSync(index) ? null : 'what Copse had written there is not known any more';
 }
 
-async function make(slot: Slot, { commit }: Candidate): Promise<void> {
+async function make(slot: Slot, { commit }: CheckCandidate): Promise<void> {
   const { dir, name, path: at } = slot;
   rmSync(slot.index, { force: true });
   mkdirSync(at, { recursive: true });
@@ -176,7 +176,7 @@ async function make(slot: Slot, { commit }: Candidate): Promise<void> {
 const REASON = 'Copse: the merge queue runs its checks here. Nobody works in it.';
 
 /** Null when the worktree is ready, else why it cannot be. */
-async function bring(slot: Slot, candidate: Candidate): Promise<string | null> {
+async function bring(slot: Slot, candidate: CheckCandidate): Promise<string | null> {
   const { dir, path: workTree, gitDir, index } = slot;
   try {
     writeFileSync(path.join(gitDir, UNFINISHED), '\n');
@@ -194,7 +194,7 @@ async function bring(slot: Slot, candidate: Candidate): Promise<string | null> {
 }
 
 /** By renames: a check may have put a link where a file belongs, and a write would follow it. */
-function resetGitDir({ gitDir, path: workTree }: Slot, { commit }: Candidate, index: string): void {
+function resetGitDir({ gitDir, path: workTree }: Slot, { commit }: CheckCandidate, index: string): void {
   for (const name of readdirSync(gitDir)) {
     if (name !== UNFINISHED && name !== 'gitdir')
       rmSync(path.join(gitDir, name), { recursive: true, force: true });

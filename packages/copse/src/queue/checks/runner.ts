@@ -1,6 +1,6 @@
 /** What running checks needs. */
 
-import type { CheckPlaces } from '../ports/check-places.ts';
+import type { CheckPlaces } from '../ports/checks.ts';
 import type { Checkout, FurnishSettings, Furnishing } from '../../workspaces/ports/furnishing.ts';
 import type { Git } from '../../git/port.ts';
 import type { Steps } from '../../processes/ports/steps.ts';

@@ -9,8 +9,7 @@
  */
 
 import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
-import type { CommitSummary } from '../ports/merging.ts';
-import type { RevertRequest, Reverted, Reverting } from '../ports/reverting.ts';
+import type { CommitSummary, Reverted, Reverting, RevertRequest } from '../ports/merging.ts';
 import { isReachable } from '../../git/objects/history.ts';
 import { identityEnv } from '../../git/identity.ts';
 import { adoptCandidate } from './adopt.ts';

@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Ends } from '../ports/resolving.ts';
+import type { Ends } from '../ports/merging.ts';
 import { GitFailed, type GitOptions, git, tryGit } from '../../git/process.ts';
 import { utf8 } from '../../git/byte-names.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';

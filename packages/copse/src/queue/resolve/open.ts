@@ -16,7 +16,7 @@
  */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import type { Ends, Landed, Resolving } from '../ports/resolving.ts';
+import type { Ends, LandedBranch, Resolving } from '../ports/merging.ts';
 import { commitsOf } from '../../git/objects/history.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
 import { gitLine } from '../../git/process.ts';
@@ -82,7 +82,7 @@ async function mayResolve(dir: TrustedDir, settings: ResolveSettings, ends: Ends
 async function learn(
   dir: TrustedDir,
   { memory, now }: ResolveSettings,
-  { onto, head, base }: Landed,
+  { onto, head, base }: LandedBranch,
 ): Promise<readonly string[]> {
   const learned = new Set<string>();
   if (await isWithoutMerges(dir, head, [onto, base])) return [];

@@ -1,8 +1,7 @@
 /** Who is on the other side of a conflict. */
 
 import { brand } from '../../kernel/ids.ts';
-import type { CommitSummary } from '../ports/merging.ts';
-import type { Ends } from '../ports/resolving.ts';
+import type { CommitSummary, Ends } from '../ports/merging.ts';
 import { git } from '../../git/process.ts';
 import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 

@@ -1,4 +1,4 @@
-/** What two commits differ in, for the conflict radar. Renames are not looked for: they are a path that goes and one that comes. */
+/** Paths that differ between two commits. A rename counts as a deleted and an added path. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import { type Touched, foldersOf } from '../rules/radar.ts';

@@ -1,5 +1,5 @@
 import { openQuestionOf } from '../../../agents/act/answer.ts';
-import { Silences, observeRunning } from '../../../agents/act/observe.ts';
+import { LeaseAges, observeRunning } from '../../../agents/act/observe.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -25,7 +25,7 @@ export async function run(invocation: Invocation<{ readonly json?: boolean }>): 
   await withLook(cli, async (context, unusable) => {
     const { board, clock, node } = context;
     const now = clock.now();
-    const running = await observeRunning(context, new Silences());
+    const running = await observeRunning(context, new LeaseAges());
     const rows = [];
     for (const { task, attempt, held } of running) {
       if (task.state.status !== 'in_progress') continue;

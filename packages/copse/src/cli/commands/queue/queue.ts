@@ -6,7 +6,6 @@ import type { BranchName } from '../../../kernel/ids.ts';
 import type { QueueView } from '../../../queue/rules/view/view.ts';
 import { shown } from '../../../kernel/text.ts';
 import { queueView } from '../../../operations/views/queue-views.ts';
-import { isTerminal } from '../../ask.ts';
 import { eventLine } from '../../screen/event-lines.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { tellEvents } from '../../screen/live-view.ts';
@@ -27,7 +26,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       cli.output.json({ queues: (await load()).map(queueView) });
       return;
     }
-    const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+    const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
     if (options.watch && canMove) await watch(cli, context, load);
     print(cli, context, await load());
     if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
@@ -51,7 +50,7 @@ async function loadShown(
 }
 
 function print({ output }: Cli, { clock }: LookContext, queues: readonly QueueView[]): void {
-  const width = isTerminal() ? output.columns() : Infinity;
+  const width = output.isTerminal ? output.columns() : Infinity;
   for (const line of pictureOf(output, queues, clock.now())) output.line(cut(line, width));
   if (queues.length === 0) output.line('There is no branch that work could land on.');
 }

@@ -1,31 +1,31 @@
-/** A queue while it is decided what becomes of it: what it remembers, what is the case, and what can be seen from both. */
+/** The next state of a queue while the decision writes it, with the facts, and what follows from both. */
 
 import type { LandingId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { Batches } from './batches.ts';
-import type { Entry, QueueFacts } from './facts.ts';
-import { type Look, Stacks } from './stack.ts';
-import { type Audit, type Batch, type Probe, type QueueState, type Trouble, runsOf } from './state.ts';
+import type { QueueEntry, QueueFacts } from './facts.ts';
+import { type StackLookup, Stacks } from './stack.ts';
+import { type TargetCheck, type Batch, type Probe, type QueueState, type Trouble, runsOf } from './state.ts';
 import { Train, fittingTrain } from './train.ts';
 
-export class Desk {
+export class QueueDraft {
   readonly facts: QueueFacts;
   readonly policy: Policy['landing'];
-  readonly entries: ReadonlyMap<LandingId, Entry>;
+  readonly entries: ReadonlyMap<LandingId, QueueEntry>;
   readonly stacks: Stacks;
   readonly batches: Batches;
   guilt: number;
   probes: readonly Probe[];
-  audit: Audit | null;
+  audit: TargetCheck | null;
   trouble: Trouble | null;
   readonly passedOver: Map<LandingId, number>;
 
-  constructor(state: QueueState, facts: QueueFacts, look: Look, policy: Policy['landing']) {
+  constructor(state: QueueState, facts: QueueFacts, lookup: StackLookup, policy: Policy['landing']) {
     this.facts = facts;
     this.policy = policy;
     this.entries = new Map(facts.entries.map((entry) => [entry.landing, entry]));
-    this.stacks = new Stacks(facts.tip, look);
-    // Whoever does without checks now has nothing to remember of them.
+    this.stacks = new Stacks(facts.tip, lookup);
+    // Without checks, nothing that was remembered about them applies.
     const { hasChecks } = facts;
     this.batches = new Batches(hasChecks ? state : { ...state, batches: [] });
     this.guilt = state.guilt;
@@ -63,7 +63,7 @@ export class Desk {
     return this.audit?.verdict === 'red' && !this.stacks.areGreen([]);
   }
 
-  /** As long as something is urgent, the train is that alone. */
+  /** While a change is urgent, the train consists of urgent changes only. */
   train(): Train {
     const whole = this.wholeTrain();
     const urgent = this.urgent();
@@ -84,12 +84,12 @@ export class Desk {
     return new Train(fittingTrain(ordered, this.stacks, this.batches), this.stacks, this.facts);
   }
 
-  mayLand({ conflict, held, landing }: Entry): boolean {
+  mayLand({ conflict, held, landing }: QueueEntry): boolean {
     return conflict === null && held === null && !this.stacks.misfits.has(landing);
   }
 
-  /** What goes first and alone, and can still land. */
-  urgent(): readonly Entry[] {
+  /** Entries that go first and alone, and can still land. */
+  urgent(): readonly QueueEntry[] {
     const isTried = this.tried();
     return this.facts.entries.filter(
       (entry) =>
@@ -101,18 +101,18 @@ export class Desk {
     );
   }
 
-  /** Whoever was taken into a batch with others since then gets on all the same. */
-  #wasPassedOverTooOften(entry: Entry): boolean {
+  /** Except those that got into a batch with others since. */
+  #wasPassedOverTooOften(entry: QueueEntry): boolean {
     if ((this.passedOver.get(entry.landing) ?? 0) < this.policy.mostPassedOver) return false;
     return (this.batches.with(entry)?.changes.length ?? 1) === 1;
   }
 
-  isOneOf(entries: readonly Entry[]): (batch: Batch) => boolean {
+  isOneOf(entries: readonly QueueEntry[]): (batch: Batch) => boolean {
     const landings = new Set(entries.map(({ landing }) => landing));
     return ({ changes }) => changes.some(({ landing }) => landings.has(landing));
   }
 
-  /** Checked alone on a target that is red: they do not mend it. */
+  /** Entries that were checked alone on a red target and did not mend it. */
   tried(): ReadonlySet<LandingId> {
     if (!this.isTargetRed) return new Set();
     const tried = this.audit?.tried ?? [];

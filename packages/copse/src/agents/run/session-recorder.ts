@@ -1,9 +1,12 @@
 /**
- * What a running agent says while it works, passed on to the board: which conversation it is, what it used, that it waits
- * for a person. And what follows from it: enough is enough when its budget is used up or its context nearly full.
+ * Records a running agent's events on its session: its conversation, its usage, its questions to a person. Also says when
+ * a limit is reached: the budget is used up, or the context is nearly full.
+ *
+ * Fields: `recording` is the end of the queue of writes, `asking` the end of the queue of questions; `timesFull` counts
+ * reports of a full context in a row; `limit` is the first limit that was reached and never changes.
  */
 
-import type { Answer, SessionRequest } from '../rules/session/session.ts';
+import type { PermissionAnswer, SessionRequest } from '../rules/session/session.ts';
 import { decideSession } from '../rules/session/session.ts';
 import { drawId } from '../../kernel/ids.ts';
 import { type Usage, addUsage, isNothing, noUsage, tokensOf } from '../../kernel/usage.ts';
@@ -12,22 +15,22 @@ import type { PermissionRequest, RuntimeEvent } from '../ports/runtime.ts';
 import type { AttemptContext } from './context.ts';
 import { change } from '../../board/context.ts';
 
-export type Enough =
-  | { readonly enough: 'over_budget'; readonly reason: string }
-  /** The conversation cannot take in much more: somebody else goes on. */
-  | { readonly enough: 'context_full' };
+export type LimitReached =
+  | { readonly kind: 'over_budget'; readonly reason: string }
+  /** A successor continues with an empty context. */
+  | { readonly kind: 'context_full' };
 
-/** Over all turns of one attempt. */
-export class Hearing {
+/** One for all turns of an attempt. */
+export class SessionRecorder {
   readonly #context: AttemptContext;
   readonly #orders: Orders;
   #conversation: string | null;
   #used: Usage;
-  #telling: Promise<void> = Promise.resolve();
+  #recording: Promise<void> = Promise.resolve();
   #asking: Promise<unknown> = Promise.resolve();
   #timesFull = 0;
-  #enough: Enough | undefined;
-  readonly #onEnough = new Set<(enough: Enough) => void>();
+  #limit: LimitReached | undefined;
+  readonly #onLimit = new Set<(limit: LimitReached) => void>();
 
   private constructor(context: AttemptContext, orders: Orders, used: Usage) {
     this.#context = context;
@@ -36,9 +39,9 @@ export class Hearing {
     this.#used = used;
   }
 
-  static async open(context: AttemptContext, orders: Orders): Promise<Hearing> {
+  static async open(context: AttemptContext, orders: Orders): Promise<SessionRecorder> {
     const session = await context.board.get('session', orders.session);
-    return new Hearing(context, orders, session?.usage ?? noUsage);
+    return new SessionRecorder(context, orders, session?.usage ?? noUsage);
   }
 
   get conversation(): string | null {
@@ -54,47 +57,47 @@ export class Hearing {
       case 'conversation':
         if (event.id === this.#conversation) return;
         this.#conversation = event.id;
-        return this.#tell({ action: 'converse', conversation: event.id });
+        return this.#enqueue({ action: 'converse', conversation: event.id });
       case 'attention':
-        return this.#tell({ action: 'attend', attention: event.attention });
+        return this.#enqueue({ action: 'attend', attention: event.attention });
       case 'usage':
         if (isNothing(event.usage)) return;
         this.#used = addUsage(this.#used, event.usage);
-        this.#tell({ action: 'use', usage: event.usage });
-        return this.#lookAtBudget();
+        this.#enqueue({ action: 'use', usage: event.usage });
+        return this.#checkBudget();
       case 'context':
-        return this.#lookAtContext(event.share);
+        return this.#checkContext(event.share);
       default:
-        throw new Error(`An agent cannot say ${String(event satisfies never)}`);
+        throw new Error(`A runtime has no event ${String(event satisfies never)}`);
     }
   };
 
-  /** One question at a time; an answer that never comes ends with the turn. */
-  readonly mayUse = (permission: PermissionRequest, over: AbortSignal): Promise<Answer> => {
+  /** Asks one question at a time. A question without an answer is refused when the turn ends. */
+  readonly mayUse = (permission: PermissionRequest, over: AbortSignal): Promise<PermissionAnswer> => {
     const answer = this.#asking.then(() => this.#ask(permission, over));
     this.#asking = answer.catch(() => {});
     return answer;
   };
 
-  /** Until somebody has had enough, or for ever. */
-  enough(over: AbortSignal): Promise<Enough> {
+  /** Resolves when a limit is reached, otherwise never. */
+  limitReached(over: AbortSignal): Promise<LimitReached> {
     return new Promise((resolve) => {
-      if (this.#enough !== undefined) return resolve(this.#enough);
-      this.#onEnough.add(resolve);
-      over.addEventListener('abort', () => this.#onEnough.delete(resolve), { once: true });
+      if (this.#limit !== undefined) return resolve(this.#limit);
+      this.#onLimit.add(resolve);
+      over.addEventListener('abort', () => this.#onLimit.delete(resolve), { once: true });
     });
   }
 
-  /** All that was said is on the board. */
+  /** All events so far are on the board. */
   async settled(): Promise<void> {
-    await this.#telling;
+    await this.#recording;
   }
 
-  #tell(request: SessionRequest): void {
-    // A board that cannot be written to now ends no agent: what it says next may be heard again.
-    this.#telling = this.#telling
+  #enqueue(request: SessionRequest): void {
+    // An agent works on while the board cannot be written; later events may be recorded again.
+    this.#recording = this.#recording
       .then(() => this.#record(request))
-      .catch((error: unknown) => this.#context.log(`The board was not told: ${String(error)}`));
+      .catch((error: unknown) => this.#context.log(`The board could not be written: ${String(error)}`));
   }
 
   async #record(request: SessionRequest): Promise<void> {
@@ -107,10 +110,10 @@ export class Hearing {
     if (!outcome.ok) this.#context.log(outcome.refusal.reason);
   }
 
-  async #ask({ tool, what }: PermissionRequest, over: AbortSignal): Promise<Answer> {
+  async #ask({ tool, what }: PermissionRequest, over: AbortSignal): Promise<PermissionAnswer> {
     const { board, clock, random, policy } = this.#context;
     const id = drawId('qu-', random);
-    this.#tell({ action: 'ask', question: { id, tool, what } });
+    this.#enqueue({ action: 'ask', question: { id, tool, what } });
     await this.settled();
     while (!over.aborted) {
       const asked = (await board.get('session', this.#orders.session))?.question;
@@ -118,37 +121,37 @@ export class Hearing {
       if (asked.answer !== null) return asked.answer;
       await clock.sleep(policy.session.answerLookMs, over);
     }
-    return { isAllowed: false, message: 'Nobody answered.' };
+    return { isAllowed: false, message: 'No answer came before the turn ended.' };
   }
 
-  #lookAtBudget(): void {
+  #checkBudget(): void {
     const { tokens, dollars } = this.#context.agent.limits;
     const used = tokensOf(this.#used);
     const cost = this.#used.dollars ?? 0;
     if (dollars !== undefined && cost > dollars)
-      this.#stop({
-        enough: 'over_budget',
+      this.#reach({
+        kind: 'over_budget',
         reason: `It used ${cost.toFixed(2)} dollars of the ${dollars.toFixed(2)} that limits.dollars allows.`,
       });
     else if (tokens !== undefined && used > tokens)
-      this.#stop({
-        enough: 'over_budget',
+      this.#reach({
+        kind: 'over_budget',
         reason: `It used ${used} tokens of the ${tokens} that limits.tokens allows.`,
       });
   }
 
-  /** The first time may be its last message; the second shows that it goes on. */
-  #lookAtContext(share: number): void {
+  /** The first report may be of the agent's last message; the second shows that it goes on working. */
+  #checkContext(share: number): void {
     if (share < this.#context.policy.session.contextHandoffShare) {
       this.#timesFull = 0;
       return;
     }
     this.#timesFull += 1;
-    if (this.#timesFull > 1) this.#stop({ enough: 'context_full' });
+    if (this.#timesFull > 1) this.#reach({ kind: 'context_full' });
   }
 
-  #stop(enough: Enough): void {
-    this.#enough ??= enough;
-    for (const tell of this.#onEnough) tell(this.#enough);
+  #reach(limit: LimitReached): void {
+    this.#limit ??= limit;
+    for (const tell of this.#onLimit) tell(this.#limit);
   }
 }
