@@ -196,7 +196,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     register: ({ path, name, branch }) =>
       call(`register ${path}`, () => {
         const takenBy = node.holderOf(branch);
-        if (takenBy !== undefined) return { registered: false, takenBy } as const;
+        if (takenBy !== undefined) return { kind: 'taken', takenBy } as const;
         if (node.folders.has(path) || node.registrations.has(path))
           throw new Error(`${path} is there already`);
         const tip = node.tip(`refs/heads/${branch}`);
@@ -204,7 +204,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
         node.registrations.set(path, { name, path, branch, isFinished: false });
         node.folders.set(path, { files: new Map() });
         changed(process, `registered ${path}`);
-        return { registered: true, place: { path, gitDir: gitDirOf(node, path), tip } } as const;
+        return { kind: 'registered', place: { path, gitDir: gitDirOf(node, path), tip } } as const;
       }),
     registerDetached: unused,
     checkOut: ({ path, tip }) =>

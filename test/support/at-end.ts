@@ -5,7 +5,7 @@
 
 import { afterAll, afterEach } from 'vitest';
 
-import { restAll } from '../../packages/copse/src/git/standing-process.ts';
+import { restAll } from '../../packages/copse/src/git/long-lived-process.ts';
 import { closeAll } from './close-at-end.ts';
 
 // The gits that stand by end with the program, and this one runs hundreds of tests.

@@ -48,13 +48,13 @@ test('drivers and commands of copse.yml resolve what conflicts, and nobody is as
   expect(scene.git('show', 'main:names.list').split('\n').toSorted()).toEqual(['a', 'b', 'c', 'm']);
   expect(scene.git('show', 'main:lock').trim()).toBe('4');
   expect(output).not.toContain('handed back');
-  expect(output).toContain('Resolved by merge driver: names.list; Written anew: lock');
+  expect(output).toContain('Resolved by merge driver: names.list; Regenerated: lock');
   // Nobody's work is missing from the history.
   for (const id of ids) expect(scene.git('log', '--format=%B', 'main')).toContain(`Task: ${id}`);
   expect(existsSync(path.join(scene.folder, '.copse', 'logs', 'resolve'))).toBe(true);
   // And it can be told later.
   const told = await Promise.all(ids.map((id) => scene.why(id)));
-  expect(told.filter((why) => why.includes('Written anew: lock'))).toHaveLength(2);
+  expect(told.filter((why) => why.includes('Regenerated: lock'))).toHaveLength(2);
 });
 
 test('an agent hears both sides and what the other meant; what it makes of it is remembered', async () => {

@@ -6,7 +6,8 @@ import path from 'node:path';
 
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
 import { type MergingOptions, openMerging } from '../../../packages/copse/src/queue/merge/open.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import type {
   Candidate,

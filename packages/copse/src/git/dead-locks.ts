@@ -1,9 +1,9 @@
 /**
- * A git that was killed leaves its locks behind, and nothing but this takes them away.
+ * Removes the stale locks of killed gits.
  *
- * The lock of one ref is held for moments: one that has not changed for ten seconds belongs to nobody. That of all packed
- * refs may be held for as long as packing takes, so it needs proof as well: the git that made it was running when it was
- * first seen, so it is dead once every git of this repository of that moment is gone. Where processes cannot be listed it stays.
+ * Git holds the lock of one ref for moments, so a lock that has not changed for ten seconds is stale. Packing may hold the lock
+ * of all packed refs for longer, so that lock needs proof too: its holder was running when Copse first saw the lock, so it is
+ * stale once every git of this repository that ran then has ended. Where Copse cannot list processes, it stays.
  */
 
 import { type Stats, lstatSync, rmSync } from 'node:fs';
@@ -12,29 +12,29 @@ import { setTimeout } from 'node:timers/promises';
 
 import { defaultPolicy } from '../kernel/policy.ts';
 import { canListHolders, possibleHolders } from './lock-holders.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
 
 const { deadMs, lookEveryMs, patienceMs } = defaultPolicy.gitLocks;
 
-/** True when it is worth another try. */
+/** True when the caller should retry. */
 export async function outliveLock(dir: TrustedDir, lock: string): Promise<boolean> {
   const gitDirs = [dir.plain, dir.raw, dir.commonDir];
   if (gitDirs.some((gitDir) => lock.startsWith(path.join(gitDir, 'refs') + path.sep)))
     return outlive(lock, null);
   if (!gitDirs.some((gitDir) => lock === path.join(gitDir, PACKED)) || !canListHolders) return false;
-  // The one in Copse's own directory may be a link to it.
+  // In Copse's own directory it may be a link to this one.
   const packed = path.join(dir.commonDir, PACKED);
   return outlive(packed, { file: packed.replace(/lock$/, 'new'), holders: () => possibleHolders(dir) });
 }
 
 const PACKED = 'packed-refs.lock';
 
-/** Until the lock is gone, another one, or dead and taken away. */
+/** Waits until the lock is gone, replaced, or stale and removed. */
 export async function outliveRefLock(lock: string): Promise<void> {
   await outlive(lock, null);
 }
 
-/** What the holder of a lock that needs proof writes meanwhile. Left behind, it blocks the next holder too. */
+/** The file that the holder of such a lock writes. Left behind, it blocks the next holder too. */
 interface Draft {
   readonly file: string;
   readonly holders: () => Set<string>;

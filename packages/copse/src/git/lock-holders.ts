@@ -1,20 +1,20 @@
 /**
- * The gits that may hold a lock of one repository: those that work inside it or one of its worktrees, and those that were
- * told to by an argument or a variable. A git in another repository holds none of its locks, however long it runs.
+ * Lists the gits that may hold a lock of one repository: those that run inside it or one of its worktrees, and those that an
+ * argument or a variable points to it. A git in another repository holds none of its locks.
  *
- * Folders are compared by their inodes, as the process itself sees them, so that one in a container with other mounts is
- * recognised. A process that cannot be looked into, because another user runs it, counts: it may be such a git.
+ * Folders are compared by inode, as the process sees them, so that a process in a container with other mounts is recognised.
+ * A process that Copse may not inspect, because another user runs it, counts as a possible holder.
  */
 
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { hasCode } from '../kernel/system/error-code.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
 
 export const canListHolders = process.platform === 'linux';
 
-/** By pid and the time it began. */
+/** By pid and start time. */
 export function possibleHolders(dir: TrustedDir): Set<string> {
   const folders = foldersOf(dir);
   const found = new Set<string>();
@@ -26,7 +26,7 @@ export function possibleHolders(dir: TrustedDir): Set<string> {
       const [state, began] = [0, 19].map((field) => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[field]);
       if (state !== 'Z' && state !== 'X' && worksOn(pid, folders)) found.add(`${pid} ${began}`);
     } catch {
-      // It is gone.
+      // The process has ended.
     }
   }
   return found;
@@ -34,11 +34,11 @@ export function possibleHolders(dir: TrustedDir): Set<string> {
 
 function mayChangeRefs(pid: string): boolean {
   if (!/^git(-|$)/m.test(readFileSync(`/proc/${pid}/comm`, 'utf8'))) return false;
-  return !STANDING.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  return !LONG_LIVED.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
 }
 
-/** A git that stands by for questions runs for as long as its caller. */
-const STANDING =
+/** A long-lived git that answers questions runs for as long as its caller, and holds no lock. */
+const LONG_LIVED =
   /\0(?:--stdin|--batch(?:-check|-command)?|daemon|fsmonitor--daemon|credential-cache--daemon)\0/;
 
 /** The repository, Copse's own directories for it and every worktree, by inode. */
@@ -63,7 +63,7 @@ function worksOn(pid: string, folders: ReadonlySet<string>): boolean {
   }
 }
 
-/** Every path among its arguments and git's variables. A relative one begins where the process is now. */
+/** Every path among its arguments and git's variables. Relative ones start at its current folder. */
 function namedPlaces(pid: string): readonly string[] {
   const wordsOf = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8').split('\0');
   const values = wordsOf('environ').filter((variable) => variable.startsWith('GIT_'));
@@ -73,10 +73,10 @@ function namedPlaces(pid: string): readonly string[] {
     .map((word) => (path.isAbsolute(word) ? `/proc/${pid}/root${word}` : `/proc/${pid}/cwd/${word}`));
 }
 
-/** Paths longer than this are not among those that git itself can handle. */
+/** Git cannot handle deeper paths. */
 const DEEPEST = 256;
 
-/** `..` is left to the system: the names above a process's folder are its own. */
+/** The system resolves `..`, because the process may see other parent folders. */
 function isInside(place: string, folders: ReadonlySet<string>): boolean {
   let before = '';
   for (let at = place, depth = 0; depth < DEEPEST; at += '/..', depth += 1) {
@@ -93,7 +93,7 @@ function inodeOf(file: string): string {
   return `${dev} ${ino}`;
 }
 
-/** For files that are not there, or not any more. */
+/** For files that are absent, or deleted meanwhile. */
 function orElse<T>(otherwise: T, read: () => T): T {
   try {
     return read();

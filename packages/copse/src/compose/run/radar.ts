@@ -1,7 +1,7 @@
 /** Where the conflict radar keeps what it found. */
 
 import { openTouched } from '../../radar/git/radar.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 import type { Repository } from '../open.ts';
 import type { Radar } from '../../radar/port.ts';
 import { openRadarMemory } from '../radar-sight.ts';

@@ -1,4 +1,4 @@
-/** The base branch by git's files alone, in the order in which `detectBase` asks git. */
+/** Finds the base branch from git's files, in the order in which `detectBase` asks git. */
 
 import path from 'node:path';
 
@@ -6,11 +6,12 @@ import { type BranchName, brand } from '../../kernel/ids.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { openTips } from './branch-tip.ts';
 import { headOf } from './head.ts';
-import { type TrustedDir, stampOfFile } from '../directory/trusted-dir.ts';
+import type { TrustedDir } from '../process.ts';
+import { stampOfFile } from '../directory/trusted-dir.ts';
 
-/** Null when the files do not tell and git has to be asked. */
+/** Null when the files do not tell; then the caller asks git. */
 export function baseByFiles({ commonDir, remembered }: TrustedDir): BranchName | null {
-  // Another remote may be the usual one by now.
+  // The default remote may have changed.
   if (stampOfFile(path.join(commonDir, 'config')) !== remembered.config) return null;
   const { remote, defaultBranch } = remembered;
   const tipOf = openTips(commonDir);

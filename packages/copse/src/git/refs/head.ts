@@ -3,13 +3,13 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 
-interface Head {
+interface CheckedOut {
   readonly branch: BranchName | null;
   readonly commit: CommitId | null;
 }
 
-/** What a git directory, or that of a worktree, has checked out. */
-export function headOf(gitDir: string): Head {
+/** The branch or commit at HEAD of a git directory, or of a worktree's own. Both are null when HEAD is damaged. */
+export function headOf(gitDir: string): CheckedOut {
   const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
   const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
   if (branch !== undefined) return { branch: brand(branch), commit: null };

@@ -1,7 +1,7 @@
 import type { ForgeRemote } from '../port.ts';
 import { pushAndListen } from '../../queue/target/push.ts';
 import { remoteRefs, usualAddress } from '../../git/refs/remote.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 
 /** The remote, as a forge needs it. */
 export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {

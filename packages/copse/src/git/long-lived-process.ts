@@ -1,40 +1,41 @@
 /**
- * A git that stays and answers one request at a time: started when it is first needed, started again when it has died,
- * and given up when it dies too often in a row or does not answer, so that whoever asks takes the plain command instead.
+ * A long-lived git that answers one request at a time. It starts at the first request and again after a death. After several
+ * deaths in a row, or without an answer in time, it stays off, and the caller uses the plain command.
  *
- * What a request means is not known here. If git dies before its answer is whole, the request is over without one, and
- * whoever asked decides whether it may be asked again.
+ * If git dies before its answer is complete, the request ends without one, and the caller decides whether to retry.
  */
 
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
-/** `died`: it was asked and ended without a whole answer. `unavailable`: it was not asked at all. */
-export type Answer =
-  | { readonly answer: Buffer }
-  | { readonly answer: undefined; readonly because: 'died' | 'unavailable'; readonly stderr: string };
+export type ProcessAnswer =
+  | { readonly kind: 'answered'; readonly answer: Buffer }
+  /** It received the request and ended without a complete answer. */
+  | { readonly kind: 'died'; readonly answer: undefined; readonly stderr: string }
+  /** It did not receive the request. */
+  | { readonly kind: 'unavailable'; readonly answer: undefined };
 
-/** How much of what was said so far is the answer, or how much it will be at least. */
+/** The length of the answer in the output so far, or a lower bound of it. */
 export type Measure = (said: Buffer) => { readonly whole: number } | { readonly atLeast: number };
 
-interface StandingSettings {
+interface ProcessSettings {
   readonly start: () => ChildProcessWithoutNullStreams;
-  /** What it says when it ends because of the request, not because something is wrong with it. */
+  /** The error text of a death that the request caused; such a death does not count. */
   readonly expectedLastWords?: RegExp;
 }
 
 const MAX_DEATHS_IN_A_ROW = 3;
-/** Where git's output cannot be made to come at once, an answer would never come. */
+/** Where git's output stays buffered, no answer would ever come. */
 const PATIENCE_MS = 10_000;
 const FAREWELL_MS = 1_000;
 
-export class StandingProcess {
-  readonly #settings: StandingSettings;
+export class LongLivedProcess {
+  readonly #settings: ProcessSettings;
   #child: ChildProcessWithoutNullStreams | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #deathsInARow = 0;
   #isClosed = false;
 
-  constructor(settings: StandingSettings) {
+  constructor(settings: ProcessSettings) {
     this.#settings = settings;
   }
 
@@ -42,7 +43,7 @@ export class StandingProcess {
     return this.#child?.pid;
   }
 
-  ask(request: string, measure: Measure): Promise<Answer> {
+  ask(request: string, measure: Measure): Promise<ProcessAnswer> {
     const answer = this.#turn.then(() => this.#ask(request, measure));
     this.#turn = answer;
     return answer;
@@ -53,7 +54,7 @@ export class StandingProcess {
     await this.rest();
   }
 
-  /** Until it is needed again. */
+  /** Ends the process until the next request. */
   async rest(): Promise<void> {
     await this.#turn;
     const child = this.#child;
@@ -66,14 +67,16 @@ export class StandingProcess {
     clearTimeout(impatience);
   }
 
-  async #ask(request: string, measure: Measure): Promise<Answer> {
+  async #ask(request: string, measure: Measure): Promise<ProcessAnswer> {
     if (this.#isClosed || this.#deathsInARow >= MAX_DEATHS_IN_A_ROW) {
-      return { answer: undefined, because: 'unavailable', stderr: '' };
+      return { kind: 'unavailable', answer: undefined };
     }
     this.#child ??= this.#start();
     const outcome = await this.#exchange(this.#child, request, measure);
-    const isWell = outcome.answer !== undefined || this.#settings.expectedLastWords?.test(outcome.stderr);
-    if (isWell) this.#deathsInARow = 0;
+    const isHealthy =
+      outcome.kind === 'answered' ||
+      (outcome.kind === 'died' && this.#settings.expectedLastWords?.test(outcome.stderr) === true);
+    if (isHealthy) this.#deathsInARow = 0;
     else this.#deathsInARow += 1;
     return outcome;
   }
@@ -81,7 +84,7 @@ export class StandingProcess {
   #start(): ChildProcessWithoutNullStreams {
     const child = this.#settings.start();
     started.add(this);
-    // It may also end while nobody asks it anything.
+    // It may also end between requests.
     const forget = () => {
       if (this.#child !== child) return;
       this.#child = undefined;
@@ -93,13 +96,17 @@ export class StandingProcess {
     return child;
   }
 
-  #exchange(child: ChildProcessWithoutNullStreams, request: string, measure: Measure): Promise<Answer> {
+  #exchange(
+    child: ChildProcessWithoutNullStreams,
+    request: string,
+    measure: Measure,
+  ): Promise<ProcessAnswer> {
     return new Promise((resolve) => {
       const said: Buffer[] = [];
       const complaints: Buffer[] = [];
       let length = 0;
       let atLeast = 1;
-      const settle = (answer: Answer) => {
+      const settle = (answer: ProcessAnswer) => {
         clearTimeout(impatience);
         child.stdout.off('data', hear);
         child.stderr.off('data', complain);
@@ -113,13 +120,13 @@ export class StandingProcess {
         if (length < atLeast) return;
         const so = Buffer.concat(said);
         const measured = measure(so);
-        if ('whole' in measured) settle({ answer: so.subarray(0, measured.whole) });
+        if ('whole' in measured) settle({ kind: 'answered', answer: so.subarray(0, measured.whole) });
         else atLeast = Math.max(measured.atLeast, length + 1);
       };
       const complain = (chunk: Buffer) => complaints.push(chunk);
       const die = () => {
         if (this.#child === child) this.#child = undefined;
-        settle({ answer: undefined, because: 'died', stderr: Buffer.concat(complaints).toString() });
+        settle({ kind: 'died', answer: undefined, stderr: Buffer.concat(complaints).toString() });
       };
       const impatience = setTimeout(() => {
         if (length === 0) this.#deathsInARow = MAX_DEATHS_IN_A_ROW;
@@ -134,14 +141,14 @@ export class StandingProcess {
   }
 }
 
-const started = new Set<StandingProcess>();
+const started = new Set<LongLivedProcess>();
 
-/** They end with the program. One that goes on after it is done with its repositories ends them with this. */
+/** The children end with the program. A program that goes on after its work with repositories ends them with this. */
 export async function restAll(): Promise<void> {
-  await Promise.all([...started].map((standing) => standing.rest()));
+  await Promise.all([...started].map((one) => one.rest()));
 }
 
-/** Between requests it must not keep a program from ending that is otherwise done. */
+/** Between requests, the child must not keep the parent process alive. */
 function hold(child: ChildProcessWithoutNullStreams, isHeld: boolean): void {
   for (const part of [
     child,

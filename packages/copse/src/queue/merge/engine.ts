@@ -1,41 +1,41 @@
 /**
- * Where merges are made: gits that stay, and a throwaway object store (quarantine.ts) that only what is kept leaves.
+ * Makes merges with long-lived gits in a throwaway object store (quarantine.ts). Only the objects of finished candidates
+ * leave it.
  *
- * How a file is merged may be said in `.gitattributes`; merging-attributes.ts says whose count. For each set of them that
- * matters there is a git of its own, because git reads such files once.
+ * `.gitattributes` can change how a file is merged; attributes.ts decides which of them count. Each set of attributes has a
+ * git of its own, because git reads these files once.
  */
 
 import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
 import { type Merged, Merger, parseMerged } from '../../git/long-lived.ts';
 import { type Attributes, layAttributes } from './attributes.ts';
 import { type NewCommit, copseAt, encodeCommit } from '../../git/objects/commit-object.ts';
-import { mergeFile } from './file.ts';
-import { type FileVersions, type Splice, splice } from './splice.ts';
+import { type FileVersions, type Splice, mergeFile, splice } from './splice.ts';
 import { ObjectReader } from '../../git/objects/object-reader.ts';
 import { Objects } from '../../git/objects/objects.ts';
-import { GitFailed, type GitOptions, tryGit } from '../../git/process.ts';
+import { idBytesOf, pairs } from '../../git/objects/tree-diff.ts';
+import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/process.ts';
 import { Quarantine } from '../../git/objects/quarantine.ts';
 import { Recent } from '../../git/objects/recent.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
-/** After so many merges it is looked how much they left. */
+/** After so many merges, the size of the store is checked. */
 const LOOK_EVERY = 256;
 const MOST_MERGES = 8_192;
 const MOST_BYTES = 64 * 1024 ** 2;
 const MOST_MERGERS = 4;
 const MOST_MERGED_FILES = 1_000;
 const MOST_TREES = 20_000;
-/** Gits look through one after another. */
+/** Git searches packs one after another. */
 const MOST_PACKS = 128;
-/** Of candidates that nobody asked for yet. */
+/** For candidates that are not in the repository yet. */
 const MOST_HELD_BYTES = 64 * 1024 ** 2;
 
-/** What stays for as long as somebody merges. */
-export class Standing {
+/** The long-lived processes, the store and the caches that all merges share. */
+export class MergeEngine {
   readonly dir: TrustedDir;
   readonly quarantine: Quarantine;
   readonly objects: Objects;
-  /** What git made of three versions of a file, for as long as that is here. */
+  /** Results of merging three versions of a file, while their objects are in the store. */
   readonly mergedFiles = new Recent<string, Promise<string | undefined>>(MOST_MERGED_FILES);
   readonly asWritten = new Recent<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
@@ -51,11 +51,11 @@ export class Standing {
     this.objects = new Objects(dir, reader, { folders: [objects, store], quarantine: this.quarantine });
   }
 
-  /** What is written in the meantime is there until the end of it. */
+  /** Objects written during `work` exist until it ends. */
   async use<T>(work: () => Promise<T>): Promise<T> {
     this.#users += 1;
     try {
-      // Before anything is read: git would not believe in a folder that is not there yet.
+      // First: git ignores an object folder that does not exist when it starts.
       if (await this.quarantine.open()) await this.#startAnew();
       return await work();
     } finally {
@@ -64,7 +64,7 @@ export class Standing {
     }
   }
 
-  merger(attributes: Attributes | undefined): Merger {
+  gitFor(attributes: Attributes | undefined): Merger {
     this.#merges += 1;
     this.#merging += 1;
     const key = attributes?.key ?? '';
@@ -79,7 +79,7 @@ export class Standing {
     return known;
   }
 
-  /** For a git that sees what was made here. */
+  /** For a git that can read the store. */
   plainOptions(attributes: Attributes | undefined): Pick<GitOptions, 'env' | 'workTree'> {
     const env = { ...this.quarantine.env, ...NOT_TO_DISK };
     return attributes === undefined ? { env } : { env, workTree: attributes.folder };
@@ -90,7 +90,7 @@ export class Standing {
     this.quarantine.close();
   }
 
-  /** Nothing that gits made is there any more. */
+  /** The store is new, so that results in it are gone. */
   async #startAnew(): Promise<void> {
     this.mergedFiles.clear();
     await this.#closeMergers();
@@ -121,45 +121,50 @@ export class Standing {
   }
 }
 
-/** Nothing here has to survive: what goes into the repository is brought to the disk when it goes there. */
+/** Nothing in the store has to survive a crash; candidates are synced to disk when they go into the repository. */
 const NOT_TO_DISK = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_1: 'core.fsync', GIT_CONFIG_VALUE_1: 'none' };
 
-export interface Bench {
+/** Merges under the attributes of one target. */
+export interface TargetMerger {
   readonly objects: Objects;
-  /** Undefined when they have no commit in common, unless that is allowed. Paths have one character per byte. */
+  /** Undefined for unrelated histories, unless they are allowed. Paths have one character per byte. */
   merge(ours: CommitId, theirs: CommitId, options?: MergeOptions): Promise<Merged | undefined>;
-  /** The same for trees, without git; undefined when git has to say. */
+  /** Merges trees without git; undefined when only git can decide. */
   splice(trees: Splice): Promise<string | undefined>;
-  /** Not kept yet. */
+  /** Into the store, not into the repository. */
   write(commit: NewCommit): CommitId;
-  /** A commit that is only needed for a merge. */
-  stand(tree: string, parents: readonly CommitId[]): CommitId;
+  /** Writes a commit that only a merge needs. */
+  writeTemporary(tree: string, parents: readonly CommitId[]): CommitId;
 }
 
 interface MergeOptions {
   readonly allowsUnrelated?: boolean;
 }
 
-export interface BenchRequest {
-  /** The tree whose attributes count. */
+export interface TargetMergerRequest {
+  /** The tree whose attributes apply. */
   readonly target: string;
-  /** What is going to be merged; one character per byte. */
+  /** The paths to merge; one character per byte. */
   readonly paths: Iterable<string>;
 }
 
-export async function layBench(standing: Standing, { target, paths }: BenchRequest): Promise<Bench> {
-  const { objects, quarantine } = standing;
+export async function openTargetMerger(
+  engine: MergeEngine,
+  { target, paths }: TargetMergerRequest,
+): Promise<TargetMerger> {
+  const { objects, quarantine } = engine;
   const attributes = await layAttributes(objects, quarantine.folder, target, paths);
-  const stand = (tree: string, parents: readonly CommitId[]): CommitId =>
-    brand(quarantine.write('commit', encodeCommit(standFor(tree, parents))));
+  const writeTemporary = (tree: string, parents: readonly CommitId[]): CommitId =>
+    brand(quarantine.write('commit', encodeCommit(temporaryCommit(tree, parents))));
   const merge = (ours: CommitId, theirs: CommitId): Promise<Merged> =>
-    standing.merger(attributes).merge(ours, theirs);
+    engine.gitFor(attributes).merge(ours, theirs);
   const mergeVersions = (versions: FileVersions): Promise<string | undefined> => {
-    // Where it is matters only to attributes.
+    // The path matters only to attributes.
     const file = attributes === undefined ? { ...versions, path: 'file' } : versions;
     const key = JSON.stringify([attributes?.key, file]);
-    const known = standing.mergedFiles.get(key) ?? mergeFile({ objects, quarantine, stand, merge }, file);
-    standing.mergedFiles.set(key, known);
+    const known =
+      engine.mergedFiles.get(key) ?? mergeFile({ objects, quarantine, writeTemporary, merge }, file);
+    engine.mergedFiles.set(key, known);
     return known;
   };
   return {
@@ -170,13 +175,12 @@ export async function layBench(standing: Standing, { target, paths }: BenchReque
       objects.remember(id, content);
       return id;
     },
-    stand,
+    writeTemporary,
     splice: (trees) =>
-      splice({ objects, quarantine, asWritten: standing.asWritten, mergeFile: mergeVersions }, trees),
+      splice({ objects, quarantine, asWritten: engine.asWritten, mergeFile: mergeVersions }, trees),
     async merge(ours, theirs, { allowsUnrelated = false } = {}) {
       quarantine.flush();
-      if (allowsUnrelated)
-        return mergeUnrelated(standing.dir, ours, theirs, standing.plainOptions(attributes));
+      if (allowsUnrelated) return mergeUnrelated(engine.dir, ours, theirs, engine.plainOptions(attributes));
       try {
         return await merge(ours, theirs);
       } catch (error) {
@@ -189,7 +193,7 @@ export async function layBench(standing: Standing, { target, paths }: BenchReque
 
 const UNRELATED = /unrelated histories/;
 
-function standFor(tree: string, parents: readonly CommitId[]): NewCommit {
+function temporaryCommit(tree: string, parents: readonly CommitId[]): NewCommit {
   const at = timestamp(0);
   const message = 'copse: stands in for a merge\n';
   return { tree, parents, author: copseAt(at), encoding: undefined, message, at };
@@ -205,4 +209,49 @@ async function mergeUnrelated(
   const { code, stdout, stderr } = await tryGit(dir, argv, options);
   if (code > 1 || stdout.length === 0) throw new GitFailed(argv, code, stderr);
   return parseMerged(code === 0, stdout);
+}
+
+/** Notes which objects of a finished candidate the repository may lack: its new commits, and the new objects in them. */
+export async function adoptCandidate(
+  engine: MergeEngine,
+  candidate: CommitId,
+  onto: CommitId,
+): Promise<void> {
+  if (candidate === onto) return;
+  const { objects, quarantine } = engine;
+  const fresh: CommitId[] = [];
+  for (let id: CommitId | undefined = candidate; id !== undefined && id !== onto && quarantine.has(id);) {
+    fresh.push(id);
+    id = (await objects.commit(id)).parents[0];
+  }
+  const ids: string[] = [];
+  for (const id of fresh.toReversed()) {
+    const { tree, parents } = await objects.commit(id);
+    const before = parents[0] === undefined ? undefined : (await objects.commit(parents[0])).tree;
+    await collect(engine, before, tree, ids);
+    ids.push(id);
+  }
+  await quarantine.adopt(candidate, { onto, ids }, (lacking) => objects.reader.readAll(lacking));
+}
+
+/** Unchanged entries are in the repository, and so is everything below a folder that is not in quarantine. */
+async function collect(
+  engine: MergeEngine,
+  before: string | undefined,
+  tree: string,
+  ids: string[],
+): Promise<void> {
+  const { objects, quarantine } = engine;
+  if (before === tree || !quarantine.has(tree)) return;
+  const [old, now] = await Promise.all([
+    before === undefined ? Buffer.alloc(0) : objects.tree(before),
+    objects.tree(tree),
+  ]);
+  for (const pair of pairs(old, now, idBytesOf(objects))) {
+    if (pair.now === undefined) continue;
+    const { mode, id } = pair.now;
+    if (mode === '40000') await collect(engine, pair.old?.id, id, ids);
+    else if (mode !== '160000' && quarantine.has(id)) ids.push(id);
+  }
+  ids.push(tree);
 }

@@ -1,23 +1,21 @@
 /**
- * How conflicts were resolved before: what git calls rerere, kept by Copse.
+ * Reuses recorded resolutions, as `git rerere` does.
  *
- * The memory of the repository's own git is not used: agents can write it. And the command itself notes each conflict that
- * it sees, for whoever works in a checkout, one at a time; here several processes look at conflicts that are none of theirs.
- * So only the idea is git's: the conflicts of a file, in one form (resolve-markers.ts), lead to pairs of the file before and
- * after. What changed between these two is merged into the file as it is now.
+ * Copse keeps its own record. Agents can write git's, and the git command is made for one person in one checkout, while here
+ * several processes read conflicts of several branches. The normalised conflicts of a file (markers.ts) lead to pairs of the
+ * file before and after; Copse merges the difference of a pair into the file as it is now.
  *
- * A pair is an entry `<conflicts>.<pair>` (resolve-store.ts). One that is not what its name says is as good as none.
+ * A pair is an entry `<conflicts>.<pair>` (store.ts). Entries whose hash does not match are ignored.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { tryGit } from '../../git/process.ts';
+import { tryGit, type TrustedDir } from '../../git/process.ts';
 import { type Normalised, hasMarkers, normalise } from './markers.ts';
 import { findEntries, forgetEntries, putEntry, touchEntry } from './store.ts';
 import { readRegular } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface MemoryLimits {
   readonly pairs: number;
@@ -28,7 +26,7 @@ export interface MemoryLimits {
 const BEFORE = 'before';
 const AFTER = 'after';
 
-/** The file without its conflicts, or undefined when nothing that is known of fits. */
+/** The file without its conflicts, or undefined when no recorded resolution fits. */
 export async function resolveAsBefore(
   dir: TrustedDir,
   scratch: string,
@@ -52,7 +50,7 @@ export function isKnown(dir: TrustedDir, marked: string): boolean {
   return current !== undefined && placesFor(dir, current).length > 0;
 }
 
-/** False when there is nothing in it to learn. */
+/** False when the file holds no conflict, the resolution still holds markers, or either is too large. */
 export function remember(
   dir: TrustedDir,
   { marked, resolved }: { readonly marked: string; readonly resolved: string },

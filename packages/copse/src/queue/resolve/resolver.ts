@@ -1,19 +1,27 @@
-/** One conflict, and the ways to resolve it, one after another. */
+/** Resolves one conflict: by merge drivers, by recorded resolutions, then by commands that regenerate files. */
 
 import path from 'node:path';
 
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Commands } from '../../workspaces/ports/commands.ts';
 import type { ConflictedMerge, Resolution } from '../ports/merging.ts';
-import { git, gitLine } from '../../git/process.ts';
-import { type GeneratedLimits, generatedKey, keepGenerated, recallGenerated } from './again.ts';
-import { type MemoryLimits, resolveAsBefore } from './before.ts';
+import { git, gitLine, type TrustedDir } from '../../git/process.ts';
+import { type MemoryLimits, resolveAsBefore } from './rerere.ts';
 import { type ContentConflict, readConflict } from './conflict.ts';
 import { type DriverCommand, type RunLine, findDrivers, runDriver } from './drivers.ts';
-import { type GenerateRequest, type Generated, type NewFile, generateAnew, putFiles } from './generated.ts';
-import { latin1, utf8 } from '../../git/byte-names.ts';
+import {
+  type GenerateRequest,
+  type Generated,
+  type GeneratedLimits,
+  type NewFile,
+  generate,
+  generatedKey,
+  keepGenerated,
+  putFiles,
+  recallGenerated,
+} from './generated.ts';
+import { latin1, utf8 } from '../../git/output.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface ResolveSettings {
   /** By pattern. */
@@ -26,29 +34,30 @@ export interface ResolveSettings {
   readonly now: () => Timestamp;
 }
 
-export type Answer =
-  | { readonly resolved: true; readonly files: readonly NewFile[]; readonly note: string }
-  | { readonly resolved: false; readonly tried: readonly string[] };
+export type ResolveOutcome =
+  | { readonly kind: 'resolved'; readonly files: readonly NewFile[]; readonly note: string }
+  /** One sentence for each failed attempt. */
+  | { readonly kind: 'unresolved'; readonly tried: readonly string[] };
 
 export async function resolveOnce(
   dir: TrustedDir,
   settings: ResolveSettings,
   conflict: ConflictedMerge,
-): Promise<Answer> {
+): Promise<ResolveOutcome> {
   return withScratch(dir, async (scratch) => {
-    const work = new Work(dir, settings, conflict, scratch);
-    const left = await work.resolveContents();
-    const isDone = left.length === 0 || (await work.generate(left));
-    if (!isDone) return { resolved: false, tried: work.tried };
-    return { resolved: true, files: work.resolved, note: work.notes.join('; ') };
+    const resolver = new ConflictResolver(dir, settings, conflict, scratch);
+    const left = await resolver.resolveContents();
+    const isDone = left.length === 0 || (await resolver.generate(left));
+    if (!isDone) return { kind: 'unresolved', tried: resolver.tried };
+    return { kind: 'resolved', files: resolver.resolved, note: resolver.notes.join('; ') };
   });
 }
 
-/** The tree of the conflict with the files as they were resolved. */
+/** Writes the tree of the conflict with the resolved files. */
 export async function writeResolution(
   dir: TrustedDir,
   { tree, env }: ConflictedMerge,
-  { files, note }: Extract<Answer, { resolved: true }>,
+  { files, note }: Extract<ResolveOutcome, { kind: 'resolved' }>,
 ): Promise<Resolution> {
   return withScratch(dir, async (scratch) => {
     const options = { env, index: path.join(scratch, 'index') };
@@ -68,7 +77,7 @@ export function generatedFiles(
   );
 }
 
-class Work {
+class ConflictResolver {
   readonly tried: string[] = [];
   readonly #dir: TrustedDir;
   readonly #settings: ResolveSettings;
@@ -84,7 +93,7 @@ class Work {
     this.#scratch = scratch;
   }
 
-  /** By drivers and as before. What is left. */
+  /** Applies drivers and recorded resolutions. Returns the conflicts that are left. */
   async resolveContents(): Promise<readonly (ContentConflict | undefined)[]> {
     const files = this.#conflict.files.map(latin1);
     const { drivers } = this.#settings;
@@ -112,13 +121,13 @@ class Work {
     if (driver !== undefined) {
       const called = { S: 'base', X: this.#conflict.onto, Y: this.#conflict.head };
       const driven = await runDriver(this.#scratch, conflict, driver, this.#run, called);
-      if (driven.resolved) {
+      if (driven.kind === 'resolved') {
         this.resolved.push({ file, mode, content: driven.content });
         return 'driver';
       }
       this.tried.push(driven.reason);
     }
-    // One that is written anew is better than one that was right for other files.
+    // A regenerated file is better than a resolution that was right for other files.
     if (this.#generated.has(file)) return undefined;
     const nowMs = this.#settings.now();
     const content = await resolveAsBefore(this.#dir, this.#scratch, conflict.marked, nowMs);
@@ -134,15 +143,12 @@ class Work {
     const { tree, env } = this.#conflict;
     const request = { tree, env, resolved: this.resolved, conflicts, commands };
     const generated = await this.#generateOnce(request);
-    if (!generated.resolved) {
+    if (generated.kind === 'failed') {
       this.tried.push(generated.reason);
       return false;
     }
     this.resolved.push(...generated.files);
-    this.notes.push(
-      `Written anew: ${conflicts.map(({ file }) => utf8(file)).join(', ')}`,
-      ...generated.notes,
-    );
+    this.notes.push(`Regenerated: ${conflicts.map(({ file }) => utf8(file)).join(', ')}`, ...generated.notes);
     return true;
   }
 
@@ -151,8 +157,8 @@ class Work {
     const key = await generatedKey(this.#dir, this.#conflict.onto, request);
     const known = recallGenerated(this.#dir, key, now());
     if (known !== undefined) return known;
-    const generated = await generateAnew(this.#dir, this.#scratch, request, this.#run);
-    if (generated.resolved) keepGenerated(this.#dir, key, generated, memory, now());
+    const generated = await generate(this.#dir, this.#scratch, request, this.#run);
+    if (generated.kind === 'generated') keepGenerated(this.#dir, key, generated, memory, now());
     return generated;
   }
 
@@ -165,7 +171,8 @@ class Work {
       name,
       commands: [line],
       folder,
-      // Git in there would find the repository around it, with all that agents configured. `CI` keeps programs from asking.
+      // Without the ceiling, git would find the repository around the folder and use its configuration. `CI` stops programs
+      // from asking questions.
       env: { GIT_CEILING_DIRECTORIES: this.#scratch, CI: 'true', ...env },
       timeoutMs: this.#settings.commandTimeoutMs,
       logFolder: path.join(this.#dir.home, '.copse', 'logs', 'resolve'),
