@@ -34,6 +34,8 @@ export interface TaskQuery {
   readonly order: 'urgent' | 'recent';
   /** Without those that are not to be claimed before a later time. */
   readonly due?: Timestamp;
+  /** Only those that are not to be claimed before a later time. */
+  readonly delayedAt?: Timestamp;
   readonly limit?: number;
   readonly offset?: number;
 }

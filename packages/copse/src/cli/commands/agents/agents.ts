@@ -48,7 +48,8 @@ export async function run(invocation: Invocation<{ readonly json?: boolean }>): 
         crashes: task.retries,
       });
     }
-    const limited = limitedAt(await board.tasks({ statuses: ['ready'], order: 'urgent' }), now);
+    const delayed = await board.tasks({ statuses: ['ready'], delayedAt: now, order: 'urgent' });
+    const limited = limitedAt(delayed, now);
     const agents = context.agents.map(({ name, runtime, command, max, capabilities, sandbox, terminal }) => ({
       name,
       runtime,
