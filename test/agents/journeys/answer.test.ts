@@ -96,7 +96,7 @@ describe('an open question', () => {
     const { task, here, project } = asking;
     const first = await ask(asking);
     expect(await printed(['answer', task.slice(3), 'allow'], here)).toBe(
-      `Allowed #${task} Bash: rm -rf "build"\n`,
+      `Allowed ${task} Bash: rm -rf "build"\n`,
     );
     expect(await first.heard).toEqual({ isAllowed: true, message: null });
     expect(await project.context.board.get('session', asking.session)).toMatchObject({

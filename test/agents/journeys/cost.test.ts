@@ -84,10 +84,10 @@ test('is shown by task, the dearest first, in 80 columns, and what nobody priced
   const row = (label: string, numbers: string) => `${label}${numbers}`;
   expect(text.split('\n')).toEqual([
     row('task'.padEnd(43), '    input   cached   output  dollars'),
-    row(`#${dear} The dear one, with a title that i…`, '     1.2k    45.0k     1.3M   $12.50'),
+    row(`${dear} The dear one, with a title that i…`, '     1.2k    45.0k     1.3M   $12.50'),
     // Wide characters take two columns.
-    row(`#${cheap} 安い仕事`.padEnd(39), '       40        0        0   <$0.01'),
-    row(`#${unknown} No price`.padEnd(43), '      900        0       99  unknown'),
+    row(`${cheap} 安い仕事`.padEnd(39), '       40        0        0   <$0.01'),
+    row(`${unknown} No price`.padEnd(43), '      900        0       99  unknown'),
     row('total'.padEnd(43), '     2.1k    45.0k     1.3M  $12.50+'),
     'Some agents say nothing of dollars: theirs come on top where it says +.',
     '',
@@ -133,7 +133,7 @@ test('adds up exactly, and says what it does not know', async () => {
       unlink: false,
     }),
   );
-  expect(await printed(['cost'], here)).toContain(`#${unknown} (deleted)`);
+  expect(await printed(['cost'], here)).toContain(`${unknown} (deleted)`);
 });
 
 test('by day, in the time zone of whoever asks', async () => {

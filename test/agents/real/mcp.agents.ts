@@ -122,7 +122,7 @@ test('Claude notes, is told what is missing, finishes, and its work lands', asyn
   const log = await printed(['logs', id, '--all'], at);
   const heard = saidTo(server.turns(key).at(-1)!);
   expect({ stdout, log, heard }).toMatchObject({
-    stdout: expect.stringContaining(`#${id} landed as`),
+    stdout: expect.stringContaining(`${id} landed as`),
     heard: expect.stringContaining(`${id} is not finished. Nothing was committed`),
   });
   expect(heard).toContain(`Added a learning to the ledger of ${id}.`);

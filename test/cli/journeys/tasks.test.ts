@@ -119,7 +119,7 @@ describe('copse add', () => {
 
   test('accepts a title that begins with a dash after --', async () => {
     const text = await printed(['add', '--priority', 'p4', '--', '--help', 'is', 'wrong'], { cwd });
-    expect(text).toMatch(/^Added \[ \] #cp-\w+ READY \(\ds\) --help is wrong {2}p4\n$/);
+    expect(text).toMatch(/^Added \[ \] cp-\w+ READY \(\ds\) --help is wrong {2}p4\n$/);
   });
 
   test('succeeds twenty times at once on a repository that has no board yet', async () => {
@@ -216,9 +216,9 @@ describe('copse list', () => {
     expect(text.replaceAll(/\(\d+s\)/g, '(0s)')).toBe(
       [
         'Active (3)',
-        `[ ] #${high.id} READY (0s) High  p5`,
-        `[ ] #${low.id} READY (0s) Low  p1`,
-        `[.] #${waiting.id} PENDING (0s) Waits  p5 · waits for ${low.id}`,
+        `[ ] ${high.id} READY (0s) High  p5`,
+        `[ ] ${low.id} READY (0s) Low  p1`,
+        `[.] ${waiting.id} PENDING (0s) Waits  p5 · waits for ${low.id}`,
         '',
       ].join('\n'),
     );
@@ -279,7 +279,7 @@ describe('copse edit', () => {
     const [task] = await newTasks(['Same'], { cwd });
     const { code, stderr } = await copse(['edit', task.id, '--title', 'Same'], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain(`Nothing about ${task.id} would change.`);
+    expect(stderr).toContain(`${task.id} already has these values.`);
   });
 });
 
@@ -323,7 +323,7 @@ describe('copse show', () => {
     await answer(['ledger', 'add', 'decision', 'Use', 'cookies', '--task', id], at);
     expect((await printed(['show', id], at)).replaceAll(/(?<=[( ])\d+s(?=[) ])/g, '0s')).toBe(
       [
-        `[.] #${id} PENDING (0s) Second  waits for ${first.id}`,
+        `[.] ${id} PENDING (0s) Second  waits for ${first.id}`,
         '    priority    p3',
         `    depends on  ${first.id} (ready)`,
         '    accept      npm test',

@@ -95,7 +95,7 @@ describe('while agents work', () => {
       crashes: 0,
     });
     expect(await printed(['list'], scene.at)).toMatch(
-      new RegExp(`\\[\\*\\] #${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain\\n`),
+      new RegExp(`\\[\\*\\] ${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain\\n`),
     );
     expect((await scene.tasks()).get(id('is paused'))?.worker).toMatchObject({
       agent: 'plain',
@@ -129,14 +129,14 @@ describe('while agents work', () => {
     );
     await becomes('asks', 'done');
     expect(await refusedBy(['restart', id('asks')], scene.at)).toContain(
-      'is done: restart is not possible there',
+      `Cannot restart ${id('asks')}: it is done.`,
     );
   });
 
   test('a pause ends the agent and keeps the work; `resume` goes on from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `paused #${paused} is paused\n    Its worktree is kept as it is.\n  → copse resume ${paused}\n`,
+      `paused ${paused} is paused\n    Its worktree is kept as it is.\n  → copse resume ${paused}\n`,
     );
     expect(await refusedBy(['pause', paused], scene.at)).toContain(`copse resume ${paused}`);
     const { running } = await answer<{ running: readonly { task: string }[] }>(['agents'], scene.at);
@@ -188,7 +188,7 @@ describe('while agents work', () => {
     expect(stdout).toContain('Stopped. 1 agent goes on; `copse orchestrate` picks it up again.\n');
     expect((await scene.tasks()).get(slow)?.status).toBe('in_progress');
     writeFileSync(`${scene.notes}.go`, '');
-    expect(await scene.up()).toContain(`done        #${slow} landed as `);
+    expect(await scene.up()).toContain(`done        ${slow} landed as `);
     expect((await scene.tasks()).get(slow)).toMatchObject({ status: 'done', retries: 0 });
   });
 });

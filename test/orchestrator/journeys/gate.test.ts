@@ -116,7 +116,7 @@ describe('the gate', () => {
 
   test('hands back as often as the policy says, and no more', () => {
     const handedBack = (title: string) =>
-      output.split('\n').filter((line) => line.includes(` handed back #${id(title)} `)).length;
+      output.split('\n').filter((line) => line.includes(` handed back ${id(title)} `)).length;
     expect(handedBack('dirty for ever')).toBe(2);
     expect(handedBack('dirty, then commits')).toBe(1);
     expect(handedBack('dirty, and that is final')).toBe(0);
@@ -172,7 +172,7 @@ describe('the gate', () => {
 
   test('lists at the end what a person has to look at, with the command that explains it', () => {
     expect(output).toContain('Nothing is left to do by itself.');
-    expect(output).toContain(`needs attention #${id('dirty for ever')} (`);
+    expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
     expect(output).toContain(`: copse why ${id('dirty for ever')}`);
   });
 });
@@ -199,11 +199,11 @@ describe('merging what needs attention', () => {
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
     const said = await scene.merge(accepted);
     expect(said).toMatch(
-      new RegExp(`^Landed #${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n$`),
+      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n$`),
     );
     expect(scene.subjects().at(-1)).toBe('feat: q');
     expect(scene.git('worktree', 'list')).not.toContain(accepted);
     expect(scene.git('branch', '--list', `${accepted}/*`)).toBe('');
-    expect(await refusedBy(['merge', accepted], scene.at)).toContain('is done: merge is not possible there');
+    expect(await refusedBy(['merge', accepted], scene.at)).toContain(`Cannot merge ${accepted}: it is done.`);
   });
 });

@@ -112,7 +112,7 @@ describe('a run', () => {
 
   test('tells a crash with the last words, keeps what was not committed, and the retry goes on from it', async () => {
     const crashed = id('crashes once');
-    expect(output).toContain(`crashed     #${crashed} its program ended with exit code 3; its work is kept`);
+    expect(output).toContain(`crashed     ${crashed} its program ended with exit code 3; its work is kept`);
     expect(scene.git('show', 'main:half.txt')).toBe('half');
     const shown = await printed(['show', crashed], scene.at);
     expect(shown).toContain('Its last output:\n          boom\n');
@@ -160,7 +160,7 @@ describe('a run', () => {
 
   test('does work without code outside of any worktree', async () => {
     const free = id('writes no code');
-    expect(output).toContain(`done        #${free} there is no code to land`);
+    expect(output).toContain(`done        ${free} there is no code to land`);
     expect(existsSync(path.join(scene.folder, '.worktrees', free))).toBe(false);
     expect(await printed(['show', free], scene.at)).toContain('It is so');
   });
@@ -197,7 +197,7 @@ describe('options', () => {
   test('--max-retries counts for crashes that only the runner sees', async () => {
     const scene = newScene(area);
     const id = await scene.add('crashes', 'exit 3');
-    expect(await scene.up('--max-retries', '1')).toContain(`failed      #${id} `);
+    expect(await scene.up('--max-retries', '1')).toContain(`failed      ${id} `);
     expect((await scene.tasks()).get(id)).toMatchObject({ status: 'failed', retries: 1 });
   });
 

@@ -281,7 +281,7 @@ describe('with a remote', () => {
     writeFileSync(go, '');
     expect(await merging).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`Landed #${id}`) as string,
+      stdout: expect.stringContaining(`Landed ${id}`) as string,
     });
   });
 

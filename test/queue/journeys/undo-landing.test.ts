@@ -42,7 +42,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     expect(Object.values(await scene.statuses())).toEqual(['done', 'done', 'done']);
     const [before, events] = [refs(scene), (await scene.events()).length];
     const text = await printed(['undo', second, '--dry-run'], scene.at);
-    expect(text).toContain(`Would undo #${second} second\n`);
+    expect(text).toContain(`Would undo ${second} second\n`);
     expect(text).toMatch(/2 files, \+0 -2/);
     expect(text).toContain(method === 'rebase' ? 'takes back 2 commits' : 'takes back 1 commit');
     expect(refs(scene)).toBe(before);

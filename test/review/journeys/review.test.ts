@@ -69,7 +69,7 @@ describe('copse review', () => {
     const id = await inReview(scene, 'Some work', WORK, '--accept', 'true');
     expect(await printed(['review'], scene.at)).toMatch(
       new RegExp(
-        `^\\[\\?\\] #${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accepted · fits main\\n +→ copse review ${id}\\n$`,
+        `^\\[\\?\\] ${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accepted · fits main\\n +→ copse review ${id}\\n$`,
       ),
     );
     const { reviews } = await answer<{ reviews: readonly ReviewDocument[] }>(['review'], scene.at);
@@ -113,7 +113,7 @@ describe('copse review', () => {
     const id = await inReview(scene);
     const head = scene.git('rev-parse', `${id}/some-work`);
     expect(await printed(['review', id, '--approve', '--head', head.slice(0, 8)], scene.at)).toContain(
-      `Approved #${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
+      `Approved ${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
     );
     expect(await status(scene, id)).toBe('landing');
     expect(await printed(['review', id, '--approve'], scene.at)).toContain('Already in the queue');
@@ -363,7 +363,7 @@ test.skipIf(!hasScript)(
     await scene.up();
     expect(readFileSync(scene.notes, 'utf8')).toBe('told\n');
 
-    expect(await review([question, ENTER])).toContain(`Approved #${id}`);
+    expect(await review([question, ENTER])).toContain(`Approved ${id}`);
     expect(await status(scene, id)).toBe('landing');
   },
 );

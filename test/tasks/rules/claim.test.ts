@@ -57,6 +57,20 @@ const states: Readonly<Record<TaskState['status'], TaskState>> = {
   cancelled: { status: 'cancelled', since: at, reason: null },
 };
 
+const predicates: Readonly<Record<TaskState['status'], string>> = {
+  pending: 'is pending',
+  ready: 'is ready',
+  in_progress: 'is in progress',
+  paused: 'is paused',
+  stuck: 'is stuck',
+  in_review: 'is in review',
+  landing: 'is in the queue',
+  needs_attention: 'needs attention',
+  done: 'is done',
+  failed: 'has failed',
+  cancelled: 'is cancelled',
+};
+
 /** A task that was claimed four times. */
 const taskIn = (status: TaskState['status']) => ({ id, state: states[status], token: fencingToken(4) });
 
@@ -82,7 +96,7 @@ describe('a claim', () => {
     const { code, reason, next } = decision.refusal;
     expect([code, reason]).toEqual([
       'wrong_status',
-      `cp-0001 is ${status}; only a ready task can be claimed.`,
+      `Cannot claim cp-0001: it ${predicates[status]}.`,
     ]);
     for (const command of next) expect(command).toMatch(/^copse (\w+ cp-0001|queue)$/);
   });
@@ -123,8 +137,8 @@ describe('a token', () => {
       decided: false,
       refusal: {
         code: 'fenced',
-        reason: `cp-0001 is no longer this session's: it holds token ${token}, the task is at 4.`,
-        next: ['stop working on cp-0001; what is in its worktree is kept', 'copse show cp-0001'],
+        reason: `Another session took over cp-0001: this session has token ${token}, the task is at 4.`,
+        next: ['stop working on cp-0001 and leave its worktree as it is', 'copse show cp-0001'],
       },
     });
   });
@@ -135,7 +149,7 @@ describe('a token', () => {
       const refusal = refuseUnlessHeld(taskIn(status), fencingToken(4));
       expect(refusal?.refusal).toMatchObject({
         code: 'wrong_status',
-        reason: `cp-0001 is ${status}; this session no longer holds it.`,
+        reason: `This session no longer holds cp-0001: it ${predicates[status]}.`,
       });
       expect(refusal?.refusal.next[0]).toMatch(/^copse \w+/);
       expect(refuseUnlessHeld(taskIn(status), fencingToken(3))?.refusal.code).toBe('fenced');

@@ -44,7 +44,7 @@ export class Narrator {
       const [own, other] = why.areas;
       return this.#once(
         'area',
-        `#${id} is ready and waits for #${why.task}: their areas (${own} and ${other}) overlap.`,
+        `${id} is ready and waits for ${why.task}: their areas (${own} and ${other}) overlap.`,
       );
     }
     return undefined;

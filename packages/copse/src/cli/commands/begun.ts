@@ -15,7 +15,7 @@ export function printBegun(
     return;
   }
   const { id, title, state } = task;
-  output.line(`${output.style('cyan', state.status)} #${id} ${shown(title)}`);
+  output.line(`${output.style('cyan', state.status)} ${id} ${shown(title)}`);
   if (agent === null) output.line('    An orchestrator starts it at its next look: copse orchestrate');
   else output.line(`    ${shown(agent)} works on it now: copse logs ${id} --follow`);
 }

@@ -16,7 +16,7 @@ export function printStopped(
     return;
   }
   const { id, title, state } = task;
-  output.line(`${output.style('yellow', state.status)} #${id} ${shown(title)}`);
+  output.line(`${output.style('yellow', state.status)} ${id} ${shown(title)}`);
   if (isElsewhere) output.line('    Its agent runs on another node, which ends it within seconds.');
   if (remaining > 0) output.line(`    ${remaining} of its processes could not be ended.`);
   output.line(output.style('dim', '    Its worktree is kept as it is.'));

@@ -29,7 +29,7 @@ export async function eventLine(
   const line = await describe(event, board);
   if (line === undefined) return undefined;
   const { word, style, task, text } = line;
-  const about = task === null ? '' : `#${task} `;
+  const about = task === null ? '' : `${task} `;
   return `${output.style(style, word.padEnd(WORD_WIDTH))} ${about}${shown(text)}`.trimEnd();
 }
 

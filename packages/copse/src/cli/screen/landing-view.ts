@@ -82,6 +82,6 @@ class Live implements LandingView {
     const { queue, entry } = place;
     const run = queue.runs.find(({ tasks }) => tasks.includes(landing.task));
     const since = age(run?.since ?? entry.queuedAt, clock.now()).padStart(3);
-    return [`${output.style('cyan', '>')} #${landing.task} ${since} ${shown(entryText(entry))}`];
+    return [`${output.style('cyan', '>')} ${landing.task} ${since} ${shown(entryText(entry))}`];
   }
 }

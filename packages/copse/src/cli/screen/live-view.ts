@@ -55,7 +55,7 @@ const LAST_EVENTS = 500;
 /** As wide as the time before each line. */
 const TIME_WIDTH = 8;
 /** As wide as the time, the word and the task: where the text of a line begins. */
-const TEXT_AT = 30;
+const TEXT_AT = 29;
 
 /** Lines with the time, for files and pipes. */
 class PlainView implements View {
@@ -73,7 +73,7 @@ class PlainView implements View {
   }
 
   problem(task: TaskId | null, reason: string): void {
-    const about = task === null ? '' : `#${task} `;
+    const about = task === null ? '' : `${task} `;
     const word = this.cli.output.style('yellow', 'note       ');
     this.say(`${this.time()} ${word} ${about}${shown(reason.split('\n', 1)[0] ?? '')}`, TEXT_AT);
   }
@@ -146,11 +146,11 @@ class LiveView extends PlainView {
       ...running.toSorted(byAge).map(({ task }) => {
         const agent = task.state.status === 'in_progress' ? task.state.claim.agent : '';
         const since = age(task.state.since, clock.now()).padStart(4);
-        return `${output.style('cyan', '*')} #${task.id} ${since} ${shown(agent)}  ${shown(task.title)}`;
+        return `${output.style('cyan', '*')} ${task.id} ${since} ${shown(agent)}  ${shown(task.title)}`;
       }),
       ...landings.map(({ task, queuedAt, waiting: why }) => {
         const since = age(queuedAt, clock.now()).padStart(4);
-        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(why)}`;
+        return `${output.style('green', '>')} ${task} ${since} ${why === null ? 'landing' : shown(why)}`;
       }),
     ]);
   }

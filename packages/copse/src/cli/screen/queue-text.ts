@@ -107,7 +107,7 @@ function entryLines({ entries }: QueueView, output: Output, now: Timestamp): rea
   return entries.map((entry, at) => {
     const { position, task, state, queuedAt, why, title } = entry;
     const [word, style] = looks[state];
-    const place = `${String(position).padStart(width)} #${task.padEnd(idWidth)}`;
+    const place = `${String(position).padStart(width)} ${task.padEnd(idWidth)}`;
     const marks = `${entry.isHotfix ? 'hotfix, ' : ''}${entry.isUnchecked ? 'unchecked, ' : ''}`;
     const time = rangeWidth === 0 ? '' : ` ${(ranges[at] ?? '').padEnd(rangeWidth)}`;
     const head = `${place} ${output.style(style, word.padEnd(8))} ${age(queuedAt, now).padStart(3)}${time}`;
@@ -124,7 +124,7 @@ function landedLines(landed: readonly RecentLanding[], output: Output, now: Time
   return landed.map(({ task, commit, at, tookMs, isVerified }) => {
     const checked = isVerified ? 'checked' : 'unverified';
     const what = `as ${commit.slice(0, 10)}, ${checked}, ${spanText(tookMs)} after it was queued`;
-    return `  ${output.style('green', 'landed')} #${task} ${age(at, now)} ago ${what}`;
+    return `  ${output.style('green', 'landed')} ${task} ${age(at, now)} ago ${what}`;
   });
 }
 

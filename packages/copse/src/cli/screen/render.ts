@@ -24,13 +24,13 @@ const looks: Readonly<Record<TaskStatus, Look>> = {
   cancelled: ['x', 'dim'],
 };
 
-/** `[*] #cp-a1b2 IN_PROGRESS (15m) Add authentication`, with what matters most below it. */
+/** `[*] cp-a1b2 IN_PROGRESS (15m) Add authentication`, with what matters most below it. */
 export function taskLine(task: TaskSummary, output: Output, now: Timestamp, below?: string | null): string {
   const { state, priority, dependsOn, retries } = task;
   const delay = state.status === 'ready' ? state.delay : null;
   const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
   const [mark, style] = looks[state.status];
-  const head = output.style(style, `[${mark}] #${task.id} ${state.status.toUpperCase()}`);
+  const head = output.style(style, `[${mark}] ${task.id} ${state.status.toUpperCase()}`);
   const extra = [
     ...(priority === defaultPolicy.task.priority ? [] : [formatPriority(priority)]),
     ...(state.status === 'in_progress' ? [shown(state.claim.agent)] : []),

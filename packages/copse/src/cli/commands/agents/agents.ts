@@ -88,7 +88,7 @@ export async function run(invocation: Invocation<{ readonly json?: boolean }>): 
       const used = row.usage === null ? '' : `, ${usageText(row.usage)}`;
       const crashes = row.crashes === 0 ? '' : `, crashed ${times(row.crashes)} before`;
       output.line(
-        `${output.style('cyan', '*')} #${row.task} (${age(row.since, now)}) ${shown(row.agent)}, ${where}, ${state}${used}${crashes}${attention}`,
+        `${output.style('cyan', '*')} ${row.task} (${age(row.since, now)}) ${shown(row.agent)}, ${where}, ${state}${used}${crashes}${attention}`,
       );
       output.line(`      ${shown(row.title)}`);
       if (row.question !== undefined)
@@ -97,7 +97,7 @@ export async function run(invocation: Invocation<{ readonly json?: boolean }>): 
     if (rows.length === 0) output.line('    nobody: copse orchestrate');
     if (limited.length > 0) output.line(`\n${output.style('bold', `Rate limited (${limited.length})`)}`);
     for (const { task, until } of limited)
-      output.line(`    #${task.id} goes on in ${age(now, until)}: ${shown(task.title)}`);
+      output.line(`    ${task.id} goes on in ${age(now, until)}: ${shown(task.title)}`);
     output.line();
     output.line(output.style('bold', `Agents (${agents.length})`));
     for (const agent of agents) {

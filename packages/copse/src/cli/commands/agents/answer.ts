@@ -30,7 +30,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
           ...(task === undefined ? (['copse list'] as const) : suggestCommands(task)),
         );
       else {
-        cli.output.line(`#${id} ${shown(task.title)}`);
+        cli.output.line(`${id} ${shown(task.title)}`);
         cli.output.line(indented(questionText(open, context.clock.now()), 4));
         for (const answer of ['allow', 'deny --message "…"'])
           cli.output.line(cli.output.style('dim', `  → copse answer ${id} ${answer}`));
@@ -43,7 +43,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     else {
       const [first = ''] = answered.what.trim().split('\n', 1);
       const what = `${answered.tool}: ${first}`;
-      cli.output.line(`${isAllowed ? 'Allowed' : 'Denied'} #${id} ${shown(what)}`);
+      cli.output.line(`${isAllowed ? 'Allowed' : 'Denied'} ${id} ${shown(what)}`);
     }
   });
 }

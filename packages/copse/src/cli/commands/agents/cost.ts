@@ -82,7 +82,7 @@ function print(output: Output, by: CostGroup, { rows, total }: Costs): void {
 
 function labelOf(by: CostGroup, { key, title }: CostRow): string {
   if (by !== 'task') return shown(key);
-  return `#${key} ${title === null ? '(deleted)' : shown(title)}`;
+  return `${key} ${title === null ? '(deleted)' : shown(title)}`;
 }
 
 function cellsOf({ usage, isUnknownInPart }: Cost): readonly string[] {

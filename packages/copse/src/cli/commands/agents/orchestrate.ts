@@ -126,12 +126,12 @@ async function sayGoodbye(
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
-    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waiting)}`);
+    output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waiting)}`);
   }
   for (const { id, title, state } of people) {
     const since = age(state.since, clock.now());
     output.line(
-      `  ${output.style('red', state.status.replaceAll('_', ' '))} #${id} (${since}) ${shown(title)}: copse why ${id}`,
+      `  ${output.style('red', state.status.replaceAll('_', ' '))} ${id} (${since}) ${shown(title)}: copse why ${id}`,
     );
   }
 }
@@ -158,7 +158,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
     const what = one.start
       ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
       : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
-    output.line(`#${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
+    output.line(`${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
   }
 }
 

@@ -148,7 +148,7 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
   const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
   const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
   view.say([
-    `${output.style('green', 'Landed')} #${task} as ${commit.slice(0, 10)}${unverified}`,
+    `${output.style('green', 'Landed')} ${task} as ${commit.slice(0, 10)}${unverified}`,
     ...notes.map((note) => `    ${shown(note)}`),
     ...promoted.map((one) => `    ${one} can begin`),
   ]);

@@ -124,7 +124,7 @@ async function say({ cli, context, options }: Reviewing, { task, change }: Revie
   }
   const word = wasQueued ? 'Already in the queue' : 'Approved';
   const where = `${landing.head.slice(0, 10)} lands on ${shown(landing.target)} through the queue`;
-  output.line(`${output.style('green', word)} #${task.id} ${shown(task.title)}: ${where}`);
+  output.line(`${output.style('green', word)} ${task.id} ${shown(task.title)}: ${where}`);
   output.line(
     output.style('dim', `  → copse merge ${task.id} (to see it land; copse orchestrate lands it too)`),
   );

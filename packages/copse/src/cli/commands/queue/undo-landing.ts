@@ -31,11 +31,11 @@ export async function undoLanded(cli: Cli, id: TaskId, { dryRun = false, json }:
 
 function print(output: Output, { task, target, landed, commits, diff, undo }: LandingUndone): void {
   const isQueued = undo?.state.status === 'landing';
-  const where = `#${task.id} ${shown(task.title)}`;
+  const where = `${task.id} ${shown(task.title)}`;
   if (undo === null) output.line(`Would undo ${where}`);
   else
     output.line(
-      `${output.style('green', isQueued ? 'Queued' : 'For review')} #${undo.id} ${shown(undo.title)}`,
+      `${output.style('green', isQueued ? 'Queued' : 'For review')} ${undo.id} ${shown(undo.title)}`,
     );
   const count = commits.length === 1 ? '1 commit' : `${commits.length} commits`;
   output.line(`    takes back ${count} of ${task.id} on ${shown(target)}, up to ${landed.slice(0, 10)}`);

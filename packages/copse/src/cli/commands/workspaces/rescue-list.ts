@@ -58,7 +58,7 @@ function print(
 ): void {
   for (const { ref, task, why, at, branch, changed } of rescues) {
     const where = branch === null ? 'no branch' : shown(branch);
-    output.line(`#${task} (${age(at, now)}) ${why}: ${changed} changed, on ${where}`);
+    output.line(`${task} (${age(at, now)}) ${why}: ${changed} changed, on ${where}`);
     output.line(output.style('dim', `      ${shown(ref)}`));
   }
   if (kept.length > 0) {
@@ -66,7 +66,7 @@ function print(
     output.line('Commits that are on no branch any more:');
   }
   for (const { ref, task, at, subject, commit } of kept) {
-    output.line(`#${task} (${age(at, now)}) ${shown(subject)}`);
+    output.line(`${task} (${age(at, now)}) ${shown(subject)}`);
     output.line(output.style('dim', `      ${shown(ref)}`));
     output.line(output.style('dim', `      A branch for them: git branch <name> ${commit}`));
   }

@@ -46,7 +46,7 @@ async function undoWorktree(
       cli.output.json({ ...view, ignored: ignoredView(ignored), notes });
       return undefined;
     }
-    cli.output.line(`${undone[what]}: #${task} on ${branch === null ? 'no branch' : shown(branch)}`);
+    cli.output.line(`${undone[what]}: ${task} on ${branch === null ? 'no branch' : shown(branch)}`);
     cli.output.line(`    cd ${shellWord(path)}`);
     const words = ignoredWords(ignored);
     if (words !== undefined) cli.output.line(`    from the trash, too: ${words}`);

@@ -113,7 +113,7 @@ function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existi
 function print({ output }: Cli, { task, workspace }: Done): void {
   const { path, branch, base, reused, notes, ports } = workspace;
   const { id } = task;
-  output.line(`${output.style('green', reused ? 'Resumed' : 'Ready')} #${id} ${shown(task.title)}`);
+  output.line(`${output.style('green', reused ? 'Resumed' : 'Ready')} ${id} ${shown(task.title)}`);
   const on = branch === null ? 'none: HEAD is detached' : shown(branch);
   const rows = fields([
     ['worktree', base && shown(path)],

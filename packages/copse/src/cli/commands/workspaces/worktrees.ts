@@ -56,7 +56,7 @@ function print({ output }: Cli, worktrees: readonly ListedWorktree[], now: Times
   }
   for (const one of worktrees) {
     const { workspace, status, branch, path } = one;
-    const head = output.style(styles[status], `#${workspace.task} ${status.toUpperCase()}`);
+    const head = output.style(styles[status], `${workspace.task} ${status.toUpperCase()}`);
     const where = branch === null ? 'detached' : shown(branch);
     const since = age(workspace.preparedAt, now);
     output.line([`${head} (${since}) ${where}`, ...details(one)].join(' · '));
