@@ -94,10 +94,7 @@ describe('a claim', () => {
     const decision = decideClaim(taskIn(status), claimant('2'), at, policy);
     if (decision.decided) throw new Error('it was claimed');
     const { code, reason, next } = decision.refusal;
-    expect([code, reason]).toEqual([
-      'wrong_status',
-      `Cannot claim cp-0001: it ${predicates[status]}.`,
-    ]);
+    expect([code, reason]).toEqual(['wrong_status', `Cannot claim cp-0001: it ${predicates[status]}.`]);
     for (const command of next) expect(command).toMatch(/^copse (\w+ cp-0001|queue)$/);
   });
 

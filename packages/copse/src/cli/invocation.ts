@@ -1,4 +1,4 @@
-/** What the command line hands to a command. */
+/** What every command gets: folder, environment, output, words and options. */
 
 import type { Command, OptionValues } from 'commander';
 
@@ -11,7 +11,6 @@ export interface Cli {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a command gets: positional arguments, options, and the way out. */
 export interface Invocation<Options extends OptionValues = OptionValues> {
   readonly cli: Cli;
   readonly program: Command;

@@ -8,16 +8,16 @@ import type { Failure } from './failure.ts';
 type Style = Parameters<typeof styleText>[0];
 
 export interface Output {
-  /** One line of what was asked for. */
+  /** One line of the result. */
   line(text?: string): void;
-  /** Bytes as they are: exports, scripts, documents. Resolves when the reader is ready for more. */
+  /** Bytes without a line feed: exports, scripts, documents. Resolves when the reader is ready for more. */
   raw(text: string | Uint8Array): Promise<void>;
   /** The one document of a `--json` command. */
   json(document: unknown): void;
-  /** About the work, not its result. */
+  /** A remark, on stderr. */
   note(text: string): void;
   style(style: Style, text: string): string;
-  /** How wide the terminal is right now. */
+  /** The current width of the terminal. */
   columns(): number;
   rows(): number;
 }
@@ -27,14 +27,14 @@ const USUAL_ROWS = 24;
 
 export function processOutput(): Output {
   const { stdout, stderr } = process;
-  // Somebody downstream (`| head`) has seen enough: that is no failure of ours.
+  // The reader closed the pipe (`| head`): not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit();
     throw error;
   });
-  // Asked once: looking at the stream for every word costs more than the words.
+  // Asked once, because asking the stream for every word is slow.
   const isColoured = styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
-  // A thousand lines are one write.
+  // Lines are written together.
   let waiting = '';
   const flush = () => {
     if (waiting === '') return;
@@ -48,7 +48,7 @@ export function processOutput(): Output {
     },
     raw: (text) =>
       new Promise((resolve) => {
-        // What was said before comes before.
+        // Earlier lines come first.
         flush();
         if (stdout.write(text)) resolve();
         else stdout.once('drain', resolve);
@@ -62,7 +62,7 @@ export function processOutput(): Output {
   };
 }
 
-/** JSON leaves DEL and the C1 controls as they are, and a terminal would obey some of them. */
+/** JSON does not escape DEL and C1 controls, which a terminal may execute. */
 export function asJson(document: unknown, indent?: number): string {
   return JSON.stringify(document, null, indent).replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
@@ -70,7 +70,7 @@ export function asJson(document: unknown, indent?: number): string {
   );
 }
 
-/** Every error looks like this: what happened, then what to do. */
+/** The one form of errors: what happened, then what to do. */
 export function reportFailure({ code, reason, next }: Failure, options: { readonly asJson: boolean }): void {
   const { stderr } = process;
   if (options.asJson) {

@@ -1,4 +1,4 @@
-/** Opens everything that running and landing needs, for as long as a command needs it. */
+/** Opens everything that agents and the queue need, and closes it when the command ends. */
 
 import type { RunContext } from '../queue/context.ts';
 import type { OpenRun, RunOptions } from '../compose/run/run.ts';

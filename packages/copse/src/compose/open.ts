@@ -6,7 +6,6 @@ import path from 'node:path';
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { excludeFromGit } from '../git/directory/exclude.ts';
 import { type Repository, findRepository } from '../git/directory/locate.ts';
-import type { GitVersion } from '../git/version.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
@@ -20,38 +19,6 @@ import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
 
 export { findRepository, type Repository } from '../git/directory/locate.ts';
-
-/** The addresses of remotes as they are now, to be used from now on; without the passwords in them. */
-export async function acceptRemotes(surroundings: Surroundings): Promise<ReadonlyMap<string, string>> {
-  const { openTrustedDir } = await import('../git/directory/trusted-dir.ts');
-  const remote = await import('../git/refs/remote.ts');
-  const repository = requireRepository(surroundings);
-  prepareFolder(repository);
-  const accepted = remote.acceptRemotes(openTrustedDir(repository));
-  return new Map([...accepted].map(([name, url]) => [name, remote.withoutPassword(url)]));
-}
-
-export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
-  const background = await import('../processes/background.ts');
-  background.startBackground(argv, surroundings);
-}
-
-/** Joins the terminal of an agent. */
-export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
-  const tmux = await import('../processes/tmux.ts');
-  await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
-}
-
-/** False when the person has no pager. */
-export async function showInPager(text: string, { env }: Surroundings): Promise<boolean> {
-  const { page } = await import('../processes/pager.ts');
-  return page(text, env['PAGER']);
-}
-
-export async function gitVersion(): Promise<GitVersion> {
-  const git = await import('../git/version.ts');
-  return git.gitVersion();
-}
 
 export interface Surroundings {
   readonly cwd: string;
@@ -245,7 +212,8 @@ function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 
-function prepareFolder(repository: Repository): void {
+/** Creates `.copse` for a new board, hidden from git. */
+export function prepareFolder(repository: Repository): void {
   const folder = path.dirname(boardFile(repository));
   if (existsSync(boardFile(repository))) return;
   if (repository.home !== repository.commonDir) excludeFromGit(repository.commonDir, '/.copse/');

@@ -1,6 +1,6 @@
 /**
- * What whoever watches the loop sees: on a terminal one steady screen of who does what for how long, with the lines of what
- * happened going by above it; anywhere else only the lines.
+ * What `copse orchestrate` shows: on a terminal a status area with the running agents and landings, and event lines that
+ * scroll above it; elsewhere only the event lines.
  */
 
 import { followEvents } from '../../board/follow.ts';
@@ -11,22 +11,22 @@ import type { BoardEvent } from '../../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { isTerminal } from '../ask.ts';
-import { eventLine } from './event-lines.ts';
+import { eventLine } from './event-line.ts';
 import type { Cli } from '../invocation.ts';
-import { age } from './render.ts';
+import { age } from '../../explain/rules/amounts.ts';
 import { Screen, wrapped } from './screen.ts';
 
 export interface View {
   event(event: BoardEvent): Promise<void>;
   problem(task: TaskId | null, reason: string): void;
-  /** About what was just said. */
+  /** A remark about the line before. */
   note(text: string): void;
   pass(pass: Pass): void;
   close(): void;
 }
 
 export interface ViewOptions {
-  /** What Ctrl+C does. */
+  /** What Ctrl+C does, for the status area. */
   readonly onInterrupt: string;
 }
 
@@ -35,7 +35,7 @@ export function openView(cli: Cli, context: RunContext, options: ViewOptions): V
   return canMove ? new LiveView(cli, context, options) : new PlainView(cli, context);
 }
 
-/** Everything that is recorded after an event until the signal, also what was recorded just before it. */
+/** Every event after `after` until the signal, including those recorded just before it. */
 export async function tellEvents(
   { board, policy }: Pick<RunContext, 'board' | 'policy'>,
   after: EventNumber,
@@ -52,9 +52,8 @@ export async function tellEvents(
 
 const LAST_EVENTS = 500;
 
-/** As wide as the time before each line. */
 const TIME_WIDTH = 8;
-/** As wide as the time, the word and the task: where the text of a line begins. */
+/** The column where the text of a line begins, after time, word and task. */
 const TEXT_AT = 29;
 
 /** Lines with the time, for files and pipes. */
@@ -86,7 +85,7 @@ class PlainView implements View {
 
   close(): void {}
 
-  /** What does not fit goes on below, from the given column. */
+  /** A long line continues below, from the given column. */
   protected say(line: string, _indent: number): void {
     this.cli.output.line(line);
   }
@@ -134,12 +133,12 @@ class LiveView extends PlainView {
     const { running, landings, waiting } = this.#pass;
     const { output } = this.cli;
     const { clock, policy } = this.context;
-    // When nothing more can start, the rest is not even looked at.
+    // At the limit, the orchestrator does not look at further tasks, so their number is unknown.
     const isFull = running.length >= policy.orchestration.maxAgents;
     const counts = [
       `${running.length} of ${policy.orchestration.maxAgents} running`,
       ...(landings.length > 0 ? [`${landings.length} landing`] : []),
-      ...(waiting.length > 0 ? [isFull ? 'others wait' : `${waiting.length} waiting`] : []),
+      ...(waiting.length > 0 ? [isFull ? 'more waiting' : `${waiting.length} waiting`] : []),
     ];
     this.#screen.draw([
       output.style('dim', `── ${counts.join(' · ')} ── Ctrl+C ${this.#onInterrupt} ──`),
@@ -156,7 +155,7 @@ class LiveView extends PlainView {
   }
 }
 
-/** Who came last stands last, so that nobody moves while others come. */
+/** Oldest first, so that lines keep their place. */
 function byAge(one: Running, other: Running): number {
   return one.task.state.since - other.task.state.since;
 }

@@ -6,7 +6,7 @@ import { type EntryState, type EntryView, type QueueView, rangeText } from '../.
 import { spanText } from '../../kernel/durations.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
-import { age } from './render.ts';
+import { age } from '../../explain/rules/amounts.ts';
 
 type Style = Parameters<Output['style']>[0];
 

@@ -41,7 +41,7 @@ async function* linesOf(file: string): AsyncGenerator<BoardLine> {
       if (!parsed.ok) {
         fail(
           'invalid',
-          `Line ${number} of ${name} is not from an export: ${parsed.reason}.`,
+          `Line ${number} of ${name} is not part of an export: ${parsed.reason}.`,
           'copse export --help',
         );
       }

@@ -9,7 +9,7 @@ import { shown } from '../../../kernel/text.ts';
 import { worktreeView } from '../../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { age } from '../../screen/render.ts';
+import { age } from '../../../explain/rules/amounts.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -34,9 +34,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 }
 
 const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {
-  pooled: 'POOLED, waits for a task',
-  queue: 'QUEUE, its checks run here',
-  not_managed: 'NOT MANAGED, somebody else made it',
+  pooled: 'POOLED, ready for a task',
+  queue: 'QUEUE, checks run here',
+  not_managed: 'NOT MANAGED, not created by Copse',
 };
 
 const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style']>[0]>> = {
@@ -51,7 +51,7 @@ const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style
 
 function print({ output }: Cli, worktrees: readonly ListedWorktree[], now: Timestamp): void {
   if (worktrees.length === 0) {
-    output.line('There are no worktrees here. Take a task: copse work');
+    output.line('No worktrees. To take a task: copse work');
     return;
   }
   for (const one of worktrees) {
