@@ -62,7 +62,7 @@ describe('an open question', () => {
     const command = `copse answer ${task} allow`;
     const list = await printed(['list'], here);
     expect(list).toMatch(
-      new RegExp(`IN_PROGRESS .*Tidy up.*\\n {6}asks for \\d+s: may it use Bash\\? ${asked}\\n`),
+      new RegExp(`IN_PROGRESS .*Tidy up.*\\n {6}asks to use Bash \\(waiting \\d+s\\): ${asked}\\n`),
     );
     expect(list).toContain(`→ ${command}\n`);
     const agents = await printed(['agents'], here);
@@ -73,7 +73,7 @@ describe('an open question', () => {
       ['answer', task],
     ]) {
       const text = await printed(words, here);
-      expect(text).toMatch(/asks (for \d+s )?whether it may use Bash:/);
+      expect(text).toMatch(/The agent asks to use Bash \(waiting \d+s\):/);
       expect(text).toContain(asked);
       // All of it, and none of it obeyed by a terminal.
       expect(text).toContain('and \\x1b[31mmore');

@@ -184,16 +184,16 @@ describe('an agent', () => {
     const { project, task, session, worktree, at } = await newSession();
     const client = open(at);
     expect(await client.call('phase', { phase: 'working' })).toEqual({
-      text: `${task} is in the phase working.`,
+      text: `${task} is in phase working.`,
       isError: false,
     });
     expect((await client.call('ledger_add', { kind: 'learning', text: 'Mind\nthe "gap"' })).isError).toBe(
       false,
     );
-    expect(await client.call('heartbeat')).toEqual({ text: `${task} is still held.`, isError: false });
+    expect(await client.call('heartbeat')).toEqual({ text: `Renewed the lease of ${task}.`, isError: false });
     const { text, isError } = await client.call('finish', { summary: 'Did "it"', no_changes: null });
     expect({ text, isError }).toMatchObject({ isError: false });
-    expect(text).toContain(`Reported: ${task} is finished.\nStop now.`);
+    expect(text).toContain(`Reported ${task} as finished.\nStop now.`);
     expect(reportIn(worktree)).toMatchObject({ status: 'finished', summary: 'Did "it"' });
     const { board } = project.context;
     expect((await board.get('session', session))?.state).toMatchObject({ life: 'live', phase: 'working' });

@@ -169,7 +169,7 @@ describe('ids', () => {
     const { code, stdout, stderr } = await copse(['show', 'AAA'], { cwd: fresh });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      'copse: "AAA" fits more than one task: cp-aaaa, cp-aaaab, cp-aaab.\n  → write one more character of the id\n',
+      'copse: "AAA" matches more than one task: cp-aaaa, cp-aaaab, cp-aaab.\n  → give one more character of the id\n',
     );
     expect(await answer(['show', 'aaaa'], { cwd: fresh })).toMatchObject({ title: 'One' });
     expect(await answer(['show', 'aaaab'], { cwd: fresh })).toMatchObject({ title: 'Three' });
@@ -180,7 +180,7 @@ describe('ids', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 3,
       stdout: '',
-      stderr: `copse: There is no task ${JSON.stringify(text)} on this board.\n  → copse list\n`,
+      stderr: `copse: The board has no task ${JSON.stringify(text)}.\n  → copse list\n`,
     });
   });
 });
@@ -188,10 +188,8 @@ describe('ids', () => {
 describe('copse list', () => {
   test('says how to begin on an empty board, and that nothing fits a filter', async () => {
     const fresh = newRepository(area);
-    expect(await printed(['list'], { cwd: fresh })).toBe(
-      'The board is empty. Add the first task: copse add "…"\n',
-    );
-    expect(await printed(['ls', '--status', 'stuck'], { cwd: fresh })).toBe('No task fits.\n');
+    expect(await printed(['list'], { cwd: fresh })).toBe('The board is empty. Add a task: copse add "…"\n');
+    expect(await printed(['ls', '--status', 'stuck'], { cwd: fresh })).toBe('No task matches.\n');
     expect(await answer(['list'], { cwd: fresh })).toMatchObject({ tasks: [] });
   });
 

@@ -150,7 +150,7 @@ describe('a thousand tasks', () => {
     );
     const { code, stderr } = await copse(['show', first ?? ''], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/fits more than one task: (cp-\w+, ){5}…\./);
+    expect(stderr).toMatch(/matches more than one task: (cp-\w+, ){5}…\./);
   });
 });
 

@@ -207,7 +207,7 @@ test('a queue that stands still is told when that has lasted, also to whoever co
   await until(() => told.headlines.length > 0);
   await aWhile();
   await told.stop();
-  expect(told.headlines).toEqual([`${task} waits in a queue that does not move: One`]);
+  expect(told.headlines).toEqual([`${task} waits in a stalled queue: One`]);
   const later = await tell(project, { stallMs: 500 });
   await until(() => later.headlines.length > 0);
 });

@@ -85,7 +85,7 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
   });
 
   test.each([
-    ['fails', 'echo "no bus" >&2; exit 1', 'notify-send shows no notification: no bus'],
+    ['fails', 'echo "no bus" >&2; exit 1', 'notify-send could not show a notification: no bus'],
     ['says nothing', 'exit 7', 'it ended with 7'],
     ['hangs', 'exec sleep 60', 'it took too long'],
   ])('that %s is told by its reason', async (name, then, reason) => {
@@ -154,7 +154,7 @@ describe('a webhook', () => {
     expect(webhook.received.map(({ path }) => path)).toEqual(
       Array.from({ length: asked }, () => '/hooks/T0KEN?key=s3cret'),
     );
-    const told = `The webhook at http://127.0.0.1:${webhook.port}/… got no notification: ${reason}.`;
+    const told = `The webhook at http://127.0.0.1:${webhook.port}/… was not notified: ${reason}.`;
     expect(sent).toEqual(
       reason === null ? { kind: 'sent' as const } : { kind: 'failed' as const, reason: told },
     );

@@ -152,7 +152,7 @@ describe('the gate', () => {
 
   test('says of each what is missing, once', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
-      'Its agent stopped and left uncommitted changes, which are in its worktree.\n    There are uncommitted changes:\n      left behind.txt\n',
+      'It needs you: the agent stopped without committing.\n    There are uncommitted changes:\n      left behind.txt\n',
     );
     expect(await scene.why(id('in the middle of a merge'))).toContain(
       'A merge is in the middle of being done',
@@ -171,7 +171,7 @@ describe('the gate', () => {
   });
 
   test('lists at the end what a person has to look at, with the command that explains it', () => {
-    expect(output).toContain('Nothing is left to do by itself.');
+    expect(output).toContain('Idle: no task can start or land without you.');
     expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
     expect(output).toContain(`: copse why ${id('dirty for ever')}`);
   });

@@ -117,11 +117,11 @@ describe('piped', () => {
     expect(output).not.toContain(ESCAPE);
     const shape = [
       `started     ${id} ${LONG} (plain)`,
-      `finished    ${id} and is about to land`,
+      `finished    ${id} queued to land`,
       `done        ${id} landed as ${scene.git('rev-parse', '--short=10', 'main')}`,
     ];
     const lines = output.trimEnd().split('\n');
     expect(lines.slice(0, -1).map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual(shape);
-    expect(lines.at(-1)).toBe('Nothing is left to do by itself.');
+    expect(lines.at(-1)).toBe('Idle: no task can start or land without you.');
   });
 });

@@ -93,7 +93,7 @@ test('whoever stops waiting leaves it in the queue, and somebody who leads lands
   child.kill('SIGINT');
   const { code, stdout, stderr } = await merging;
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-  expect(stderr).toContain(`${held} stays in the queue: you stopped waiting for it.`);
+  expect(stderr).toContain(`${held} stays in the queue: you stopped waiting.`);
   expect(stderr).toContain(`→ copse queue cancel ${held}`);
   expect(await scene.statuses()).toEqual({ held: 'landing' });
 

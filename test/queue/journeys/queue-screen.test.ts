@@ -93,7 +93,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
       (text) => text.includes('main: the queue is empty') && text.includes('handed back'),
     );
     expect(after).toMatch(new RegExp(`^done +${good} landed as `, 'm'));
-    expect(after).toMatch(new RegExp(`^handed back +${bad} checks: The checks of ${bad}, merged into`, 'm'));
+    expect(after).toMatch(new RegExp(`^handed back +${bad} The checks of ${bad}, merged into`, 'm'));
     expect(after).toContain('expected 3 but got 4');
     for (const line of after.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     screen.press('C-c');
@@ -113,7 +113,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const screen = onScreen('merge', scene, ['merge', held], { columns: 50, rows: 8, variables });
     await screen.until((text) => text.includes('number 1: is checked'));
     expect(screen.picture()[0]).toMatch(new RegExp(`^> ${held} +\\d+s number 1: is checked$`));
-    expect(screen.picture()[1]).toBe('── Ctrl+C leaves them in the queue ──');
+    expect(screen.picture()[1]).toBe('── Ctrl+C stops waiting; tasks stay in the queue ──');
     expect(screen.coloured()).not.toContain(ESCAPE);
     screen.press('C-c');
     const end = await screen.until((text) => text.includes('ended with 4'));

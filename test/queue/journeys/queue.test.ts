@@ -197,9 +197,7 @@ test('a hotfix goes first and alone, and what that costs is said before', async 
     const before = await answer<unknown>(['queue', 'front', urgent, '--dry-run'], scene.at);
     expect(before).toEqual({ tasks: [urgent], restarts: 1, isDryRun: true });
     expect((await queueOf(scene)).entries[2]).toMatchObject({ task: urgent });
-    expect(await printed(['queue', 'front', urgent], scene.at)).toContain(
-      '1 check that is running starts over.',
-    );
+    expect(await printed(['queue', 'front', urgent], scene.at)).toContain('1 running check restarts.');
     const hurried = await until(
       () => queueOf(scene),
       ({ checks }) => checks[0]?.says === `${urgent} alone`,

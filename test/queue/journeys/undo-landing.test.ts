@@ -156,7 +156,9 @@ test('the worktree of what landed is brought back by --worktree, and what landed
   const id = await scene.add('work', 'commit work w.txt');
   await scene.up();
   const main = scene.git('rev-parse', 'main');
-  expect(await printed(['undo', id, '--worktree'], scene.at)).toContain('The worktree is back');
+  expect(await printed(['undo', id, '--worktree'], scene.at)).toContain(
+    `Brought back the worktree of ${id},`,
+  );
   expect(git(path.join(scene.folder, '.worktrees', id), 'show', 'HEAD:w.txt')).toBe('work');
   expect(scene.git('rev-parse', 'main')).toBe(main);
 });

@@ -65,11 +65,11 @@ const status = async (scene: Scene, id: string) => (await scene.tasks()).get(id)
 describe('copse review', () => {
   test('lists what waits, with who made it, how much it is and whether it fits', async () => {
     const scene = reviewed();
-    expect(await printed(['review'], scene.at)).toBe('Nothing waits for review.\n');
+    expect(await printed(['review'], scene.at)).toBe('No task waits for review.\n');
     const id = await inReview(scene, 'Some work', WORK, '--accept', 'true');
     expect(await printed(['review'], scene.at)).toMatch(
       new RegExp(
-        `^\\[\\?\\] ${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accepted · fits main\\n +→ copse review ${id}\\n$`,
+        `^\\[\\?\\] ${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accept commands passed · merges into main without conflicts\\n +→ copse review ${id}\\n$`,
       ),
     );
     const { reviews } = await answer<{ reviews: readonly ReviewDocument[] }>(['review'], scene.at);
@@ -132,7 +132,7 @@ describe('copse review', () => {
       `is not at ${before} any more: it is at ${now.slice(0, 10)}.`,
     );
     writeFileSync(path.join(worktreeOf(scene, id), 'a.txt'), 'not yet');
-    expect(await printed(['review', id], scene.at)).toContain('1 file is not committed and would not land');
+    expect(await printed(['review', id], scene.at)).toContain('1 uncommitted file would not land');
     expect(await refusedBy(['review', id, '--approve'], scene.at)).toContain('uncommitted changes');
     const both = await copse(['review', id, '--approve', '--send-back', 'no'], scene.at);
     expect(both).toMatchObject({ code: 2, stdout: '' });
@@ -264,7 +264,7 @@ describe('sending it back', () => {
     const id = await inReview(scene);
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
     expect(await printed(['review', id, '--send-back', 'Please add a test'], scene.at)).toContain(
-      'plain works on it now',
+      'plain is working on it',
     );
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
@@ -351,7 +351,7 @@ test.skipIf(!hasScript)(
     const env = { PAGER: 'tee "$PAGED"', PAGED: path.join(scene.scripts, 'paged') };
     const review = (...keys: readonly (readonly [string, string])[]) =>
       onTerminal(['review', id], scene.folder, keys, env);
-    const question = `What becomes of ${id}?`;
+    const question = `Approve ${id}?`;
     for (const leave of [CONTROL_C, DOWN + DOWN + ENTER]) await review([question, leave]);
     expect(await status(scene, id)).toBe('in_review');
     const paged = readFileSync(env.PAGED, 'utf8');
@@ -359,7 +359,7 @@ test.skipIf(!hasScript)(
     expect(paged).not.toContain('\u001b');
 
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
-    await review([question, DOWN + ENTER], ['What is to change?', `Please add a test${ENTER}`]);
+    await review([question, DOWN + ENTER], ['What should its agent change?', `Please add a test${ENTER}`]);
     await scene.up();
     expect(readFileSync(scene.notes, 'utf8')).toBe('told\n');
 

@@ -104,7 +104,7 @@ export function occasionOf(
     case 'task.stuck':
       return occasion('stuck', event.reason, `restart ${task} --answer "…"`);
     case 'task.needs_attention':
-      return occasion('needs_attention', sentence(attentionText(event)), `why ${task}`);
+      return occasion('needs_attention', attentionText(event), `why ${task}`);
     case 'task.sent_to_review':
       return event.pullRequest === null
         ? occasion('review', leftQueue ?? sentence(statusTexts.in_review), `review ${task}`)
@@ -115,11 +115,7 @@ export function occasionOf(
         : undefined;
     case 'task.crashed':
       return event.delay === null
-        ? occasion(
-            'failed',
-            sentence(`failed ${failedText(event.retries, statusLine(event.reason))}`),
-            `why ${task}`,
-          )
+        ? occasion('failed', sentence(failedText(event.retries, statusLine(event.reason))), `why ${task}`)
         : undefined;
     case 'task.done':
       return occasion('landed', sentence(doneText(event)), `show ${task}`);
