@@ -97,7 +97,7 @@ describe('an orchestrator', () => {
     const shown = desktop.shown().map((words) => words.slice(1).join('|'));
     expect(shown.toSorted()).toEqual([
       `--urgency=critical|--|Copse: ${stuck} is stuck: <b>Which</b> & why|Drop it?\ncopse restart ${stuck} --answer "…"`,
-      `--urgency=normal|--|Copse: ${done} is done: Does “it”|Landed as ${short}.\ncopse show ${done}`,
+      `--urgency=normal|--|Copse: ${done} is done: Does “it”|Landed as ${scene.git('rev-parse', '--short=10', 'main')}.\ncopse show ${done}`,
     ]);
     expect(webhook.received.map(({ path: at, body }) => [at, body['kind']]).toSorted()).toEqual([
       ['/hooks/T0KEN?key=s3cret', 'landed'],

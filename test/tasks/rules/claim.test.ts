@@ -173,7 +173,7 @@ describe('a lease', () => {
   it.each([1, 29_999, 30_000, 3_600_000])('is renewed by its holder after %i ms, expired or not', (ms) => {
     const now = timestamp(at + ms);
     expect(decideRenewal(lease, fencingToken(4), now, policy)).toEqual({
-      renewed: true,
+      kind: 'renewed',
       lease: { task: id, token: 4, renewedAt: now, expiresAt: now + 30_000 },
     });
   });
@@ -181,29 +181,27 @@ describe('a lease', () => {
   it('is never shortened by a renewal, whatever the clocks say', () => {
     const early = timestamp(at - 60_000);
     expect(decideRenewal(lease, fencingToken(4), early, policy)).toEqual({
-      renewed: true,
+      kind: 'renewed',
       lease: { ...lease, renewedAt: lease.renewedAt + 1 },
     });
   });
 
   it('can be told from the one before by whoever watches, even while the clock stands still', () => {
     const renewal = decideRenewal(lease, fencingToken(4), lease.renewedAt, policy);
-    expect(renewal.renewed && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
+    expect(renewal.kind === 'renewed' && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
   });
 
   it.each([0, 3, 5])('of token 4 is not renewed with token %i', (token) => {
     for (const ms of [0, 30_000]) {
       expect(decideRenewal(lease, fencingToken(token), timestamp(at + ms), policy)).toEqual({
-        renewed: false,
-        reason: 'fenced',
+        kind: 'fenced',
       });
     }
   });
 
   it('that does not exist is not renewed by anybody', () => {
     expect(decideRenewal(undefined, fencingToken(4), at, policy)).toEqual({
-      renewed: false,
-      reason: 'not_held',
+      kind: 'not_held',
     });
   });
 
@@ -233,8 +231,8 @@ describe('two claimants, whatever they do and however long they sleep', () => {
       this.now = timestamp(this.now + waitMs);
       if (does !== 'renew') return this.record(who, this.decide(who, does));
       const renewal = decideRenewal(this.lease, required(this.believed[who]), this.now, policy);
-      if (renewal.renewed) this.lease = renewal.lease;
-      return renewal.renewed;
+      if (renewal.kind === 'renewed') this.lease = renewal.lease;
+      return renewal.kind === 'renewed';
     }
 
     decide(who: number, does: Exclude<(typeof doings)[number], 'renew'>): Decision<TaskEvent> {
@@ -282,7 +280,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
           const accepted = tokens.filter((token) => refuseUnlessHeld(race.task, token) === undefined);
           expect(accepted).toEqual(race.task.state.status === 'in_progress' ? [highest] : []);
           const renewing = tokens.filter(
-            (token) => decideRenewal(race.lease, token, race.now, policy).renewed,
+            (token) => decideRenewal(race.lease, token, race.now, policy).kind === 'renewed',
           );
           expect(renewing).toEqual(accepted);
         }

@@ -1,4 +1,4 @@
-/** The one file that names concrete adapters: from a folder and an environment to a board that can be used. */
+/** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,18 +29,18 @@ export function requireRepository({ cwd }: Surroundings): Repository {
   const repository = existsSync(cwd) ? findRepository(cwd) : undefined;
   if (repository) return repository;
   throw new BoardUnavailable(
-    `${cwd} is not inside a git repository, so there is no board to find.`,
-    'Go into a repository, or make one here: git init',
+    `${cwd} is not inside a git repository, so there is no board.`,
+    'Go into a repository, or create one here: git init',
     { isMissing: true },
   );
 }
 
 const systemClock: Clock = { now: () => timestamp(Date.now()) };
 
-/** Ids have to differ, not to be secret; loading `node:crypto` would cost a start-up a fifth of its time. */
+/** Ids need not be secret, and loading `node:crypto` would slow down the start by a fifth. */
 const systemRandom: Random = () => Math.random();
 
-/** What somebody read from copse.yml already. The board's address is then in the environment, or it is the usual one. */
+/** Settings that the caller has already read. The board's address is then in the environment, or the default. */
 interface KnownSettings {
   readonly agent?: Pick<Config, 'workspace' | 'landing'>;
   readonly policy?: Policy;
@@ -51,7 +51,7 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
       'The board cannot be reached from inside a sandbox.',
-      'What you need to know is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add; what landed meanwhile you get with git merge "$COPSE_WORKTREE_BASE_BRANCH".',
+      'Your context is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add. For newer commits of the base: git merge "$COPSE_WORKTREE_BASE_BRANCH".',
     );
   const repository = requireRepository(surroundings);
   const { address, policy } = await settingsOf(repository, surroundings, known);
@@ -60,7 +60,7 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
 }
 
-/** The same, with everything that worktrees need. Loaded only for commands that touch them. */
+/** Opens the board and everything that worktrees need; the adapters are loaded only then. */
 export async function openWorkspaceContext(
   surroundings: Surroundings,
   { agent, policy }: KnownSettings = {},
@@ -70,7 +70,7 @@ export async function openWorkspaceContext(
   const context = await openContext(surroundings, policy);
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
-  // What holds for an agent was put together when its task was claimed.
+  // An agent's settings were computed when its task was claimed.
   const { workspace, target } = agent
     ? { workspace: agent.workspace, target: agent.landing.target }
     : await workspaceSettingsOf(repository);
@@ -85,7 +85,7 @@ export async function openWorkspaceContext(
     withLock: git.withLock,
     tryLock: git.tryLock,
     discard: async ({ path: entry, gitDir, isProven }) => {
-      // Somebody is in there: it stays, and is looked at again the next time.
+      // A process is in there: the entry stays until the next time.
       const inside = entry && (await occupancy.inside(entry, { roots: [], sessions: [] }));
       if (inside && (!inside.known || inside.processes.length > 0)) return;
       const at = systemClock.now();
@@ -124,13 +124,13 @@ export async function openWorkspaceContext(
   };
 }
 
-/** The same, with the file through which an agent and its runner talk. */
+/** Opens the same, and the report file of the agent. */
 export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
   const { openReports } = await import('../agents/files/report-file.ts');
   return { ...(await openWorkspaceContext(surroundings)), reports: openReports() };
 }
 
-/** Which machine, and which clone on it: worktrees belong to one. */
+/** The id of this clone on this machine, which worktrees belong to. */
 function nodeOf(home: string): NodeId {
   const file = path.join(home, '.copse', 'node');
   try {
@@ -174,15 +174,15 @@ async function workspaceSettingsOf(
   return { workspace, target: landing.target };
 }
 
-/** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
+/** Loads the schema only if there is a copse.yml: it takes as long to load as everything else together. */
 export async function configOf(repository: Repository): Promise<Config> {
   const { parseConfig } = await import('../config/parse.ts');
   const { renderProblem } = await import('../config/problems/problems.ts');
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(
-      'copse.yml is there but cannot be read.',
-      'Check that it is a file that you may read.',
+      'copse.yml exists but cannot be read.',
+      'Check that it is a file with read permission.',
     );
   if (lastRead?.text === text) return lastRead.config;
   const parsed = parseConfig(text, { file: 'copse.yml' });
@@ -196,10 +196,10 @@ export async function configOf(repository: Repository): Promise<Config> {
   return parsed.config;
 }
 
-/** Several parts of a command ask for it. */
+/** Cached, because several parts of a command need it. */
 let lastRead: { readonly text: string; readonly config: Config } | undefined;
 
-/** Undefined when it is there and cannot be read. */
+/** Empty without a file; undefined when the file cannot be read. */
 export function readConfig(file: string): string | undefined {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';

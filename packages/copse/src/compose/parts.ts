@@ -1,4 +1,4 @@
-/** What an orchestrator and its runners share, small enough for a runner. */
+/** Shared by the orchestrator and its runners: the clock, the program files, and the `copse` for agents. */
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,13 +21,13 @@ export const systemTimer: Timer = {
   },
 };
 
-/** A program of this package: bundled side by side, or a source file. */
+/** A program of this package: a bundle in this folder, or a source file. */
 export function programFile(name: 'cli' | 'runner'): string {
   const bundled = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
   return existsSync(bundled) ? bundled : fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
 }
 
-/** The folder with a `copse` that is this one, for agents to call whatever their PATH has. */
+/** A folder with a `copse` that runs this installation, for the PATH of agents. */
 export function ownPrograms(home: string): string {
   const folder = path.join(home, '.copse', 'bin');
   const file = path.join(folder, 'copse');

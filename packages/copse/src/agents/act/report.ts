@@ -113,7 +113,7 @@ export async function reportHeartbeat(context: ReportContext, about: About): Pro
   // For an agent its runner renews; an agent that did so itself would hide a runner that no longer does.
   if (!isByHand) return { ok: true, value: task.id };
   const renewal = await context.board.renewLease(task.id, token, context.clock.now());
-  if (renewal.renewed) return { ok: true, value: task.id };
+  if (renewal.kind === 'renewed') return { ok: true, value: task.id };
   const now = (await context.board.get('task', task.id)) ?? task;
   return refusal(refuseUnlessHeld(now, token) ?? notHeld(now));
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { agentNames, tasks } from '../../demo/scenario.ts';
-import { type Leftovers, type Summary, summaryRows } from '../../demo/summary.ts';
+import { type DemoLeftovers, type Summary, summaryRows } from '../../demo/summary.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { shellWord } from './quote.ts';
@@ -25,7 +25,7 @@ export interface Epilogue {
   readonly folder: string;
   readonly history: readonly string[];
   readonly summary: Summary;
-  readonly leftovers: Leftovers;
+  readonly leftovers: DemoLeftovers;
 }
 
 export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }: Epilogue): void {

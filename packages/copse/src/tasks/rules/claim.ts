@@ -108,8 +108,8 @@ export function refuseUnlessHeld(
 }
 
 export type Renewal =
-  | { readonly renewed: true; readonly lease: Lease }
-  | { readonly renewed: false; readonly reason: 'fenced' | 'not_held' };
+  | { readonly kind: 'renewed'; readonly lease: Lease }
+  | { readonly kind: 'fenced' | 'not_held' };
 
 export function decideRenewal(
   lease: Lease | undefined,
@@ -117,12 +117,12 @@ export function decideRenewal(
   at: Timestamp,
   policy: LeasePolicy,
 ): Renewal {
-  if (lease === undefined) return { renewed: false, reason: 'not_held' };
-  if (lease.token !== token) return { renewed: false, reason: 'fenced' };
+  if (lease === undefined) return { kind: 'not_held' };
+  if (lease.token !== token) return { kind: 'fenced' };
   // Clocks differ and jump: a renewal never shortens the lease, and always has a later time than the one before.
   const renewedAt = Math.max(lease.renewedAt + 1, at) as Timestamp;
   const expiresAt = Math.max(lease.expiresAt, leaseEnd(at, policy)) as Timestamp;
-  return { renewed: true, lease: { ...lease, renewedAt, expiresAt } };
+  return { kind: 'renewed', lease: { ...lease, renewedAt, expiresAt } };
 }
 
 export function isExpired(lease: Lease, at: Timestamp): boolean {

@@ -17,9 +17,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   const [file = '-'] = words;
   await withBoard(cli, async ({ board }) => {
     const outcome = await board.importFrom(linesOf(file === '-' ? file : path.resolve(cli.cwd, file)));
-    if (!outcome.imported) {
+    if (outcome.kind !== 'imported') {
       fail(
-        outcome.because === 'not_empty' ? 'wrong_status' : 'invalid',
+        outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
         `Nothing was imported. ${outcome.reason}`,
         'copse export --help',
       );
