@@ -184,7 +184,7 @@ describe('an agent that speaks for another task', () => {
         argv,
         exit: 4,
         code: 'not_this_session',
-        reason: `Session ${session} works on ${task} and cannot speak for ${other.task}.`,
+        reason: `Session ${session} works on ${task} and cannot report about ${other.task}.`,
       });
     }
     expect(await project.context.board.lastEvent()).toBe(before);

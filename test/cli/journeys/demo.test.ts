@@ -129,7 +129,7 @@ describe('the whole demo', () => {
     const parse = readFileSync(path.join(folder, 'src', 'parse.js'), 'utf8');
     expect(parse).toMatch(/^export function parse[^]+Not a temperature[^]+\}\n$/);
     expect(await printed(['logs', task, '--all'], { cwd: folder })).toContain(
-      'Going on with the half that is there.',
+      'Continuing with the half that is there.',
     );
   });
 

@@ -40,10 +40,10 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['show'], "Missing required argument 'id'."],
   [['show', 'a', 'b'], 'Too many arguments'],
   [['add', 'x', '--priority'], "Option '--priority <p1-p5>' argument missing."],
-  [['add', 'x', '--priority', 'p9'], '"p9" is not a priority; p5 is the most urgent'],
+  [['add', 'x', '--priority', 'p9'], 'The priority must be p1 to p5 (p5 is the most urgent), not "p9".'],
   [['add', 'x', '--area', '../x'], '"../x" is not an area'],
   [['add', 'x', '--requires', 'a b'], '"a b" is not a capability'],
-  [['add', 'x', '--kind', 'cod'], '"cod" is not a kind of task; there are code, non-code, import.'],
+  [['add', 'x', '--kind', 'cod'], 'The kind must be one of code, non-code, import, not "cod".'],
   [['add', 'x', '--agent', ''], 'A name is empty'],
   [['add', ' '], 'A title is empty'],
   [['add', 'two\nlines'], 'A title is one line'],
@@ -51,7 +51,7 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['add', 'x', '--body', 'a', '--body-file', 'b'], 'Give --body or --body-file, not both.'],
   [['add', 'x', '--accept', ' '], 'An accept command cannot be empty'],
   [['list', '--status', 'reddy'], '--status must be one of pending, ready'],
-  [['ledger', 'add', 'note', 'x', '--task', 'TASK'], '"note" is not a kind of ledger entry'],
+  [['ledger', 'add', 'note', 'x', '--task', 'TASK'], 'The kind must be one of learning, decision, handoff, crash, not "note".'],
   [['ledger', 'add', 'learning', 'x'], 'No task given'],
   [['ledger', 'add', 'learning', ' ', '--task', 'TASK'], 'A ledger entry cannot be empty.'],
   [['plan', 'add', ' '], 'A title is empty'],
@@ -232,7 +232,7 @@ describe('a board that cannot be used: 1', () => {
       const { code, stdout, stderr } = await copse(['add', 'x'], options);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(STYLE);
-      expect(stderr).toMatch(/was written by a newer Copse: it is at version 99, this one knows up to \d+\./);
+      expect(stderr).toMatch(/A newer Copse wrote the board at .*: it has version 99, this Copse knows up to \d+\. Nothing was changed\./);
     }
     const { rows } = await client.query(`select count(*)::int as tasks from ${schema}.tasks`);
     expect(rows).toEqual([{ tasks: 1 }]);

@@ -86,7 +86,7 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
 
   test.each([
     ['fails', 'echo "no bus" >&2; exit 1', 'notify-send could not show a notification: no bus'],
-    ['says nothing', 'exit 7', 'it ended with 7'],
+    ['says nothing', 'exit 7', 'exit code 7'],
     ['hangs', 'exec sleep 60', 'it took too long'],
   ])('that %s is told by its reason', async (name, then, reason) => {
     const desktop = newDesktop(area, name, then);
