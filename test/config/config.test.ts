@@ -283,6 +283,7 @@ describe('the configuration in force, row by row', () => {
     expect(new Set(flattenConfig({}).map(({ from }) => from))).toEqual(new Set(['default']));
   });
 
+  // promise: passwords-hidden
   test('secrets are not shown', () => {
     const rows = flattenConfig(parse(everyKey).written);
     expect(rows.find(({ key }) => key === 'board')?.value).toBe('postgres://***@db.example/copse');

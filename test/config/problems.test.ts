@@ -161,6 +161,7 @@ describe('a copse.yml with mistakes is answered with all of them, each with its 
   });
 });
 
+// promise: passwords-hidden
 describe('a password is never repeated', () => {
   test.each([
     'board: mysql://user:hunter2@host/db',
@@ -215,6 +216,7 @@ test('a known key with one letter missing or two letters swapped is reported wit
   );
 });
 
+// promise: hostile-config-safe
 test('whatever the text is, parsing answers and never throws', () => {
   const yamlish = fc
     .array(
@@ -264,6 +266,7 @@ test('whatever the text is, parsing answers and never throws', () => {
   );
 });
 
+// promise: hostile-config-safe
 test('deep nesting and multiplying aliases are refused in a moment', () => {
   const tenfold = Array.from('bcdefgh', (letter, index) => {
     const before = Array.from({ length: 10 }, () => `*${'abcdefg'[index]}`);

@@ -69,9 +69,23 @@ const VIOLATIONS = [
     code: '\nexport const planted   =   "x"\n',
     report: '',
   },
+  {
+    violation: 'a link that leads nowhere',
+    part: 'documents',
+    file: 'docs/guides/agents.md',
+    code: '\n[planted](nowhere)\n',
+    report: 'links to nowhere, which does not exist',
+  },
+  {
+    violation: 'a document past its limit',
+    part: 'documents',
+    file: 'docs/GLOSSARY.md',
+    code: '\nplanted\n'.repeat(2_000),
+    report: 'and may have 10',
+  },
 ] as const;
 
-const PARTS = ['types', 'lint', 'format', 'boundaries', 'dead code'] as const;
+const PARTS = ['types', 'lint', 'format', 'boundaries', 'dead code', 'documents'] as const;
 type Part = (typeof PARTS)[number];
 
 let copy: string;
@@ -125,7 +139,9 @@ describe('npm run check', () => {
 
     // So the tree as it is passes.
     test.each(PARTS)('%s reports nothing else', (part) => {
-      const mine = VIOLATIONS.filter((planted) => part === 'dead code' || planted.part === part);
+      const mine = VIOLATIONS.filter(
+        (planted) => planted.part === part || (part === 'dead code' && planted.part !== 'documents'),
+      );
       expect(filesIn(reportsOf(part).join('\n'))).toEqual(filesIn(mine.map(({ file }) => file).join('\n')));
       expect(reportsOf(part)).toHaveLength(mine.length);
     });
@@ -144,10 +160,11 @@ const REPORT_BEGINS: Readonly<Record<Part, RegExp>> = {
   format: /\n(?=\S+ \(\d+ms\))/,
   boundaries: /\n(?=\S+ imports |the checker is blind)/,
   'dead code': /\n(?=.*\S +\S+:\d+:\d+ *(?:\n|$))/,
+  documents: /\n(?=\S+\.md (?:has|links to) )/,
 };
 
 function filesIn(text: string): readonly string[] {
-  return [...new Set(text.match(/\b[\w./-]+\.(?:ts|mjs|json)\b/g))].toSorted();
+  return [...new Set(text.match(/\b[\w./-]+\.(?:ts|mjs|json|md)\b/g))].toSorted();
 }
 
 function check(...parts: readonly Part[]): { readonly code: number | null; readonly output: string } {

@@ -90,6 +90,7 @@ describe.each(RULES)('$rule', ({ rule, forbidden, violations, allowed }) => {
     expect(forbidden.test(code)).toBe(false);
   });
 
+  // promise: no-force, no-gc, no-shell
   it('holds in all sources', () => {
     const broken = filesIn(sources)
       .filter((file) => !EXCEPTIONS[rule]?.includes(file))

@@ -64,6 +64,7 @@ describe('what is passed over, though a program of that name comes later:', () =
   });
 });
 
+// promise: programs-from-path
 describe('a folder that depends on where one is, is not searched:', () => {
   test('a relative one', () => {
     const folder = newFolder();

@@ -77,6 +77,7 @@ describe('a title', () => {
     expect(checked).toHaveProperty('reason', matching(reason));
   });
 
+  // promise: terminal-safe
   test('is accepted again as it was accepted, prints as it is, and fits one line', () => {
     fc.assert(
       fc.property(anyText, (text) => {
@@ -154,6 +155,7 @@ describe('text shown on a terminal', () => {
     expect(shown(text)).toBe(expected);
   });
 
+  // promise: terminal-safe
   test('holds no control character but line feed and tab, is well formed, and does not change when shown again', () => {
     fc.assert(
       fc.property(anyText, (text) => {

@@ -130,6 +130,7 @@ describe('a question to the runner', () => {
 });
 
 describe('an agent', () => {
+  // promise: no-link-followed
   test.each(['.copse', '.copse/asks', '.copse/asks/at-1'])(
     'that puts a link in place of %s makes nobody write outside',
     async (link) => {
@@ -143,6 +144,7 @@ describe('an agent', () => {
     },
   );
 
+  // promise: no-link-followed
   test('that exchanges the folder for a link later makes nobody write or delete outside', async () => {
     const worktree = newWorktree();
     const outside = newWorktree();

@@ -321,6 +321,7 @@ describe('the answer that a folder is trusted', () => {
     return file;
   }
 
+  // promise: claude-settings
   test('is all that changes, for exactly this folder', async () => {
     const [config, folder] = [newFolder(), newFolder()];
     const before = {
@@ -362,6 +363,7 @@ describe('the answer that a folder is trusted', () => {
     });
   });
 
+  // promise: claude-settings
   test.each(['{"projects": {', '[]', '"text"'])('is not given over a file that says %s', async (text) => {
     const config = newFolder();
     const file = put(config, text);

@@ -138,6 +138,7 @@ describe('what a program gets', () => {
     expect(said(list).args).toEqual([`--file=${list.promptFile}`, list.promptFile, '{prompt}']);
   });
 
+  // promise: no-shell
   test('by argument: as the last one, or as $1 of a shell line, whatever is in it', async () => {
     const line = newTurn(area, { prompt });
     await run(line, 'printf %s "$1"; echo "[$#]"', 'argument');
@@ -199,6 +200,7 @@ describe('what a program prints', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(25_000_000);
   });
 
+  // promise: board-private, no-link-followed
   test('is for this user alone, and not written through a link', async () => {
     const turn = newTurn(area);
     await run(turn, 'echo x');
@@ -231,6 +233,7 @@ describe('stopping', () => {
     expect(await isAlive(running.process!)).toBe(false);
   });
 
+  // promise: no-process-left
   test.runIf(isLinux)(
     'reaches what left the group, the session and its parents, and what is born meanwhile',
     async () => {

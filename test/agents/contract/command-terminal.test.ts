@@ -120,6 +120,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     expect(statSync(turn.log).mode & 0o777).toBe(0o600);
   });
 
+  // promise: no-shell
   test('works in its folder, and no name is taken for a command', async () => {
     const turn = turnInTmux();
     expect(await run(turn, 'pwd > where; echo said')).toMatchObject({ outcome: 'completed' });

@@ -136,6 +136,7 @@ describe('a file that the repository tracks', () => {
   });
 });
 
+// promise: no-link-followed
 describe('whatever an agent planted in its worktree', () => {
   /** Something outside that must stay as it is. */
   const victim = (name: string) => {
@@ -225,6 +226,7 @@ describe('whatever an agent planted in its worktree', () => {
   });
 });
 
+// promise: no-link-followed
 test.runIf(process.platform === 'linux')(
   'folders that are exchanged for links all the time never make a file appear elsewhere',
   async () => {

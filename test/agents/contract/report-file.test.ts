@@ -212,6 +212,7 @@ describe('a report is read', () => {
     expect(reports.read(worktree)).toEqual({ problem: expect.stringContaining('not JSON') });
   });
 
+  // promise: no-link-followed
   test('through no link, neither of the file nor of the folder, and from no pipe', () => {
     const outside = newWorktree();
     put(outside, '{"status": "finished"}');
@@ -271,6 +272,7 @@ describe('a report is written', () => {
     expect(reports.read(worktree)).toEqual(finished);
   });
 
+  // promise: no-link-followed
   test('through no link: not into a folder elsewhere, and not into the file that a link names', () => {
     const outside = newWorktree();
     const worktree = newWorktree({ hasFolder: false });

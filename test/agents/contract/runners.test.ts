@@ -143,6 +143,7 @@ describe('a runner that is started', () => {
     expect(readdirSync(path.join(home, '.copse/attempts'))).toEqual([]);
   });
 
+  // promise: orchestrator-restart
   test('outlives the one who started it, its group, and a hang-up', async () => {
     const place = newPlace();
     const parent = startStarter(place, { detached: true, env: { STAY: '1' } });

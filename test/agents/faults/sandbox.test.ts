@@ -112,6 +112,7 @@ class Site {
 const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
+  // promise: sandbox-files, sandbox-network
   it(
     'can do its work and report, and can touch nothing that is not its own',
     { timeout: 180_000 },
@@ -169,6 +170,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     expect(git(site.worktree(id), 'log', '--format=%s', 'main..')).toBe('feat: two\nfeat: one');
   });
 
+  // promise: sandbox-files
   it('has its accept commands run in the same sandbox', { timeout: 120_000 }, async () => {
     const site = new Site();
     const escape =
@@ -183,6 +185,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     expect(await site.task(id)).toMatchObject({ status: 'in_review' });
   });
 
+  // promise: sandbox-processes-end
   it(
     'leaves no process behind when it is paused, or when the sandbox itself is killed',
     { timeout: 180_000 },
@@ -239,6 +242,7 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
     return answer<Agents>(['agents'], { cwd: folder, env });
   }
 
+  // promise: sandbox-required
   it('is not used, and one sentence says why and what to do', async () => {
     const nothing = { PATH: onlyGit(area) };
     const cases: readonly (readonly [object, string])[] = [

@@ -135,6 +135,7 @@ describe('an open question', () => {
     expect(await heard).toMatchObject({ isAllowed: true });
   });
 
+  // promise: people-only
   test('is for people: the agent that asks cannot answer it', async () => {
     const asking = await newSession();
     const { heard } = await ask(asking);

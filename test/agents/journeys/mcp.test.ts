@@ -260,6 +260,7 @@ describe('an agent', () => {
     expect(git(worktree, 'status', '--porcelain')).toBe('AA work.txt');
   });
 
+  // promise: no-link-followed
   test('reads its context again, and nothing that a link in its place leads to', async () => {
     const { task, worktree, at } = await newSession();
     const client = open(at);
@@ -286,6 +287,7 @@ describe('an agent', () => {
 });
 
 describe('it is about its own task only', () => {
+  // promise: own-task-only
   test('a task cannot be named, and what nobody knows is refused', async () => {
     const { project, task, at } = await newSession();
     const other = await project.addTask('Another');
@@ -338,6 +340,7 @@ describe('it is about its own task only', () => {
     expect(await ledgerOf(project, task)).toEqual(['here']);
   });
 
+  // promise: stale-token-fenced
   test('whoever lost the task cannot speak for it any more', async () => {
     const { project, task, worktree, at } = await newSession();
     const client = open(at);

@@ -90,6 +90,7 @@ describe('an agent', () => {
     expect(reportIn(worktree)).toEqual({ status: 'finished', noChanges: true });
   });
 
+  // promise: finish-by-facts
   test('hears at once what is missing, and is not reported as finished, only as having tried', async () => {
     const { project, task, worktree, at } = await newSession();
     writeFileSync(path.join(worktree, 'left "over"'), '');
@@ -171,6 +172,7 @@ const speaking = [
 ] as const;
 
 describe('an agent that speaks for another task', () => {
+  // promise: own-task-only
   test('is refused, and nothing changes, although the other task has the same token', async () => {
     const { project, session, task, token, at } = await newSession();
     const other = await startSession(project, await project.addTask('Other'));
@@ -214,6 +216,7 @@ describe('an agent that speaks for another task', () => {
 });
 
 describe('an agent whose task was taken over', () => {
+  // promise: stale-token-fenced
   test('hears that it is fenced, and changes nothing', async () => {
     const { project, task, worktree, at } = await newSession();
     const successor = await loseTask(project, task);
@@ -262,6 +265,7 @@ describe('what is for people', () => {
     'sync OTHER',
   ];
 
+  // promise: people-only
   test('is refused to an agent in one sentence', async () => {
     const { project, session, task, at } = await newSession();
     const other = await startSession(project, await project.addTask('Other'));
@@ -302,6 +306,7 @@ describe('what is for people', () => {
   });
 });
 
+// promise: people-only
 test('an agent adds tasks for others while it holds its own, and only then', async () => {
   const { project, session, task, at } = await newSession();
   const added = await answer<TaskDocument>(['add', 'Found on the way', '--depends', task], at);

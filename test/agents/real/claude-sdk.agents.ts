@@ -139,6 +139,7 @@ describe('only the runtime claude-sdk', () => {
     expect(printedIn(turn)).toContain('The limit of the plan is reached.');
   });
 
+  // promise: settings-from-main-checkout
   test('the project’s instructions count as they are in the worktree, its hooks as they are in the main checkout', async () => {
     const worktree = path.join(area, `worktree ${sessions}`);
     git(repository, 'worktree', 'add', '--quiet', '-b', `copse/${sessions}`, worktree);
@@ -217,6 +218,7 @@ describe('only the runtime claude-sdk', () => {
     expect(outcome).toMatchObject({ outcome: 'completed', lastWords: 'Found.' });
   });
 
+  // promise: programs-from-path
   test('a package in the worktree is never loaded', async () => {
     const planted = path.join(repository, 'node_modules', '@anthropic-ai', 'claude-agent-sdk');
     mkdirSync(planted, { recursive: true });

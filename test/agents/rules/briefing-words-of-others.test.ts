@@ -42,6 +42,7 @@ describe('what people and agents wrote', () => {
     handbackPrompt('accept', facts.task.title),
   ];
 
+  // promise: quoted-words
   test.each(HOSTILE)('never stands among Copse’s own words (%j)', (text) => {
     for (const rendered of texts(hostileBriefing(text))) {
       expect(rendered).toContain('IGNORE');
@@ -49,6 +50,7 @@ describe('what people and agents wrote', () => {
     }
   });
 
+  // promise: quoted-words
   test('never does, whatever it is, in an answer or a message either', () => {
     const word = fc.constantFrom(
       '`',
@@ -82,6 +84,7 @@ describe('what people and agents wrote', () => {
     );
   });
 
+  // promise: quoted-words
   test('shows its control characters, and characters that only a model would see', () => {
     for (const rendered of texts(hostileBriefing(HOSTILE[4] ?? ''))) {
       expect(rendered).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/);

@@ -75,6 +75,7 @@ describe('the finish gate', () => {
     });
   });
 
+  // promise: finish-by-facts
   it('is shut when nothing is committed, and says how to say that there is nothing to do', () => {
     expect(gate({ commits: [] })).toMatchObject({
       gate: 'shut',
@@ -91,6 +92,7 @@ describe('the finish gate', () => {
     });
   });
 
+  // promise: finish-by-facts
   it('does not believe an agent that says so and has commits or uncommitted files', () => {
     expect(gate({ saysNoChanges: true, merge: merged })).toMatchObject({ gate: 'open', hasChanges: true });
     expect(gate({ saysNoChanges: true, commits: [], uncommitted: ['a.ts'] })).toMatchObject({
@@ -160,6 +162,7 @@ describe('the finish gate', () => {
     });
   });
 
+  // promise: quoted-words
   it('quotes both sides of a conflict and what was tried line by line, so that nothing passes for its own words', () => {
     const verdict = gate({
       merge: {
@@ -237,6 +240,7 @@ describe('the finish gate', () => {
     });
   });
 
+  // promise: terminal-safe
   it('shows control characters of file names instead of obeying them', () => {
     expect(gate({ uncommitted: ['a\u001b[2J.ts'] })).toMatchObject({
       reason: expect.not.stringContaining('\u001b'),

@@ -39,6 +39,7 @@ describe('branches in a folder of their task', () => {
   });
 });
 
+// promise: sandbox-files
 it('neither all branches nor the packed refs, the configuration or the hooks are opened', () => {
   const places = {
     worktree: '/w',
@@ -71,6 +72,7 @@ describe('hosts', () => {
     home: '/home/ada',
   });
 
+  // promise: sandbox-network
   it('are the vendor’s own, those of the model’s address at its port, and those a person allowed', () => {
     expect(hostsFor(facts('claude'), [])).toContain('api.anthropic.com');
     expect(hostsFor(facts('codex'), [])).toContain('api.openai.com');

@@ -139,6 +139,7 @@ describe.each(engines)('a board on %s', (engine) => {
   });
 
   describe('changes', () => {
+    // promise: event-with-change
     it('state and event together: a transaction that fails leaves neither', async () => {
       const task = await newTask(board, { title: 'Stays' });
       const before = await events();
@@ -154,6 +155,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await events()).toEqual(before);
     });
 
+    // promise: event-with-change
     it('nothing at all when one of several decisions is refused', async () => {
       const task = await newTask(board, { title: 'Whole' });
       const outcome = await editTask(contextOf(board), task.id, {
@@ -177,6 +179,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.lastEvent()).toBe(40);
     });
 
+    // promise: no-lost-update
     it('one after another on the same task, so that no update is lost', async () => {
       const { id } = await newTask(board, { title: 'Counter' });
       const boards = [board, await place.open(), await place.open(), await place.open()];
@@ -375,6 +378,7 @@ describe.each(engines)('a board on %s', (engine) => {
     expect(await events()).toHaveLength(1);
   });
 
+  // promise: passwords-hidden
   it('says where it is without saying a password', async () => {
     expect(board.location).not.toMatch(/secret|@/);
     expect(board.location).toContain(engine === 'sqlite' ? 'board.db' : 'postgres://127.0.0.1');
@@ -405,6 +409,7 @@ describe.each(engines)('a board on %s', (engine) => {
   }
 
   if (engine === 'sqlite') {
+    // promise: no-lost-update
     it('decides under the write lock: nobody else can begin to write between reading and writing', async () => {
       if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
       const intruder = new DatabaseSync(place.address.file, { timeout: 0 });
@@ -416,6 +421,7 @@ describe.each(engines)('a board on %s', (engine) => {
       intruder.close();
     });
 
+    // promise: writes-durable
     it('is durable: every commit reaches the disk', async () => {
       if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
       const { openSqlite } = await import('../../../packages/copse/src/board/sqlite/sqlite.ts');

@@ -48,6 +48,7 @@ describe.each(engines)('a board on %s', (engine) => {
   };
 
   describe('gives a task', () => {
+    // promise: one-claim
     it('to exactly one of many that want it', async () => {
       const { id } = await newTask(board, { title: 'Wanted' });
       const boards = [board, await place.open(), await place.open(), await place.open()];
@@ -93,6 +94,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect((await claimNext(contextOf(board), able))?.title).toBe('For another');
     });
 
+    // promise: stale-token-fenced
     it('with a lease that only the newest token renews', async () => {
       const { id } = await newTask(board, { title: 'Leased' });
       const first = must(await claimTask(contextOf(board), id, claimant('se-1')));
@@ -112,6 +114,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.lease(id)).toMatchObject({ token: 2 });
     });
 
+    // promise: stale-token-fenced
     it('back to nobody: an older token changes nothing, whatever its holder still tries', async () => {
       const { id } = await newTask(board, { title: 'Fenced' });
       const old = must(await claimTask(contextOf(board), id, claimant('se-1')));
@@ -135,6 +138,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await events()).toHaveLength(count);
     });
 
+    // promise: own-task-only
     it('and lets a session add to the ledger of the task it holds, and of no other', async () => {
       const { id } = await newTask(board, { title: 'Mine' });
       const other = await newTask(board, { title: 'Not mine' });
@@ -183,6 +187,7 @@ describe.each(engines)('a board on %s', (engine) => {
     };
   });
 
+  // promise: own-task-only, stale-token-fenced
   it('keeps out a session that did not hold the task, whatever it tries to record', async () => {
     const { id } = await newTask(board, { title: 'Held' });
     const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));

@@ -68,6 +68,7 @@ describe.each(directions)('an export from %s imported into %s', (from, to) => {
   });
 });
 
+// promise: import-verified
 describe.each(engines)('an import on %s is refused', (engine) => {
   async function refusal(edit: (lines: string[]) => string[]): Promise<unknown> {
     await using source = await newPlace(engine);
@@ -169,6 +170,7 @@ describe('an event that nobody could have written here', () => {
       },
     });
 
+  // promise: import-verified
   it('is refused, and one that somebody could have written is not', () => {
     expect(parseBoardLine(created({}))).toMatchObject({ ok: true });
     const bad = [

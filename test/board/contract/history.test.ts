@@ -113,6 +113,7 @@ describe.each(engines)('on %s', (engine) => {
     return model.events;
   }
 
+  // promise: event-with-change
   it('every transition there is, is recorded with its event, and the records are what the events make of them', async () => {
     const seen = new Set<string>();
     for (const steps of historiesThatHaveEverything()) {

@@ -74,6 +74,7 @@ describe.each(engines)('a board on %s', (engine) => {
     },
   );
 
+  // promise: newer-board-refused
   it('of a newer version is refused in a clear sentence and not touched', async () => {
     await using place = await newPlace(engine);
     await newTask(await place.open(), { title: 'From the future' });

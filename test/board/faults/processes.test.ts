@@ -104,6 +104,7 @@ async function allEvents(board: Board): Promise<readonly RecordedEvent[]> {
 }
 
 describe.each(engines)('on %s', (engine) => {
+  // promise: one-claim, writes-durable
   it(
     `${CLAIMERS} claimers and ${WRITERS} writers survive ${seconds} s of random kills`,
     async () => {

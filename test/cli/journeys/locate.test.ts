@@ -91,6 +91,7 @@ describe('findRepository agrees with git', () => {
     for (const home of homes) expect(home.startsWith(path.join(main, '.git', 'modules'))).toBe(true);
   });
 
+  // promise: settings-from-main-checkout
   test('in a worktree of a submodule, whose copse.yml is the one of the submodule’s own checkout', () => {
     const main = newRepository(area);
     git(main, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', newRepository(area), 'sub');
@@ -101,6 +102,7 @@ describe('findRepository agrees with git', () => {
     expect(findRepository(worktree)?.configFolder).toBe(submodule);
   });
 
+  // promise: settings-from-main-checkout
   test.each(['a submodule', 'a bare repository', 'a separate git directory'])(
     'in a worktree of %s, whatever core.worktree says that an agent wrote',
     (kind) => {
@@ -200,6 +202,7 @@ describe('findRepository agrees with git', () => {
 });
 
 describe('a .git file that leads nowhere', () => {
+  // promise: right-board
   test.each([
     ['a folder that is gone', 'gitdir: /gone/away\n'],
     ['nothing at all', ''],
@@ -230,6 +233,7 @@ describe('the board of a repository', () => {
     expect(excludeLines(main)).toEqual(['/.copse/']);
   });
 
+  // promise: checkout-untouched
   test('leaves every byte of an info/exclude in place, also of a linked one', async () => {
     const main = newRepository(area);
     const elsewhere = path.join(main, '.git', 'my-excludes');
@@ -242,6 +246,7 @@ describe('the board of a repository', () => {
     expect(readFileSync(elsewhere).equals(Buffer.concat([bytes, Buffer.from('\n/.copse/\n')]))).toBe(true);
   });
 
+  // promise: board-private
   test('is in a folder that only its owner can enter', async () => {
     const main = newRepository(area);
     await answer(['add', 'First'], { cwd: main });

@@ -164,6 +164,7 @@ describe('copse events', () => {
 });
 
 describe('copse export and import', () => {
+  // promise: board-private
   test('move a board from SQLite to PostgreSQL and back, with everything on it', async () => {
     const cwd = newRepository(area);
     const plan = await answer<{ id: string }>(['plan', 'add', 'Move'], { cwd });
@@ -219,6 +220,7 @@ describe('copse export and import', () => {
     expect((await answer<{ tasks: unknown[] }>(['list'], at)).tasks).toHaveLength(1);
   });
 
+  // promise: import-verified
   test('take nothing from a file that is cut off or from elsewhere, and say which line', async () => {
     const source = { cwd: newRepository(area) };
     await newTasks(['One', 'Two'], source);

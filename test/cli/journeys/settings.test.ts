@@ -28,6 +28,7 @@ describe('copse config', () => {
     expect(existsSync(path.join(at.cwd, '.copse'))).toBe(false);
   });
 
+  // promise: passwords-hidden
   test('shows what the file says, without the password in the board’s address', async () => {
     const at = { cwd: newRepository(area) };
     writeConfig(at.cwd, 'board: postgres://ada:s3cret@db.example/team\nagents:\n  coder:\n    max: 7\n');
@@ -80,6 +81,7 @@ describe('copse config', () => {
     }
   });
 
+  // promise: settings-from-main-checkout
   test('reads the main checkout’s copse.yml in every worktree, whatever the worktree’s own says', async () => {
     const main = newRepository(area);
     writeConfig(main, 'agents:\n  coder:\n    max: 3\n');

@@ -59,6 +59,7 @@ describe('text that people and agents wrote', () => {
   const ATTACK = `${ESCAPE}[2J${ESCAPE}]0;owned\u0007\u009b31m\rover\u0008\u007f\u202edcba`;
   const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
+  // promise: terminal-safe
   test('cannot drive the terminal from a body, a plan, the ledger or an error', async () => {
     const at = { cwd: newRepository(area) };
     const { id } = await answer<TaskDocument>(['add', 'Safe', '--body', ATTACK], at);
@@ -88,6 +89,7 @@ describe('text that people and agents wrote', () => {
     expect(runs[0]?.stdout).toContain('\\x1b[2J');
   });
 
+  // promise: terminal-safe
   test('is refused in titles and names', async () => {
     const at = { cwd: newRepository(area) };
     for (const argv of [
@@ -101,6 +103,7 @@ describe('text that people and agents wrote', () => {
     }
   });
 
+  // promise: terminal-safe
   test('stays as it is in --json, where no control character reaches the terminal either', async () => {
     const at = { cwd: newRepository(area) };
     const { id } = await answer<TaskDocument & { body: string }>(['add', 'Safe', '--body', ATTACK], at);

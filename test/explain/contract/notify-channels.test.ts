@@ -161,6 +161,7 @@ describe('a webhook', () => {
     expect(JSON.stringify(sent)).not.toMatch(secrets);
   });
 
+  // promise: passwords-hidden
   it('that is not there is told without its secrets', async () => {
     // Nobody listens on the port of discard.
     const sent = await channelOf({ webhook: at(9) })?.send(notice, never);

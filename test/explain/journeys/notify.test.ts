@@ -58,6 +58,7 @@ describe('copse notify', () => {
     expect(await attention()).toBe(null);
   });
 
+  // promise: own-task-only
   test('is for an agent’s own task only, and for people for any that runs', async () => {
     const { project, task, at, here, attention } = await newSession();
     const other = await startSession(project, await project.addTask('Another'));
@@ -108,6 +109,7 @@ describe('an orchestrator', () => {
     expect(desktop.shown()).toHaveLength(2);
   });
 
+  // promise: passwords-hidden
   test('is not held up by an address that never answers, and says so without its secrets', async () => {
     const webhook = await newWebhook(0);
     const url = `http://ada:passw0rd@127.0.0.1:${webhook.port}/hooks/T0KEN?key=s3cret`;

@@ -186,6 +186,7 @@ describe('of any kind', () => {
 });
 
 describe('the directory', () => {
+  // promise: own-git-directory
   it('is refused where a link would put it elsewhere', () => {
     for (const inside of ['.copse', '.copse/git', '.copse/git/plain']) {
       const top = newRepository(area);
@@ -196,6 +197,7 @@ describe('the directory', () => {
     }
   });
 
+  // promise: own-git-directory
   it('does not take over what a repository brings along as .copse', async () => {
     const top = newRepository(area);
     const evil = newFolder();
@@ -213,6 +215,7 @@ describe('the directory', () => {
     expect(existsSync(marker)).toBe(false);
   });
 
+  // promise: own-git-directory
   it('is made once more when something was put into it', () => {
     const top = newRepository(area);
     const dir = openAt(top);
@@ -274,6 +277,7 @@ describe('remotes', () => {
     );
   });
 
+  // promise: remote-address-pinned
   it('are not used at another address before it is accepted', async () => {
     const { top, origin, dir } = withOrigin();
     const other = path.join(newFolder(), 'other.git');
@@ -292,6 +296,7 @@ describe('remotes', () => {
     expect(await fetchBranches(openAt(top), 'origin', branches('main'))).toEqual({ fetched: true });
   });
 
+  // promise: passwords-hidden
   it('that cannot be reached are an outcome with one sentence, without the password', async () => {
     const top = newRepository(area);
     git(top, 'remote', 'add', 'origin', 'git://127.0.0.1:1/nothing');

@@ -45,6 +45,7 @@ it.each([...hookVectors, ...vectors].filter(isShown).map(named))('%s works in pl
   else expect(after.said).not.toBe(before.said);
 });
 
+// promise: planted-config-inert
 it.each(vectors.map(named))('%s has no effect on what Copse does', async (_, vector) => {
   const scene = newScene();
   vector.plant?.(scene);
@@ -52,6 +53,7 @@ it.each(vectors.map(named))('%s has no effect on what Copse does', async (_, vec
   expect(answers).toEqual(await answersWithout(vector));
 });
 
+// promise: planted-config-inert
 it('all of them at once have no effect, when they were planted after Copse first looked', async () => {
   const scene = newScene();
   openTrustedDir(place(scene));
@@ -77,6 +79,7 @@ function inGroup(group: number): readonly Vector[] {
   return vectors.filter((_, at) => at % GROUPS === group);
 }
 
+// promise: planted-config-inert
 it.each(groups.map(named))(
   'the life of a worktree is the same with vectors planted, %s',
   async (_, group) => {
@@ -124,6 +127,7 @@ describe('a link among the refs and reflogs', () => {
     expect(everythingBelow(outside)).not.toBe('');
   });
 
+  // promise: no-link-followed
   it.each(links)('that is %s is not written through by Copse, which names it', async (_, at) => {
     const scene = newScene();
     const outside = plantLink(scene, at);
@@ -138,6 +142,7 @@ describe('a link among the refs and reflogs', () => {
     expect(everythingBelow(outside)).toBe('');
   });
 
+  // promise: no-link-followed, rescue-failure-blocks
   it('on the way to a rescue blocks it', async () => {
     const scene = newScene();
     const outside = plantLink(scene, 'refs/copse/rescue/cp-task');

@@ -103,6 +103,7 @@ describe('whoever takes a resource and whenever', () => {
     waitMs: fc.constantFrom(0, 1, 500, 5_000),
   });
 
+  // promise: lead-fenced
   it('tokens only grow, at most one gives it back, and everything can be told again', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 1, maxLength: 60, size: 'max' }), (steps) => {

@@ -20,6 +20,7 @@ const HOUR_MS = 3_600_000;
 
 const area = newArea();
 
+// promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
   'nobody is declared dead when the time jumps an hour either way, and whoever is dead is found',
   async () => {

@@ -45,6 +45,7 @@ it.runIf(canSeeProcesses)(
   },
 );
 
+// promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
   'one that lives and does not tell who it is, is ended before its task is tried again',
   async () => {

@@ -24,6 +24,7 @@ it.runIf(canSeeProcesses)(
   },
 );
 
+// promise: crash-loses-nothing, rescue-first
 it.runIf(canSeeProcesses)(
   'what an attempt left uncommitted is found, although the next one throws it away',
   async () => {
@@ -37,6 +38,7 @@ it.runIf(canSeeProcesses)(
   },
 );
 
+// promise: no-process-left
 it.runIf(canSeeProcesses)('what an agent forked away is gone before its task goes on its way', async () => {
   await using run = await Run.open(area);
   await explained(run, async () => {
@@ -50,6 +52,7 @@ it.runIf(canSeeProcesses)('what an agent forked away is gone before its task goe
   });
 });
 
+// promise: no-process-left
 it.runIf(canSeeProcesses)(
   'an agent whose attempt is over is ended, although its runner and whoever paused it were killed',
   async () => {

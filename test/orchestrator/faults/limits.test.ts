@@ -34,6 +34,7 @@ describe.each(['sqlite', 'postgres'] as const)('two claims at the same moment, o
     expect(await two.begin([two.contexts[0], first], [elsewhere, second])).toEqual(ONE);
   });
 
+  // promise: one-claim
   it('on the same task do not both get it', async () => {
     await using two = await Two.open(engine, { max_agents: 2 });
     const task = await two.add('one', []);

@@ -31,6 +31,7 @@ const seeds = Array.from(
 
 const area = newArea();
 
+// promise: crash-loses-nothing
 it.runIf(canSeeProcesses)(
   `${seeds.length} runs with kills at random lose nothing, land nothing twice and leave nothing behind`,
   () => forEachAtOnce(seeds, AT_ONCE, survive),

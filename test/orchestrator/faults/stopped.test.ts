@@ -12,6 +12,7 @@ import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 
 const area = newArea();
 
+// promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
   'on the same node it is ended, its work is kept and its task is tried again',
   async () => {
@@ -41,6 +42,7 @@ it.runIf(canSeeProcesses)(
   120_000,
 );
 
+// promise: stale-token-fenced
 it.runIf(canSeeProcesses)(
   'taken over by another node it is fenced: when it wakes it changes nothing, ends its agent and goes',
   async () => {

@@ -184,6 +184,7 @@ describe('while agents work', () => {
     expect(seen).toBe('first words\nlast words\n');
   });
 
+  // promise: orchestrator-restart
   test('Ctrl+C leaves the agents running, and the next one picks them up', async () => {
     const slow = await scene.add(
       'slow',

@@ -114,6 +114,7 @@ describe('the gate', () => {
     expect(scene.subjects()).not.toContain('did it');
   });
 
+  // promise: retries-bounded
   test('hands back as often as the policy says, and no more', () => {
     const handedBack = (title: string) =>
       output.split('\n').filter((line) => line.includes(` handed back ${id(title)} `)).length;
@@ -145,6 +146,7 @@ describe('the gate', () => {
     );
   });
 
+  // promise: retries-bounded
   test('keeps the worktree of whoever needs attention, with all that is in it', () => {
     const worktree = path.join(scene.folder, '.worktrees', id('dirty for ever'));
     expect(git(worktree, 'status', '--porcelain')).toBe('?? "left behind.txt"');

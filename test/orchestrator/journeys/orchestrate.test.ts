@@ -110,6 +110,7 @@ describe('a run', () => {
     expect(solo).toEqual(['one', 'end', 'one', 'end']);
   });
 
+  // promise: crash-loses-nothing
   test('tells a crash with the last words, keeps what was not committed, and the retry goes on from it', async () => {
     const crashed = id('crashes once');
     expect(output).toContain(`crashed     ${crashed} its program ended with exit code 3; retry in `);
@@ -129,6 +130,7 @@ describe('a run', () => {
     expect(processesOf(area)).toEqual([]);
   });
 
+  // promise: escape-reported
   test('says that the main checkout was changed, by whom it can have been, and how to move it', async () => {
     expect(output).toContain('1 file of the main checkout changed while ');
     const why = await scene.why(id('escapes'));

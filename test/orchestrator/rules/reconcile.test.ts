@@ -27,6 +27,7 @@ const held: HeldTask = {
 const recoveries = (of: Partial<HeldTask>) => decideRecoveries([{ ...held, ...of }], defaultPolicy);
 
 describe('a task that is held', () => {
+  // promise: expired-lease-proves-nothing
   it.each([
     ['alive', 0, null],
     ['alive', durationMs - 1, null],

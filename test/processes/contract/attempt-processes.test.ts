@@ -65,6 +65,7 @@ async function pidsOf(attempt: AttemptId, record?: string): Promise<readonly num
 }
 
 describe.runIf(isLinux)('the processes of an attempt', () => {
+  // promise: no-process-left
   test('are those with its mark, wherever they went, and nobody with another one', async () => {
     const { attempt, root, pids } = await start(`${DAEMON}; exec sleep 620`);
     const [daemon = 0] = await pids(1);
@@ -93,6 +94,7 @@ describe.runIf(isLinux)('the processes of an attempt', () => {
     expect(said).toBe('false\n');
   });
 
+  // promise: no-process-left
   test('are ended, those that are born while it happens too', async () => {
     const { attempt, root, pids } = await start(
       `trap '(setsid sh -c "echo \\$\\$ >> pids; trap \\"\\" TERM; while :; do sleep 0.05; done" &)' TERM

@@ -190,6 +190,7 @@ describe('the environment', () => {
 });
 
 describe('output', () => {
+  // promise: board-private
   it('is kept where nobody else can read it, both streams in the order of their lines', async () => {
     const result = only(await site.run(base, { both: 'echo 1; echo 2 >&2; echo 3' }, { id: 'ch-both' }));
     expect(logOf(result)).toBe('1\n2\n3\n');

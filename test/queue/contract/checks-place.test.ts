@@ -247,6 +247,7 @@ describe('the worktree of a slot', () => {
     expect(await trash.all()).toEqual([]);
   });
 
+  // promise: unknown-kept
   it.each<readonly [string, (at: string, site: CheckSite) => void]>([
     ['a folder with files', (at) => writeFile(path.join(at, 'mine'), 'mine\n')],
     ['a file', (at) => writeFile(at, 'mine\n')],

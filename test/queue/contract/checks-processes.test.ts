@@ -69,6 +69,7 @@ describe.runIf(isLinux)('what a check starts', () => {
   const site = newCheckSite(area, { files: SCRIPTS });
   const base = site.candidate({});
 
+  // promise: no-process-left
   it.each(WAYS)('is ended before the next check when it %s', async (_, way) => {
     const file = newFile();
     const results = done(
@@ -241,6 +242,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe.runIf(isLinux)('after the process that ran a check was killed', () => {
+  // promise: no-process-left
   it.each(WAYS)('recovering ends what %s, and the slot can be used', async (_, way) => {
     const site = newCheckSite(area, { files: SCRIPTS });
     const commit = site.candidate({});

@@ -152,6 +152,7 @@ describe('which files a pattern means', () => {
   });
 });
 
+// promise: no-shell
 it('no string of an agent reaches a shell, even where the command quotes the path itself', async () => {
   const name = "'; touch pwned; '.txt";
   const scene = newScene({ '*.txt': `echo '%P' "%P" > %A; ls > %A` }, [name]);
@@ -207,6 +208,7 @@ it('git in a driver finds no repository, with whatever was planted there', async
 });
 
 describe('a driver that somebody planted does not run', () => {
+  // promise: planted-config-inert
   it('by the repository’s configuration and attributes, committed or not', async () => {
     const scene = newScene({ 'b.txt': ['cp', '%B', '%A'] });
     const pwned = path.join(area, 'planted');

@@ -98,6 +98,7 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
     return target;
   }
 
+  // promise: revert-exact
   it('is taken back in the middle of others, all of it and nothing else', async () => {
     const target = await stack();
     const { commit, before, commits } = must(await target.revert('it'));
@@ -139,6 +140,7 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
     expect(git(target.scene.top, 'log', '-1', '--format=%cn', commit)).toBe('Copse');
   });
 
+  // promise: revert-exact
   it('is not taken back where later work builds on it, which is named', async () => {
     const target = await stack();
     const later = await target.land('later', method, { 'it.txt': '2\nlater\n' });

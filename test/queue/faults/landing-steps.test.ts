@@ -29,6 +29,7 @@ describe.each([
   ['checked out', ['switch', '--quiet', 'main']],
   ['not checked out', ['switch', '--quiet', '--detach']],
 ])('a landing on a target that is %s', (_, checkout) => {
+  // promise: lands-once
   it('killed at a step and in the recovery at another, lands exactly once', async () => {
     await forEachAtOnce(kills, AT_ONCE, async ({ first, second }) => {
       const repository = newRepository(area);
@@ -82,6 +83,7 @@ it('killed while a checkout moves along, the next look finishes that, also when 
   }
 });
 
+// promise: foreign-moves-kept
 it('a target that somebody else moved between two tries is merged anew, and nothing of theirs is lost', async () => {
   const repository = newRepository(area);
   const task = await queueOne(repository);
@@ -97,6 +99,7 @@ it('a target that somebody else moved between two tries is merged anew, and noth
   ]);
 });
 
+// promise: lead-fenced
 it('whoever lost the lead of a queue journals nothing', async () => {
   const repository = newRepository(area);
   const task = await queueOne(repository);

@@ -18,6 +18,7 @@ import { QueueScene, until } from '../../support/queue/queue-scene.ts';
 vi.setConfig({ testTimeout: 60_000 });
 const area = newArea();
 
+// promise: foreign-moves-kept
 describe('promise 11: somebody else moves the target here', () => {
   it('forward, while a check runs: it is merged onto that and checked again', async () => {
     await using scene = new QueueScene(area, 'moved forward');
@@ -70,6 +71,7 @@ describe('promise 11: somebody else moves the target here', () => {
   });
 });
 
+// promise: foreign-moves-kept
 describe('promise 11: somebody else moves the target at the remote', () => {
   it('what they pushed is fetched, merged onto and checked again; nothing is forced', async () => {
     const remote = await newProtectedRemote();

@@ -23,6 +23,7 @@ const leader = bundleWorker(new URL('../../support/queue/queue-worker.ts', impor
 const killedAtStep = bundleWorker(new URL('../../support/queue/landing-worker.ts', import.meta.url));
 
 describe('promise 4: one landing per task', () => {
+  // promise: lands-once
   it('two processes that lead at once land each task once', async () => {
     await using scene = new QueueScene(area, 'two leaders');
     const tasks = [];
@@ -75,6 +76,7 @@ describe('promise 5: journal, move, read back, mark', () => {
     recorded: { isMoved: true, isDone: true },
   };
 
+  // promise: lands-once
   it.each(landingSteps)(
     'killed when it is %s, the next leader finishes it without another check',
     async (step) => {
@@ -92,6 +94,7 @@ describe('promise 5: journal, move, read back, mark', () => {
     },
   );
 
+  // promise: foreign-moves-kept
   it('somebody who moves the target between the journal and the move is seen: nothing is marked, and it is checked anew', async () => {
     await using scene = new QueueScene(area, 'moved in between');
     const task = await scene.queue('work');

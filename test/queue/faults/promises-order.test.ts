@@ -92,6 +92,7 @@ describe('promise 7: a hotfix goes first and alone; landing without checks is a 
     expect(scene.green.has(scene.treeOf(second))).toBe(true);
   });
 
+  // promise: unverified-recorded
   it('a person may let something land that no check has seen, which is written down; nobody else may', async () => {
     await using scene = new QueueScene(area, 'unchecked');
     const task = await scene.queue('bad but urgent');
@@ -184,6 +185,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
 });
 
 describe('promise 9: a dependant never lands before its dependency', () => {
+  // promise: dependency-order
   it('a dependency that is handed back holds it without blaming it; mended, it lands first', async () => {
     await using scene = new QueueScene(area, 'dependencies');
     const context = await scene.open();
@@ -213,6 +215,7 @@ describe('promise 9: a dependant never lands before its dependency', () => {
 });
 
 describe('promise 10: a branch that moves while queued is a new attempt at the same place', () => {
+  // promise: checked-tree-lands
   it('a green verdict of the old head does not apply to the new one, which keeps its place', async () => {
     await using scene = new QueueScene(area, 'moved branch', { landing: oneByOne });
     const [task, worktree] = await queueWorktree(scene, 'moving');

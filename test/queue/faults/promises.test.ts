@@ -15,6 +15,7 @@ import { must } from '../../support/records/tasks.ts';
 vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
+// promise: checked-tree-lands
 describe('promise 1: with checks, the target only ever points at a tree that was checked green, byte for byte', () => {
   it('in batches, with good and bad changes mixed', async () => {
     await using scene = new QueueScene(area, 'green in batches');
@@ -56,6 +57,7 @@ describe('promise 1: with checks, the target only ever points at a tree that was
   });
 });
 
+// promise: only-own-changes
 describe('promise 2: nothing that was on the target is taken back, and a task changes only what it changed', () => {
   it.each(['rebase', 'merge', 'squash'])(
     'by %s, each net change is exactly what was submitted',
@@ -107,6 +109,7 @@ describe('promise 2: nothing that was on the target is taken back, and a task ch
   });
 });
 
+// promise: authorship-kept
 describe('promise 3: author, author date and message are kept; the committer is the queue; trailers name the task', () => {
   it.each(['rebase', 'merge', 'squash'])('by %s', async (method) => {
     await using scene = new QueueScene(area, `kept by ${method}`, { landing: { method, checks: {} } });

@@ -36,6 +36,7 @@ const seeds = Array.from({ length: QUEUES }, (_, index) => first + index);
 const area = newArea();
 const program = bundleWorker(new URL('../../support/queue/queue-worker.ts', import.meta.url));
 
+// promise: only-own-changes, lands-once, checked-tree-lands
 it(
   `${QUEUES} random queues with kills: the target is what plain git makes of the same branches`,
   () => forEachAtOnce(seeds, AT_ONCE, survive),

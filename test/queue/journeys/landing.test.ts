@@ -52,6 +52,7 @@ describe('without a remote', () => {
     output = await scene.up();
   });
 
+  // promise: authorship-kept
   test('each method leaves the history that it promises, with the task in it', () => {
     const ofTask = (title: string, format: string) =>
       scene
@@ -69,6 +70,7 @@ describe('without a remote', () => {
     );
   });
 
+  // promise: checkout-untouched
   test('the checkout of the target follows, and what is being edited there stays', () => {
     const files = scene.git('ls-files').split('\n');
     expect(files).toEqual(expect.arrayContaining([`${id('rebased')}.1`, `${id('squashed')}.2`]));
@@ -188,6 +190,7 @@ describe('with a remote', () => {
     expect(git(failing.remote, 'log', '--format=%s', '-1')).toBe('feat: pushed');
   });
 
+  // promise: foreign-moves-kept
   test('a target that is only on the remote, and one that moved apart from it', async () => {
     const scene = withRemote('retry');
     scene.git('checkout', '--quiet', '-b', 'elsewhere');

@@ -310,6 +310,7 @@ describe('with a remote', () => {
   });
 });
 
+// promise: people-only
 test('an agent reads the queue and changes nothing of it', async () => {
   const {
     scene,

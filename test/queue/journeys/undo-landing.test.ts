@@ -87,6 +87,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
   });
 });
 
+// promise: revert-exact
 test('what later work builds on is not taken back: the files and the tasks are named, and nothing is written', async () => {
   const scene = newScene(area);
   const first = await scene.add('first', 'commit first f.txt');

@@ -92,6 +92,7 @@ describe('a person', () => {
   });
 });
 
+// promise: unverified-recorded
 it('nobody but a person lets something land without checks', () => {
   for (const by of [
     { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) },

@@ -221,6 +221,7 @@ describe('a person', () => {
   });
 });
 
+// promise: checked-tree-lands
 describe('the proof that the target may move', () => {
   const journalWith = (proof: Proof) => ({ action: 'journal', intent: wanted, proof }) as const;
   const required = ['unit', 'lint'];
@@ -355,6 +356,7 @@ describe('whatever happens to a landing', () => {
     );
   });
 
+  // promise: lands-once
   it('lands at most once, and only with the intent journalled since it was last queued', () => {
     fc.assert(
       fc.property(walks, (walk) => {

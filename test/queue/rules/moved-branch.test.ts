@@ -48,6 +48,7 @@ describe('a branch in the queue', () => {
     expect(decideMovedBranch({ ...moved, worktree })).toMatchObject({ is: 'requeue', head: tip });
   });
 
+  // promise: reviewed-change-lands
   it.each([onBranch(tip), onBranch(tip, false), null])(
     'that moved is reviewed again where somebody looked',
     (worktree) => {
@@ -100,6 +101,7 @@ describe('what is in the queue', () => {
   const task = { id: landing.task, state: { status: 'landing', since: at, landing: landing.id } } as Task;
   const reason = 'its branch moved';
 
+  // promise: reviewed-change-lands
   it('gets no other head once a person has looked at the one it has', () => {
     const requeue = (one: Landing, to: CommitId) =>
       decideLanding(one, { action: 'requeue', head: to, reason }, at);

@@ -179,6 +179,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.checked).toEqual(['ac']);
   });
 
+  // promise: dependency-order
   it('9: what is held lands neither by itself nor with its batch, without blame', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.decide();

@@ -113,6 +113,7 @@ describe.each<[name: string, way: Way]>([
     expect(facts.url).toContain(server.page);
   });
 
+  // promise: pull-request-once
   it('asked again, finds the one that is there, whatever became of it', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
@@ -140,6 +141,7 @@ describe.each<[name: string, way: Way]>([
     });
   });
 
+  // promise: pull-request-once
   it('whose answer was lost opens no second one when it is asked again', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
@@ -220,6 +222,7 @@ describe.each<[name: string, way: Way]>([
     expect(server.pulls.all).toEqual([]);
   });
 
+  // promise: forge-token-safe
   it('has its token in nothing that it says', async () => {
     const { forge, server, order } = await newSite(way);
     const said: unknown[] = [await forge.push(order)];
@@ -293,6 +296,7 @@ describe('GitHub', () => {
     expect(readFileSync(log, 'utf8')).toBe('');
   });
 
+  // promise: forge-token-safe
   it('that sends somewhere else gets no token there', async () => {
     const [{ forge, server, order }, elsewhere] = [await newSite('github'), await newSite('github')];
     await forge.push(order);
@@ -302,6 +306,7 @@ describe('GitHub', () => {
     expect(elsewhere.server.asked).toEqual([]);
   });
 
+  // promise: forge-token-safe
   it('gets no token where somebody on the way could read it', async () => {
     const { scene, order } = await newSite('github');
     for (const address of [
@@ -385,6 +390,7 @@ describe('a remote of which nothing is known', () => {
     expect(server.asked).toEqual([]);
   });
 
+  // promise: compare-and-swap
   it('that refuses, or went on by itself, is never forced', async () => {
     const { server, scene, forge, order } = await newSite('github');
     const refusing = hook(server.pulls.bare, 'pre-receive', 'echo "cp-* is protected" >&2; exit 1');
@@ -402,6 +408,7 @@ describe('a remote of which nothing is known', () => {
 });
 
 describe('a remote whose address has a password', () => {
+  // promise: passwords-hidden
   it('is pushed to with it, and nothing that is said has it', async () => {
     const { server, scene, order } = await newSite('github');
     const { host } = await serveOverHttp(server.pulls.bare, 'ada:p4ss-w0rd');

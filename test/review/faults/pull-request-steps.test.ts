@@ -65,6 +65,7 @@ describe.each([
   ['GitLab', 'gitlab', true],
   ['GitLab without a token', 'gitlab', false],
 ] as const)('at %s', (_, kind, isLoggedIn) => {
+  // promise: pull-request-once
   it.each(pullRequestSteps.map((step, at) => [step, pullRequestSteps.at(-1 - at) ?? step]))(
     'killed when it was %s, and then when it was %s, there is one pull request, and the board knows it',
     async (first, second) => {
@@ -87,6 +88,7 @@ describe.each([
   );
 });
 
+// promise: pull-request-once
 it('opened by several at once, it is opened once', async () => {
   const wanted = await newWanted('github', true);
   const ends = await Promise.all(Array.from({ length: 4 }, () => finished(attend(wanted, '-'))));

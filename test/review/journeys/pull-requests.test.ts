@@ -261,6 +261,7 @@ describe('what cannot be pushed or opened', () => {
     expect(await shown(fail.site, fail.id)).toMatchObject({ pullRequest: { state: 'open' } });
   });
 
+  // promise: forge-token-safe
   test('a limit of the forge is waited for, whatever is configured, and no token is in anything that is kept', async () => {
     const site = await newSite({ kind: 'github', workspace: { on_push_failure: 'fail' } });
     const { COPSE_FORGE_API = '', GITHUB_TOKEN = '' } = site.forge.environment;

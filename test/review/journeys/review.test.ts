@@ -142,6 +142,7 @@ describe('copse review', () => {
 });
 
 describe('a branch that moves after it was approved', () => {
+  // promise: reviewed-change-lands
   test('does not land, is in review again with a sentence, and lands when that was approved', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
@@ -163,6 +164,7 @@ describe('a branch that moves after it was approved', () => {
     expect(scene.subjects().slice(-2)).toEqual(['feat: work', 'feat: more']);
   });
 
+  // promise: reviewed-change-lands
   test('does not land either when a person lets it land with copse merge', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
@@ -184,6 +186,7 @@ describe('a branch that moves after it was approved', () => {
     expect(scene.subjects().slice(-2)).toEqual(['feat: work', 'feat: more']);
   });
 
+  // promise: commits-reachable
   test('keeps what was approved when it is moved back', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
@@ -305,6 +308,7 @@ describe('whatever the command line looks at first', () => {
     }
   }
 
+  // promise: reviewed-change-lands
   test('a yes is about the commit that was shown: a branch that moved in between is not queued', async () => {
     const scene = reviewed();
     const id = brand<TaskId>(await inReview(scene));
@@ -315,6 +319,7 @@ describe('whatever the command line looks at first', () => {
     expect(await status(scene, id)).toBe('in_review');
   });
 
+  // promise: people-only
   test('a session can neither approve nor send back nor undo', async () => {
     const scene = reviewed();
     const id = brand<TaskId>(await inReview(scene));

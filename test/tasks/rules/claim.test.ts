@@ -269,6 +269,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
 
   const races = fc.array(anyStep, { minLength: 1, maxLength: 60, size: 'max' });
 
+  // promise: tokens-grow
   it('never hold the task with two tokens, and the one that holds it is the highest', () => {
     fc.assert(
       fc.property(races, (steps) => {
@@ -290,6 +291,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
     );
   });
 
+  // promise: stale-token-fenced
   it('change nothing with a token that somebody has passed', () => {
     fc.assert(
       fc.property(races, (steps) => {

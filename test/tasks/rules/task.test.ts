@@ -245,6 +245,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
+  // promise: stale-token-fenced
   it('is not changed by an older fencing token', () => {
     fc.assert(
       fc.property(histories, (steps) => {
@@ -262,6 +263,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
+  // promise: tokens-grow
   it('only ever makes tokens grow, by one with each claim', () => {
     fc.assert(
       fc.property(histories, (steps) => {
@@ -312,6 +314,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
+  // promise: retries-bounded
   it('retries a bounded number of times and hands back a bounded number of times', () => {
     fc.assert(
       fc.property(histories, (steps) => {

@@ -142,6 +142,7 @@ describe('the diff of a task', () => {
     expect(diff.files.map(({ path }) => path)).toEqual(['a.txt']);
   });
 
+  // promise: planted-config-inert
   it('runs no text conversion, external diff or filter that was planted, though plain git runs them', async () => {
     await using scene = await newScene();
     const { main, worktree, commit } = scene;

@@ -156,6 +156,7 @@ describe('a look at the main checkout', () => {
 });
 
 describe('the escape guard', () => {
+  // promise: escape-reported
   it('puts on the board which files changed while which session was running, once', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
@@ -185,6 +186,7 @@ describe('the escape guard', () => {
     expect(await checkGuard(context, told.state)).toMatchObject({ escape: null });
   });
 
+  // promise: escape-reported
   it('tells every workspace whose session it can have been, and only the one whose process was seen', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
@@ -270,6 +272,7 @@ describe('moving an escape', () => {
     });
   });
 
+  // promise: escape-reported, checkout-untouched
   it('touches only the paths that were named', async () => {
     await using scene = await newScene();
     const { context, main, worktree } = scene;
@@ -288,6 +291,7 @@ describe('moving an escape', () => {
     expect(existsSync(path.join(worktree, 'person.txt'))).toBe(false);
   });
 
+  // promise: checkout-untouched
   it('leaves what is staged where it is', async () => {
     await using scene = await newScene();
     const { context, main, worktree } = scene;
@@ -321,6 +325,7 @@ describe('moving an escape', () => {
     },
   };
 
+  // promise: restore-overwrites-nothing
   it.each(Object.entries(obstacles))('moves nothing over %s in the worktree', async (_, obstacle) => {
     await using scene = await newScene();
     const { context, main, worktree } = scene;
@@ -382,6 +387,7 @@ describe('moving an escape', () => {
     expect(git(worktree, 'status', '--porcelain')).toBe('');
   });
 
+  // promise: rescue-failure-blocks
   it('does not happen at all when the snapshot fails', async () => {
     await using scene = await newScene();
     const { context, main, worktree } = scene;

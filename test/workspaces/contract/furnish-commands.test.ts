@@ -132,6 +132,7 @@ describe('what other tools wrote', () => {
     expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe(`${root}\n`);
   });
 
+  // promise: settings-from-main-checkout
   test('Cursor’s script is the one of the main checkout, not the one an agent could write', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: {

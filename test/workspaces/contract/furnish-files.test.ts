@@ -180,6 +180,7 @@ describe('files named by workspace.copy', () => {
     expect(read(worktree, 'node_modules/absolute/f2.js')).toBe('2');
   });
 
+  // promise: no-link-followed
   test('bring no link that leads out of the repository, straight or in a roundabout way', async () => {
     const outside = path.join(area, 'elsewhere');
     mkdirSync(outside, { recursive: true });
@@ -233,6 +234,7 @@ describe('files named by workspace.copy', () => {
 });
 
 describe('what is in the worktree already', () => {
+  // promise: no-link-followed
   test('is never overwritten, and a link there is never written through', async () => {
     const victim = path.join(area, 'victim');
     mkdirSync(victim, { recursive: true });
@@ -257,6 +259,7 @@ describe('what is in the worktree already', () => {
     });
   });
 
+  // promise: no-link-followed
   test('cannot send what is being brought elsewhere by making .copse a link', async () => {
     const victim = path.join(area, 'victim of the folder');
     mkdirSync(victim, { recursive: true });

@@ -142,6 +142,7 @@ describe('submodules of a worktree', () => {
     expect(existsSync(path.join(gitDir, 'HEAD'))).toBe(true);
   });
 
+  // promise: no-link-followed
   test('are not written through a link that is in their place', async () => {
     const victim = path.join(area, 'victim');
     mkdirSync(victim);

@@ -247,6 +247,7 @@ describe('an entry of the pool that a task takes', () => {
     ],
     ['a commit', (entry) => git(entry, 'commit', '--quiet', '--allow-empty', '--message=work')],
   ];
+  // promise: pool-isolated
   it.each(spoilers)('is never one with %s: it stays, and refilling reports it', async (_, spoil) => {
     const fixture = newFixture();
     await refill(fixture, 1, fixture.tip);
@@ -284,6 +285,7 @@ describe('an entry of the pool that a task takes', () => {
     expect(await take(fixture, 'cp-a')).toEqual({ taken: false, because: 'empty' });
   });
 
+  // promise: pool-isolated
   it('brings nothing along that was put into its registration', async () => {
     const fixture = newFixture();
     await refill(fixture, 1, fixture.tip);
@@ -407,6 +409,7 @@ describe('a recycled worktree', () => {
     expectLikePlainGit(fixture, at(fixture, 'cp-a'), fixture.tip);
   });
 
+  // promise: pool-isolated
   it('has nothing of the task before it, however that was hidden, and all of that stays in the trash', async () => {
     const fixture = newFixture();
     const files = path.join(fixture.trash, 'one', 'files');

@@ -23,6 +23,7 @@ import {
 const area = newArea();
 
 describe('what a rescue leaves alone', () => {
+  // promise: rescue-writes-nothing
   test('index, HEAD, branch and files, down to their times', async () => {
     const site = newSite(area, FILES);
     write(site.worktree, 'a.txt', 'staged\n');

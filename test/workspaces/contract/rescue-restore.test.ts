@@ -51,6 +51,7 @@ async function rescued(files: Readonly<Record<string, string>>): Promise<{
   return { site, rescue: Promise.resolve(rescue) };
 }
 
+// promise: restore-overwrites-nothing
 describe('what is in the way', () => {
   test('an edit of a file that the rescue changed', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n', new: 'saved\n' });
@@ -168,6 +169,7 @@ describe('what is not in the way', () => {
   });
 });
 
+// promise: rescue-exact
 test('any tree with any edits comes back as it was', async () => {
   const name = fc.constantFrom('a', 'b', 'A', 'ü', '-x', 'with space', '"q"', 'new\nline', 'é.txt');
   const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));

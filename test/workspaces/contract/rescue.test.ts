@@ -52,6 +52,7 @@ function status({ worktree }: Site): string {
 }
 
 describe('what comes back', () => {
+  // promise: rescue-exact
   test('every kind of change, byte for byte', async () => {
     const site = newSite(area, FILES);
     const at = (name: string): string => path.join(site.worktree, name);
@@ -75,6 +76,7 @@ describe('what comes back', () => {
     expect(after).toEqual(before);
   });
 
+  // promise: rescue-exact
   test('what is staged stays staged, and what is not stays that way', async () => {
     const site = newSite(area, FILES);
     write(site.worktree, 'a.txt', 'staged\n');
@@ -103,6 +105,7 @@ describe('what comes back', () => {
     expect(await kept(site)).toContain(blob);
   });
 
+  // promise: rescue-exact
   test.each(['--assume-unchanged', '--skip-worktree'])('edits behind %s', async (bit) => {
     const site = newSite(area, FILES);
     git(site.worktree, 'update-index', bit, 'a.txt', 'b/d.txt');
@@ -240,6 +243,7 @@ describe('what comes back', () => {
 });
 
 describe('commits that only the worktree knows', () => {
+  // promise: commits-reachable
   test('survive reset, amend and a detached HEAD', async () => {
     const site = newSite(area, FILES);
     const lost: string[] = [];
@@ -305,6 +309,7 @@ describe('operations in progress', () => {
     return site;
   }
 
+  // promise: rescue-exact
   test('a conflicted merge can be finished after it came back', async () => {
     const site = conflicting();
     expect(() => git(site.worktree, 'merge', '--quiet', 'main')).toThrow(/Command failed/);
@@ -327,6 +332,7 @@ describe('operations in progress', () => {
     expect(git(site.worktree, 'rev-list', '--parents', '-1', 'HEAD').split(' ')).toHaveLength(3);
   });
 
+  // promise: rescue-exact
   test('a conflicted rebase can be continued after it came back', async () => {
     const site = conflicting();
     expect(() => git(site.worktree, 'rebase', '--quiet', 'main')).toThrow(/Command failed/);

@@ -143,6 +143,7 @@ describe('a sync', () => {
     expect(scene.everything()).toEqual(before);
   });
 
+  // promise: checkout-untouched
   it('keeps staged, unstaged and untracked changes elsewhere exactly as they are', async () => {
     const scene = new Scene();
     scene.work();
@@ -292,6 +293,7 @@ describe('a sync', () => {
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
   });
 
+  // promise: planted-config-inert
   it('runs no hook, filter, merge driver or monitor that was planted, though plain git runs them', async () => {
     const [scene, twin] = [new Scene(), new Scene()];
     const fired = (one: Scene) => path.join(one.main, '.git', 'fired');
@@ -332,6 +334,7 @@ describe('a sync', () => {
 });
 
 describe('a sync that is killed', () => {
+  // promise: kill-safe-worktrees
   it.each(syncSteps)(
     'at %s keeps everybody from committing half of it and is finished by the next',
     async (step) => {

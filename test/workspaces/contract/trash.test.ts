@@ -159,6 +159,7 @@ describe('a removal', () => {
     expect(existsSync(path.join(worktree, 'untracked.txt'))).toBe(true);
   });
 
+  // promise: no-link-followed
   it('does not go through a link that stands where the trash should be', () => {
     const { home, worktree, removal } = newWorktree();
     const elsewhere = mkdtempSync(path.join(area, 'elsewhere '));
@@ -168,6 +169,7 @@ describe('a removal', () => {
     expect(existsSync(path.join(worktree, 'untracked.txt'))).toBe(true);
   });
 
+  // promise: no-force
   it('that the system refuses leaves everything where it is', () => {
     const { worktree, removal, record } = newWorktree();
     // A folder cannot be moved into itself.
@@ -211,6 +213,7 @@ describe('a removal that is killed', () => {
     expect({ signal, stderr: String(stderr) }).toMatchObject({ signal: 'SIGKILL' });
   }
 
+  // promise: kill-safe-worktrees
   it.each(steps)('after it has %s is finished by doing the same again', (step) => {
     const { home, worktree, gitDir, removal } = newWorktree();
     const [before, gitBefore] = [contents(worktree), contents(gitDir)];
@@ -321,6 +324,7 @@ describe('bringing back', () => {
     expect(readFileSync(path.join(entry.files, 'changed.txt'), 'utf8')).toBe('after!');
   });
 
+  // promise: no-link-followed
   it('writes neither through a link in the new worktree nor over one', () => {
     const { home, worktree, removal } = newWorktree();
     const entry = trashed(removal);
@@ -347,6 +351,7 @@ describe('bringing back', () => {
 describe('thinning', () => {
   const options = { objectFormat: 'sha1' } as const;
 
+  // promise: trash-keeps-work
   it('deletes what git holds, and keeps everything else byte for byte', async () => {
     const { home, worktree, removal, record } = newWorktree();
     const nested = path.join(worktree, 'nested');
@@ -372,6 +377,7 @@ describe('thinning', () => {
     });
   });
 
+  // promise: trash-keeps-work
   it('keeps a file whose bytes, kind or mode are not what git holds, whatever its size', async () => {
     const { home, worktree, removal, record } = newWorktree();
     writeFileSync(path.join(worktree, 'src', 'deep', 'a.txt'), 'TRACKED');

@@ -31,6 +31,7 @@ interface Place {
 }
 
 describe('what agents do to their own worktree', () => {
+  // promise: commits-reachable
   it('commits on a detached HEAD survive a removal', async () => {
     const { project, task, worktree } = await newScene();
     git(worktree, 'switch', '--quiet', '--detach');
@@ -45,6 +46,7 @@ describe('what agents do to their own worktree', () => {
     expect(stateOf(worktree)).toEqual(before);
   });
 
+  // promise: rescue-exact
   it('a rebase in progress is reported, survives a removal and can be continued', async () => {
     const project = await openForTest(newProject(newPlace()));
     const task = await project.addTask();
@@ -83,6 +85,7 @@ describe('what agents do to their own worktree', () => {
     expectAllFound(project.folder, textsOf(task));
   });
 
+  // promise: commits-reachable
   it('commits of a branch that the agent deleted stay reachable when its worktree is removed', async () => {
     const { project, task, worktree, branch } = await newScene();
     const commit = git(worktree, 'rev-parse', 'HEAD');
@@ -134,6 +137,7 @@ describe('what agents do to the place of their worktree', () => {
     ],
   ];
 
+  // promise: other-task-unreachable
   it.each(attacks.filter(([name]) => !name.startsWith('a registration')))(
     '%s is set aside when the task is prepared, and the other task is untouched',
     async (_, attack) => {
@@ -148,6 +152,7 @@ describe('what agents do to the place of their worktree', () => {
     },
   );
 
+  // promise: other-task-unreachable
   it.each(attacks)('%s does not let a removal or a reset reach the other task', async (_, attack) => {
     const { project, task, worktree, gitDir } = await newScene();
     const other = await addDirty(project, 'Another');
@@ -159,6 +164,7 @@ describe('what agents do to the place of their worktree', () => {
     expect((await project.prepare(other.task)).reused).toBe(true);
   });
 
+  // promise: other-task-unreachable
   it('a .git file that leads to a task whose folder is gone does not take over what git knows of it', async () => {
     const { project, task, worktree } = await newScene();
     const other = await addDirty(project, 'Another');

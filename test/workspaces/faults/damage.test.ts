@@ -118,6 +118,7 @@ describe('stale locks of git', () => {
     },
   );
 
+  // promise: rescue-failure-blocks
   it('a lock on the refs of rescues blocks the removal', async () => {
     const { project, task, before } = await newScene();
     const folder = path.join(project.folder, '.git', 'refs', 'copse', 'rescue');
@@ -158,6 +159,7 @@ describe('what is missing or half written', () => {
     await expectBackAfterUndo(after, task, before);
   });
 
+  // promise: rescue-first
   it.each([
     ['no .git file', ({ worktree }: Place) => rmSync(path.join(worktree, '.git'))],
     ['a truncated .git file', ({ worktree }: Place) => writeFileSync(path.join(worktree, '.git'), 'gitd')],
@@ -176,6 +178,7 @@ describe('what is missing or half written', () => {
     expectAllFound(project.folder, textsOf(task));
   });
 
+  // promise: rescue-first
   it.each([
     ['no .git file', ({ worktree }: Place) => rmSync(path.join(worktree, '.git'))],
     ['no HEAD', ({ gitDir }: Place) => rmSync(path.join(gitDir, 'HEAD'))],
@@ -231,6 +234,7 @@ describe('what is missing or half written', () => {
   });
 });
 
+// promise: rescue-failure-blocks
 describe('when nothing can be saved, nothing is removed', () => {
   it('because Copse’s folder for rescues cannot be made', async () => {
     const { project, task, before } = await newScene();

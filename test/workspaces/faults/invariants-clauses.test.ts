@@ -49,12 +49,14 @@ function isKept({ folder }: Project, commit: string): boolean {
   return git(folder, 'for-each-ref', `--contains=${commit}`, 'refs/copse') !== '';
 }
 
+// promise: commits-reachable
 it('INVARIANT 1: commits of a clean worktree stay reachable when it is reset', async () => {
   const { project, task, commit } = await newCommitted();
   await project.reset(task);
   expect(isKept(project, commit)).toBe(true);
 });
 
+// promise: commits-reachable
 it('INVARIANT 1: commits on a detached HEAD of a clean worktree stay reachable when it is removed', async () => {
   const { project, task, worktree } = await newCommitted();
   git(worktree, 'switch', '--quiet', '--detach');
@@ -63,6 +65,7 @@ it('INVARIANT 1: commits on a detached HEAD of a clean worktree stay reachable w
   expect(isKept(project, detached)).toBe(true);
 });
 
+// promise: commits-reachable
 it('INVARIANT 1: commits stay reachable when an agent put a file in the place of its worktree', async () => {
   const { project, task, worktree, commit } = await newCommitted();
   rmSync(worktree, { recursive: true });
@@ -71,6 +74,7 @@ it('INVARIANT 1: commits stay reachable when an agent put a file in the place of
   expect(isKept(project, commit)).toBe(true);
 });
 
+// promise: commits-reachable
 it('INVARIANT 1: commits of the branch that an undo moves back stay reachable', async () => {
   const { project, task, worktree, branch, commit } = await newCommitted();
   await project.remove(task, { deleteBranch: true });
@@ -81,6 +85,7 @@ it('INVARIANT 1: commits of the branch that an undo moves back stay reachable', 
   expect(isKept(project, second)).toBe(true);
 });
 
+// promise: rescue-first
 it('INVARIANT 2: what is in a broken worktree is in a rescue ref before a retry sets it aside', async () => {
   const { project, task, worktree } = await newDirty(newPlace());
   rmSync(path.join(worktree, '.git'));
@@ -90,6 +95,7 @@ it('INVARIANT 2: what is in a broken worktree is in a rescue ref before a retry 
   expect(git(project.folder, 'show', `${rescue?.ref}:new "ünï" file.txt`)).toBe(`${task} untracked`);
 });
 
+// promise: rescue-failure-blocks
 it('INVARIANT 3: a failed rescue keeps a retry from setting a broken worktree aside', async () => {
   const { project, task, worktree } = await newDirty(newPlace());
   const link = readFileSync(path.join(worktree, '.git'), 'utf8');
@@ -103,6 +109,7 @@ it('INVARIANT 3: a failed rescue keeps a retry from setting a broken worktree as
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: rescue-first
 it('INVARIANT 2: what a teardown wrote into a clean worktree is rescued', async () => {
   const folder = newProject(newPlace());
   writeFileSync(path.join(folder, 'copse.yml'), 'workspace:\n  teardown: ["echo kept > report.txt"]\n');
@@ -111,6 +118,7 @@ it('INVARIANT 2: what a teardown wrote into a clean worktree is rescued', async 
   expect(git(folder, 'show', `${rescue}:report.txt`)).toBe('kept');
 });
 
+// promise: rescue-failure-blocks
 it('INVARIANT 3: commits that cannot be kept under a ref block a removal and a reset', async () => {
   const { project, task, worktree, branch, commit } = await newCommitted();
   const before = stateOf(worktree);
@@ -122,6 +130,7 @@ it('INVARIANT 3: commits that cannot be kept under a ref block a removal and a r
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: ignored-files-kept
 it('INVARIANT 4: ignored files of a broken worktree that was set aside stay in the trash', async () => {
   const { project, task, worktree } = await newDirty(newPlace());
   rmSync(path.join(worktree, '.git'));
@@ -132,6 +141,7 @@ it('INVARIANT 4: ignored files of a broken worktree that was set aside stay in t
   expect(readFileSync(ignored, 'utf8')).toBe(`${task} ignored\n`);
 });
 
+// promise: trash-keeps-work, in-use-kept
 it('INVARIANTS 4 and 7: the trash is emptied when it is old, and not while somebody is in it', async () => {
   const { project, task } = await newDirty(newPlace());
   await project.remove(task);
@@ -154,6 +164,7 @@ it('INVARIANTS 4 and 7: the trash is emptied when it is old, and not while someb
   expect(existsSync(ignored)).toBe(false);
 });
 
+// promise: in-use-kept
 it('INVARIANT 7: an undo does not take the place of a worktree with a live process in it', async () => {
   const { project, task, worktree, before } = await newUndoable();
   const shell = spawn('sleep', ['600'], { cwd: worktree, stdio: 'ignore' });
@@ -163,6 +174,7 @@ it('INVARIANT 7: an undo does not take the place of a worktree with a live proce
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: in-use-kept
 it('INVARIANT 7: an undo does not take the place of a worktree whose task is leased', async () => {
   const { project, task, worktree, before } = await newUndoable();
   const claimed = await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
@@ -180,6 +192,7 @@ async function newUndoable() {
   return { project, task, worktree, before: stateOf(worktree) };
 }
 
+// promise: no-gc
 it('INVARIANT 9: a fetch collects no garbage and packs no refs, however many loose objects there are', async () => {
   const origin = newProject(newPlace());
   const folder = newPlace();
@@ -198,6 +211,7 @@ it('INVARIANT 9: a fetch collects no garbage and packs no refs, however many loo
   expect(existsSync(path.join(folder, '.git', 'packed-refs'))).toBe(false);
 });
 
+// promise: checkout-untouched
 it('INVARIANT 10: a reset leaves a person’s branch that the agent switched to', async () => {
   const { project, task, worktree } = await newCommitted();
   git(project.folder, 'branch', 'personal', 'main');
@@ -206,6 +220,7 @@ it('INVARIANT 10: a reset leaves a person’s branch that the agent switched to'
   expect(git(project.folder, 'rev-parse', 'personal')).toBe(git(project.folder, 'rev-parse', 'main'));
 });
 
+// promise: checkout-untouched
 it('INVARIANT 10: a newer base on the remote is begun from, and the person’s branches and checkout stay', async () => {
   const origin = newProject(newPlace());
   const folder = newPlace();

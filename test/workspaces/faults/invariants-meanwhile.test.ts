@@ -56,6 +56,7 @@ function afterTrash(context: WorkspaceContext, turn: Turn): WorkspaceContext {
   };
 }
 
+// promise: commits-reachable
 it('INVARIANT 1: a branch that gets a commit while its worktree is removed is not deleted', async () => {
   const { project, task, branch } = await newScene();
   const { folder } = project;
@@ -68,6 +69,7 @@ it('INVARIANT 1: a branch that gets a commit while its worktree is removed is no
   expect(git(folder, 'log', '-1', '--format=%s', branch)).toBe('meanwhile');
 });
 
+// promise: commits-reachable
 it('INVARIANT 1: a branch that gets a commit while its worktree is reset is not deleted', async () => {
   const { project, task, branch } = await newScene();
   const { folder } = project;
@@ -88,6 +90,7 @@ function moveOn(folder: string, branch: string): void {
   git(folder, 'update-ref', `refs/heads/${branch}`, commit);
 }
 
+// promise: in-use-kept
 it('INVARIANT 7: whoever goes into a worktree while it is rescued keeps it from being removed', async () => {
   const { project, task, worktree, before } = await newScene();
   const pids: (number | undefined)[] = [];
@@ -103,6 +106,7 @@ it('INVARIANT 7: whoever goes into a worktree while it is rescued keeps it from 
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: in-use-kept
 it('INVARIANT 7: a session elsewhere that takes the task while it is rescued keeps its worktree', async () => {
   const { project, task, worktree, before } = await newScene();
   const context = afterRescue(project.context, async () => {
@@ -113,6 +117,7 @@ it('INVARIANT 7: a session elsewhere that takes the task while it is rescued kee
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: rescue-first
 it('INVARIANT 2: a file that is written while the worktree is rescued is still there after the removal', async () => {
   const { project, task, worktree } = await newScene();
   const context = afterRescue(project.context, () =>

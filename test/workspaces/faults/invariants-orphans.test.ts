@@ -71,6 +71,7 @@ const reasons: readonly [string, (worktree: string, project: Project) => void | 
   ],
 ];
 
+// promise: unknown-kept
 it.each(reasons)('a worktree that the board does not know is kept for %s', async (_, make) => {
   const { project, task, worktree } = await newStray();
   await make(worktree, project);
@@ -112,6 +113,7 @@ const strays: readonly [string, (place: string, project: Project) => string][] =
   ],
 ];
 
+// promise: unknown-kept
 it.each(strays)('%s in the place of a worktree is kept: nobody knows what is in it', async (_, make) => {
   const project = await openForTest(newProject(newPlace()));
   const task = brand<TaskId>('cp-9zzz');
@@ -131,6 +133,7 @@ it('what was staged in a worktree whose folder is gone is kept with what git kno
   expect(existsSync(path.join(gitDir, 'index'))).toBe(true);
 });
 
+// promise: unknown-kept
 it('a worktree whose task was deleted is kept for its record, by a clean-up of everything too', async () => {
   const project = await openForTest(newProject(newPlace()));
   const task = await project.addTask();

@@ -19,6 +19,7 @@ const area = newArea();
 let projects = 0;
 const newPlace = () => path.join(area, `project ${(projects += 1)}`);
 
+// promise: no-shell
 it('INVARIANT 27: setup and teardown get what a work item is called as a variable, not as words for the shell', async () => {
   const marker = path.join(area, 'run');
   const title = `"; touch '${marker}'; $(touch '${marker}') \`touch '${marker}'\``;
@@ -34,6 +35,7 @@ it('INVARIANT 27: setup and teardown get what a work item is called as a variabl
   expect(existsSync(marker)).toBe(false);
 });
 
+// promise: no-shell
 it('INVARIANT 27: a ref of Copse is made of the task’s id, a time, a reason and an object’s id, and of nothing else', async () => {
   const { project, task, worktree } = await newDirty(newPlace(), 'A title; with $(words) in it');
   await project.reset(task);
@@ -59,6 +61,7 @@ it('INVARIANT 27: a rescue of what is no task’s id is refused', async () => {
   expect(refs()).toBe(before);
 });
 
+// promise: no-shell
 it('INVARIANT 27: only the commands of copse.yml are given to a shell', () => {
   const sources = path.join(projectRoot, 'packages', 'copse', 'src');
   const starters = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(

@@ -41,6 +41,7 @@ const newScene = (title?: string) => newDirty(newPlace(), title);
 
 const reachable = ({ folder }: Project) => git(folder, 'rev-list', '--all').split('\n');
 
+// promise: commits-reachable
 it('INVARIANT 1: commits stay reachable from a ref, whatever happens to worktree and branch', async () => {
   const { project, task, worktree } = await newScene();
   const commits = [git(worktree, 'rev-parse', 'HEAD')];
@@ -59,6 +60,7 @@ it('INVARIANT 1: commits stay reachable from a ref, whatever happens to worktree
   expect(reachable(project)).toEqual(expect.arrayContaining(commits));
 });
 
+// promise: rescue-first
 it.each(['remove', 'reset'] as const)(
   'INVARIANT 2: uncommitted and untracked content is in a rescue ref after a %s',
   async (act) => {
@@ -75,6 +77,7 @@ it.each(['remove', 'reset'] as const)(
   },
 );
 
+// promise: rescue-failure-blocks
 it('INVARIANT 3: a failed rescue blocks a removal, a reset and an undo', async () => {
   const { project, task, worktree, before } = await newScene();
   await project.remove(task);
@@ -95,6 +98,7 @@ it('INVARIANT 3: a failed rescue blocks a removal, a reset and an undo', async (
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: ignored-files-kept
 it('INVARIANT 4: ignored files are moved aside, every byte of them', async () => {
   const { project, task, worktree } = await newScene();
   mkdirSync(path.join(worktree, 'ignored', 'empty'));
@@ -108,6 +112,7 @@ it('INVARIANT 4: ignored files are moved aside, every byte of them', async () =>
   expect(existsSync(path.join(aside, 'empty'))).toBe(true);
 });
 
+// promise: no-force
 it('INVARIANT 5: a removal that cannot go on leaves everything where it is', async () => {
   const { project, task, worktree, branch, before } = await newScene();
   writeFileSync(path.join(project.folder, '.copse', 'trash'), 'in the way');
@@ -117,6 +122,7 @@ it('INVARIANT 5: a removal that cannot go on leaves everything where it is', asy
   expectSound(project.folder);
 });
 
+// promise: rescue-writes-nothing
 it('INVARIANT 6: a rescue changes no byte of index, HEAD, branch or files', async () => {
   const { project, task, worktree } = await newScene();
   const gitDir = path.join(project.folder, '.git', 'worktrees', task);
@@ -127,6 +133,7 @@ it('INVARIANT 6: a rescue changes no byte of index, HEAD, branch or files', asyn
   expect([bytesIn(worktree), bytesIn(gitDir), refs()]).toEqual(before);
 });
 
+// promise: in-use-kept
 it('INVARIANT 7: a worktree with a live process in it is not removed, reset or replaced, by force either', async () => {
   const { project, task, worktree, before } = await newScene();
   const shell = spawn('sleep', ['600'], { cwd: path.join(worktree, 'ignored'), stdio: 'ignore' });
@@ -138,6 +145,7 @@ it('INVARIANT 7: a worktree with a live process in it is not removed, reset or r
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: in-use-kept
 it('INVARIANT 7: a worktree whose task is leased by another node is not removed, by force either', async () => {
   const { project, task, worktree, before } = await newScene();
   const claimed = await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
@@ -149,6 +157,7 @@ it('INVARIANT 7: a worktree whose task is leased by another node is not removed,
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: unknown-kept
 it('INVARIANT 8: a sweep keeps a worktree without a record if anything in it could be missed', async () => {
   const { project } = await newScene();
   const stray = brand<TaskId>('cp-9zzz');
@@ -160,6 +169,7 @@ it('INVARIANT 8: a sweep keeps a worktree without a record if anything in it cou
   expect(readFileSync(path.join(worktree, 'mine.txt'), 'utf8')).toBe('nobody else has this\n');
 });
 
+// promise: no-gc
 it('INVARIANT 9: managed worktrees are locked, so that pruning by others does not take them', async () => {
   const { project, task, worktree, before } = await newScene();
   rmSync(path.join(worktree, '.git'));
@@ -174,6 +184,7 @@ it('INVARIANT 9: managed worktrees are locked, so that pruning by others does no
   expect(stateOf(worktree)).toEqual(before);
 });
 
+// promise: checkout-untouched
 it('INVARIANT 10: a person’s checkout, stash, index and branches stay as they are', async () => {
   const folder = newProject(newPlace());
   writeFileSync(path.join(folder, 'tracked.txt'), 'stashed\n');
@@ -205,6 +216,7 @@ it('INVARIANT 10: a person’s checkout, stash, index and branches stay as they 
   expect(theirs()).toEqual(before);
 });
 
+// promise: no-shell
 it('INVARIANT 27: what agents and titles say is never run, and refs come from ids', async () => {
   const marker = path.join(area, 'run');
   const hostile = `x;touch\${IFS}run|\`touch\${IFS}run\`&$(touch\${IFS}run)`;

@@ -25,6 +25,7 @@ const AT_ONCE = 2;
 const area = newArea();
 vi.setConfig({ testTimeout: 240_000 });
 
+// promise: kill-safe-worktrees
 describe('killed before each operation', () => {
   it('a preparation is finished by the next one', async () => {
     await using project = await Project.open(newProject(path.join(area, 'prepare operations')));

@@ -33,6 +33,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const pairs = (steps: readonly string[]) =>
   steps.flatMap((first) => steps.map((second) => ({ first, second })));
 
+// promise: kill-safe-worktrees
 it('killed at a step and in the recovery at another, a preparation is finished by the next one', async () => {
   await using project = await Project.open(newProject(path.join(area, 'prepare steps')));
   await forEachAtOnce(
@@ -48,6 +49,7 @@ it('killed at a step and in the recovery at another, a preparation is finished b
   expectSound(project.folder);
 });
 
+// promise: kill-safe-worktrees
 it('killed at a step and in the recovery at another, a preparation that sets a broken worktree aside is finished by the next one, and loses no file', async () => {
   await using project = await Project.open(newProject(path.join(area, 'broken steps')));
   const texts: string[] = [];
@@ -69,6 +71,7 @@ it('killed at a step and in the recovery at another, a preparation that sets a b
   expectSound(project.folder);
 });
 
+// promise: kill-safe-worktrees
 it('killed at a step and in the recovery at another, a removal is finished by the next one, and what it removed can be undone', async () => {
   await using project = await Project.open(newProject(path.join(area, 'remove steps')));
   const texts: string[] = [];

@@ -41,6 +41,7 @@ describe('a broken worktree', () => {
     return scene;
   }
 
+  // promise: in-use-kept
   it('INVARIANT 7: is not set aside while a live process is in it', async () => {
     const { project, task, worktree } = await newBroken();
     const pid = await goInto(worktree);
@@ -55,6 +56,7 @@ describe('a broken worktree', () => {
     expect(await project.context.rescues.list(task)).toEqual([]);
   });
 
+  // promise: in-use-kept
   it('INVARIANT 7: is not set aside when somebody goes in while it is being saved', async () => {
     const { project, task, worktree } = await newBroken();
     const { rescues } = project.context;
@@ -68,6 +70,7 @@ describe('a broken worktree', () => {
     expect(existsSync(path.join(worktree, 'ignored', 'deep', 'cache.bin'))).toBe(true);
   });
 
+  // promise: in-use-kept
   it('INVARIANT 7: is not set aside while a session holds the task, unless it is that session that asks', async () => {
     const { project, task, worktree } = await newBroken();
     const { context } = project;
@@ -105,6 +108,7 @@ describe('a person’s branch that the agent switched to', () => {
     return { project, task, worktree, folder, branch, commit, before };
   }
 
+  // promise: checkout-untouched
   it.each([false, true])(
     'INVARIANT 10: is left where the person put it when the removal is undone (uncommitted changes: %s)',
     async (isDirty) => {
@@ -119,6 +123,7 @@ describe('a person’s branch that the agent switched to', () => {
     },
   );
 
+  // promise: checkout-untouched
   it('INVARIANT 10: is left where it is when the person has it checked out by then', async () => {
     const { project, task, worktree, folder, commit } = await newRemoved();
     git(folder, 'switch', '--quiet', 'personal');
@@ -136,6 +141,7 @@ describe('a person’s branch that the agent switched to', () => {
     }
   });
 
+  // promise: checkout-untouched
   it('INVARIANT 10: does not become the task’s own by an undo, so that a later removal deletes it', async () => {
     const { project, task, folder, branch } = await newRemoved();
     await project.undo(task);
@@ -164,6 +170,7 @@ describe('what a teardown does to a worktree with uncommitted changes', () => {
     return { project, task, folder, worktree, before: stateOf(worktree) };
   }
 
+  // promise: rescue-first
   it('INVARIANT 2: is rescued too, and what was there before can be undone', async () => {
     const { project, task, folder, worktree, before } = await newTeardown(
       'echo kept > report.txt; echo over > staged.txt; rm tool.sh',

@@ -28,6 +28,7 @@ const MOMENT_MS = 80;
 
 const area = newArea();
 
+// promise: kill-safe-worktrees
 it(`${KILLS} random kills lose nothing and leave no task stuck (seed ${seed})`, async () => {
   await using project = await Project.open(newProject(path.join(area, 'lives')));
   const tasks = await Promise.all(Array.from({ length: TASKS }, () => project.addTask()));

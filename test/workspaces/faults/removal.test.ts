@@ -23,6 +23,7 @@ const newScene = () => newDirty(newPlace());
 
 const byForce = { by: 'person', isNamed: true, isForced: true, deleteBranch: true } as const;
 
+// promise: commits-reachable
 it.each(['agent_ended', 'torn_down', 'rescued', 'trashed'] as const)(
   'INVARIANT 1: a commit that is made after %s keeps its branch',
   async (moment) => {
@@ -60,6 +61,7 @@ it.each(['trashed', 'branch_deleted'] as const)(
   },
 );
 
+// promise: in-use-kept
 it('INVARIANT 7: whoever goes in while the files are being saved is not disturbed by a reset or an undo', async () => {
   const { project, task, worktree } = await newScene();
   await project.remove(task);
@@ -104,6 +106,7 @@ function withVisitor(context: WorkspaceContext, worktree: string) {
   return { context: { ...context, rescues: { ...rescues, snapshot } }, leave };
 }
 
+// promise: in-use-kept
 it('INVARIANT 7: a worktree whose task an agent holds is not reset or replaced', async () => {
   const { project, task, worktree } = await newScene();
   await project.remove(task);

@@ -45,6 +45,7 @@ it('the trash is emptied of a worktree in whose submodule nobody did anything', 
   expect(await project.context.trash.all()).toEqual([]);
 });
 
+// promise: trash-keeps-work
 it.each([
   ['a commit', SUB, (submodule: string) => commitIn(submodule)],
   ['an edit', SUB, (submodule: string) => appendFileSync(path.join(submodule, 'tracked.txt'), 'mine\n')],

@@ -95,6 +95,7 @@ describe('copse rescue', () => {
     expect(await answer(['rescue', 'restore', rescue?.ref ?? ''], at)).toMatchObject({ files: 0 });
   });
 
+  // promise: restore-overwrites-nothing
   test('restores nothing over a newer file, and names what is in the way', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Newer', at);
@@ -125,6 +126,7 @@ describe('copse rescue', () => {
     expect(git(at.cwd, 'status', '--porcelain')).toBe('');
   });
 
+  // promise: escape-reported
   test('moves what was written in the main checkout into the worktree', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Escaped', at);
@@ -145,6 +147,7 @@ describe('copse rescue', () => {
 });
 
 describe('copse undo', () => {
+  // promise: restore-overwrites-nothing
   test('takes what has the place by now out of the way, and can be undone itself', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Replaced', at);

@@ -19,6 +19,7 @@ interface CleanupDocument {
   readonly removed: readonly { readonly rescue: string; readonly ignored: Ignored }[];
 }
 
+// promise: ignored-files-kept
 test('a removal names what git ignores, a rescue says where that is, and an undo that it is back', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Build it', at);

@@ -10,6 +10,7 @@ import { everyByte, makeAMess, newProject, taken } from '../../support/workspace
 
 const area = newArea();
 
+// promise: checkout-untouched
 test('a branch that an agent switched to is neither deleted nor moved', async () => {
   const at = newProject(area);
   git(at.cwd, 'branch', 'release');
@@ -22,6 +23,7 @@ test('a branch that an agent switched to is neither deleted nor moved', async ()
   );
 });
 
+// promise: checkout-untouched
 test('the main branch survives a worktree whose HEAD names it', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Pretend', at);
@@ -46,6 +48,7 @@ test('a teardown that cleans up too much loses nothing', async () => {
   expect(readFileSync(path.join(worktree, 'tracked ü.txt'), 'utf8')).toBe('changed\n');
 });
 
+// promise: rescue-first
 test('what a teardown writes into a worktree without changes is rescued as well', async () => {
   const at = newProject(area);
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  teardown: ["echo last words > left"]\n');
@@ -55,6 +58,7 @@ test('what a teardown writes into a worktree without changes is rescued as well'
   expect(git(at.cwd, 'show', `${rescues}:left`)).toBe('last words');
 });
 
+// promise: undo-complete
 test('undoing brings every byte back after the trash was made smaller and its files were recycled', async () => {
   const at = newProject(area);
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  pool: 2\n');
@@ -71,6 +75,7 @@ test('undoing brings every byte back after the trash was made smaller and its fi
   expect(everyByte(worktree)).toEqual(before);
 });
 
+// promise: other-task-unreachable
 test('a copy of the repository does not reach the worktrees of the original', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Stay here', at);
@@ -96,6 +101,7 @@ test('a removal from before the repository was moved is undone at the new place'
   expect(everyByte(path.join(moved, '.worktrees', task))).toEqual(before);
 });
 
+// promise: unknown-kept
 test('what somebody put into the folder of the pool is kept', async () => {
   const at = newProject(area);
   await taken('First', at);
@@ -109,6 +115,7 @@ test('what somebody put into the folder of the pool is kept', async () => {
   expect(isStillThere || JSON.stringify(kept).includes('notes')).toBe(true);
 });
 
+// promise: remote-address-pinned, passwords-hidden
 test('a new address of a remote is used once it was accepted, and its password is not shown', async () => {
   const at = newProject(area);
   await taken('First', at);

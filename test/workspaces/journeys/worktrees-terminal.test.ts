@@ -65,6 +65,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     expect(existsSync(worktree)).toBe(false);
   });
 
+  // promise: terminal-safe
   test('a patch cannot drive the terminal', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Patch', at);

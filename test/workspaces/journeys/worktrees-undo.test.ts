@@ -12,6 +12,7 @@ import { everyByte, makeAMess, newProject, taken } from '../../support/workspace
 
 const area = newArea();
 
+// promise: undo-complete
 test.each([
   ['removal', (task: string) => ['cleanup', task, '--force']],
   ['reset', (task: string) => ['work', task, '--reset']],
@@ -50,6 +51,7 @@ test('a worktree whose branch is gone is set aside with what it had, and comes b
   expect(everyByte(worktree)).toEqual(before);
 });
 
+// promise: undo-complete
 test('undoing brings back the permissions of what was not committed', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Keep it secret', at);
@@ -74,6 +76,7 @@ test('undoing brings back the permissions of what was not committed', async () =
   expect(Object.fromEntries(found)).toEqual(modes);
 });
 
+// promise: in-use-kept
 test('neither a reset nor an undo takes a worktree away in which git is at work', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Wait', at);
@@ -104,6 +107,7 @@ const hasTmux = (() => {
   }
 })();
 
+// promise: in-use-kept
 test.runIf(hasTmux)('neither a reset nor an undo takes a worktree away whose terminal is open', async () => {
   // A server of its own: its socket has to have a short path.
   const TMUX_TMPDIR = mkdtempSync(path.join(tmpdir(), 'copse-tmux-'));

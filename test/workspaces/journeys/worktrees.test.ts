@@ -88,6 +88,7 @@ describe('copse work', () => {
     expect(everyByte(worktree)).toEqual(before);
   });
 
+  // promise: undo-complete
   test('resets a worktree to its base, and undo brings back what was there', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Start over', at);
@@ -103,6 +104,7 @@ describe('copse work', () => {
     expect(everyByte(worktree)).toEqual(before);
   });
 
+  // promise: one-claim
   test.each([1, 2, 3])('gives a task to one of two terminals that ask at once (%i)', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(['Contested'], at);
@@ -136,6 +138,7 @@ describe('copse work', () => {
 });
 
 describe('copse cleanup', () => {
+  // promise: undo-complete, ignored-files-kept
   test('and undo bring back every byte, ignored files included, staged and not', async () => {
     const at = newProject(area);
     const { task, worktree, branch } = await taken('Everything', at);
@@ -174,6 +177,7 @@ describe('copse cleanup', () => {
     expect(everyByte(worktree)).toEqual(before);
   });
 
+  // promise: in-use-kept
   test('is refused while a process works in the folder, forced or not, and names it', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Occupied', at);

@@ -184,6 +184,7 @@ describe('a branch made from a pattern', () => {
     expect(checkBranchPattern('{task}/{workItem}')).toEqual({ ok: true });
   });
 
+  // promise: no-shell
   test('has exactly the levels of its pattern and the safe alphabet, whatever the values hold', () => {
     fc.assert(
       fc.property(anyText, anyText, anyText, (agent, schedule, workItem) => {
@@ -287,6 +288,7 @@ describe('git itself', () => {
       .map((answer) => answer === 'yes');
   }
 
+  // promise: no-shell
   test('accepts every branch made from any title, agent and work item', () => {
     const patterns = [
       '{task}/{slug}',

@@ -293,6 +293,7 @@ describe('a removal', () => {
     });
   });
 
+  // promise: terminal-safe
   it('does not let the name of a process write to a terminal', () => {
     const decision = decide({ inside: [{ ...shell, name: '\u001b[2Jbash', at: '/work/\u0007' }] });
     expect(JSON.stringify(decision)).not.toMatch(/\\u001b|\\u0007/);
@@ -374,6 +375,7 @@ describe('whatever the facts are', () => {
     );
   }
 
+  // promise: in-use-kept
   it('a worktree with a live process, an open terminal or an unexpired lease is not removed', () => {
     let removed = 0;
     forAll((facts, _, decision) => {
@@ -385,6 +387,7 @@ describe('whatever the facts are', () => {
     expect(removed).toBeGreaterThan(10);
   });
 
+  // promise: in-use-kept
   it('nobody else is ended, and no lease held elsewhere', () => {
     let ended = 0;
     forAll((facts, _, decision) => {
@@ -397,6 +400,7 @@ describe('whatever the facts are', () => {
     expect(ended).toBeGreaterThan(10);
   });
 
+  // promise: unknown-kept
   it('what is unknown is kept by everybody but a person', () => {
     forAll((facts, request, decision) => {
       if (request.by === 'person' || decision.may !== true) return;

@@ -124,6 +124,7 @@ it('a few objects become files, and many become one pack, with the same history'
   expect(packsOf(scene.top)).toBe(1);
 });
 
+// promise: durable-before-ref
 it.each([2, 20])(
   'of %i candidates, everything is on the disk before it has its name, and before the target moves',
   async (count) => {

@@ -14,6 +14,7 @@ function newScene(): MergeScene {
   return scene;
 }
 
+// promise: authorship-kept
 it('keeps author, author date, message and encoding byte for byte; Copse is the committer', async () => {
   const scene = newScene();
   const message = Buffer.from('f\xfcr\n\nB\xf6dy\n', 'latin1');
@@ -31,6 +32,7 @@ it('keeps author, author date, message and encoding byte for byte; Copse is the 
   expect(git(scene.top, 'show', '--no-patch', '--format=%s %b', built.commit)).toContain('für Bödy');
 });
 
+// promise: lands-once
 it.each(mergeMethods)('gives the same commit each time it is asked, with %s', async (method) => {
   const scene = newScene();
   scene.commit('task', { 'a.txt': text({ 1: 'task\n' }) });
@@ -169,6 +171,7 @@ describe('a candidate', () => {
     if ('theirs' in built) expect([built.theirs.length, built.theirs[0]]).toEqual([20, scene.tip('main')]);
   });
 
+  // promise: planted-config-inert
   it('is merged by the attributes of the target, not by those of the branch', async () => {
     const scene = newScene();
     scene.commit('main', {

@@ -49,6 +49,7 @@ function randomChange(content: Content, draw: (below: number) => number): Files 
   }
 }
 
+// promise: only-own-changes
 it.each(Array.from({ length: SEEDS }, (_, at) => at + 1))('seed %i', async (seed) => {
   const draw = chance(seed);
   const scene = new MergeScene(area);

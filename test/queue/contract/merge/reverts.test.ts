@@ -26,6 +26,7 @@ function newScene(): MergeScene {
 }
 
 describe.each(mergeMethods)('landing with %s', (method) => {
+  // promise: only-own-changes
   it('is refused where a merge of the branch kept nothing of the target', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main', ['--strategy=ours']);
@@ -37,6 +38,7 @@ describe.each(mergeMethods)('landing with %s', (method) => {
     expect(await scene.build('task', { method })).toEqual(expected);
   });
 
+  // promise: only-own-changes
   it('is refused where a merge dropped only the other side of a file that both changed', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main', [], { 'both.txt': lines([1, 'task']) });
@@ -80,6 +82,7 @@ async function wrongWith(scene: MergeScene, files: Files): Promise<readonly stri
   }
 }
 
+// promise: only-own-changes
 describe('a tree that is not what was submitted is refused:', () => {
   const right = { 'both.txt': lines([1, 'task'], [18, 'main']), 'mine.txt': 'mine\n' };
 

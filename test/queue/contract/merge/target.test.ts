@@ -59,6 +59,7 @@ function everything(checkout: string): readonly string[] {
 const status = (checkout: string) => git(checkout, 'status', '--porcelain', '--', '.', ':!.copse');
 
 describe('where nobody has the target checked out', () => {
+  // promise: compare-and-swap
   it('moves it from exactly the recorded tip, noted in the reflog, and again without effect', async () => {
     const { scene, from, to, move } = await prepared();
     expect(await move()).toEqual({ moved: true });
@@ -73,6 +74,7 @@ describe('where nobody has the target checked out', () => {
     expect(await move()).toEqual({ moved: false, because: 'changed', tip: null });
   });
 
+  // promise: compare-and-swap
   it('never moves it to a commit that does not contain where it was', async () => {
     const { scene, from, move } = await prepared();
     const aside = scene.commit('aside', { 'x.txt': 'x\n' });
@@ -118,6 +120,7 @@ const checkouts: Readonly<Record<string, (scene: MergeScene) => string>> = {
 };
 
 describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut) => {
+  // promise: checkout-untouched
   it('files, branch and index move together, and what is not committed elsewhere stays', async () => {
     const { scene, to, move } = await prepared();
     const checkout = checkOut(scene);
@@ -136,6 +139,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     expect(await move()).toMatchObject({ moved: false, because: 'changed' });
   });
 
+  // promise: checkout-untouched
   it.each([
     ['an edit', { 'a.txt': 'mine\n' }, 'a.txt'],
     ['an untracked file', { 'new/d ü.txt': 'mine\n' }, 'new/d ü.txt'],
@@ -197,6 +201,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     expect(status(checkout)).toBe('');
   });
 
+  // promise: foreign-moves-kept
   it('somebody who moves it at the same moment wins, and the files go back', async () => {
     const foreign: { commit?: string } = {};
     const { scene, from, move } = await prepared({
@@ -287,6 +292,7 @@ it('while one process moves it, another keeps away', async () => {
   expect([scene.tip('main'), status(scene.top)]).toEqual([to, '']);
 });
 
+// promise: compare-and-swap, foreign-moves-kept
 it('many at once: one moves it, the others wait or find it changed', async () => {
   const { scene, from, to, move } = await prepared();
   git(scene.top, 'switch', '--quiet', 'main');

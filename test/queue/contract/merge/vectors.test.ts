@@ -35,6 +35,7 @@ const chosen = [
   'a graft',
 ];
 
+// promise: planted-config-inert
 it.each(chosen)('%s has no effect', async (name) => {
   const vector = vectors.find((one) => one.name === name);
   const expected = await answers(newScene());
@@ -45,6 +46,7 @@ it.each(chosen)('%s has no effect', async (name) => {
   expect(await answers(scene)).toEqual(expected);
 });
 
+// promise: planted-config-inert
 it('all that leave the address of the remote alone have no effect, planted after Copse first looked', async () => {
   const expected = await answers(newScene());
   const scene = newScene();

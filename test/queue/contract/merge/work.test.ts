@@ -43,6 +43,7 @@ describe('a push', () => {
     expect(await push()).toEqual({ pushed: true });
   });
 
+  // promise: compare-and-swap, foreign-moves-kept
   it('is never forced: a remote that went on is a refusal, and keeps what it has', async () => {
     const { scene, push } = withRemote(bare);
     const theirs = scene.commit('theirs', { 'x.txt': 'x\n' });
@@ -70,6 +71,7 @@ describe('a push', () => {
     });
   });
 
+  // promise: remote-address-pinned
   it('without a remote, or to one whose address changed, is not tried', async () => {
     const without = new MergeScene(area);
     expect(await without.merging.push(main, without.tip('main'))).toMatchObject({
@@ -84,6 +86,7 @@ describe('a push', () => {
     expect(git(elsewhere, 'for-each-ref')).toBe('');
   });
 
+  // promise: passwords-hidden
   it('that reaches nobody says so, without the password', async () => {
     const { push } = withRemote(() => 'http://ada:s3cr@t-w0rd@127.0.0.1:1/x.git');
     const outcome = await push();
