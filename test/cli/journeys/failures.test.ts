@@ -51,7 +51,10 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['add', 'x', '--body', 'a', '--body-file', 'b'], 'Give --body or --body-file, not both.'],
   [['add', 'x', '--accept', ' '], 'An accept command cannot be empty'],
   [['list', '--status', 'reddy'], '--status must be one of pending, ready'],
-  [['ledger', 'add', 'note', 'x', '--task', 'TASK'], 'The kind must be one of learning, decision, handoff, crash, not "note".'],
+  [
+    ['ledger', 'add', 'note', 'x', '--task', 'TASK'],
+    'The kind must be one of learning, decision, handoff, crash, not "note".',
+  ],
   [['ledger', 'add', 'learning', 'x'], 'No task given'],
   [['ledger', 'add', 'learning', ' ', '--task', 'TASK'], 'A ledger entry cannot be empty.'],
   [['plan', 'add', ' '], 'A title is empty'],
@@ -236,7 +239,9 @@ describe('a board that cannot be used: 1', () => {
       const { code, stdout, stderr } = await copse(['add', 'x'], options);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(STYLE);
-      expect(stderr).toMatch(/A newer Copse wrote the board at .*: it has version 99, this Copse knows up to \d+\. Nothing was changed\./);
+      expect(stderr).toMatch(
+        /A newer Copse wrote the board at .*: it has version 99, this Copse knows up to \d+\. Nothing was changed\./,
+      );
     }
     const { rows } = await client.query(`select count(*)::int as tasks from ${schema}.tasks`);
     expect(rows).toEqual([{ tasks: 1 }]);

@@ -34,7 +34,7 @@ interface EventDocument {
 describe('copse plan', () => {
   test('add, show and list tell the plan, its tasks and how far they are, also as prd', async () => {
     const at = { cwd: newRepository(area) };
-    expect(await printed(['plan', 'list'], at)).toContain('No plans yet');
+    expect(await printed(['plan', 'list'], at)).toContain('No plans.');
     writeFileSync(path.join(at.cwd, 'login.md'), '# Login\nBecause of ☂\n');
     const plan = await answer<{ id: string }>(
       ['plan', 'add', 'Login', 'page', '--body-file', 'login.md'],

@@ -81,7 +81,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     await screen.until((text) => text.startsWith('main: the queue is empty'));
     writeFileSync(hold, '');
     await printed(['queue', 'retry', good, bad], scene.at);
-    await screen.until((text) => text.includes('nobody leads this queue: copse orchestrate'));
+    await screen.until((text) => text.includes('no orchestrator is running: copse orchestrate'));
     const leader = startCopse(['orchestrate'], scene.at);
     const led = finished(leader);
     const busy = await screen.until((text) => text.includes('1 of 1 slots busy'));

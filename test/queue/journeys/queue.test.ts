@@ -234,9 +234,7 @@ test('checks of a leader that was killed are shown as lost at once, and whoever 
     { state: 'again', why: expect.stringContaining('lost its check') as string, range: null },
   ]);
   const text = await printed(['queue'], scene.at);
-  expect(text).toContain(
-    'whoever led this queue is gone, and 1 check with it: copse orchestrate begins again',
-  );
+  expect(text).toContain('the orchestrator is gone, and 1 check with it; to start again: copse orchestrate');
   expect(text).toContain(`slot 1 lost  ${id}`);
   expect(await scene.why(id)).toContain('It lost its check with whoever led the queue');
   rmSync(hold);

@@ -70,16 +70,16 @@ function alarms(
     ...(stalled && !isSaid(stalled.reason) ? [`STALLED for ${since(stalled.since)}: ${stalled.reason}`] : []),
     ...(trouble && stalled === null ? [`its checks cannot run: ${trouble.reason}`] : []),
     ...(isTargetRed && stalled === null
-      ? [`${target} fails its checks with nothing merged into it: each is tried alone, nobody is blamed`]
+      ? [`${target} itself fails its checks: each task is checked alone`]
       : []),
     ...(!isLed && entries.length > 0 ? [unledText(lost.length)] : []),
   ];
 }
 
 function unledText(lost: number): string {
-  if (lost === 0) return 'nobody leads this queue: copse orchestrate';
+  if (lost === 0) return 'no orchestrator is running: copse orchestrate';
   const checks = lost === 1 ? '1 check' : `${lost} checks`;
-  return `whoever led this queue is gone, and ${checks} with it: copse orchestrate begins again`;
+  return `the orchestrator is gone, and ${checks} with it; to start again: copse orchestrate`;
 }
 
 function because(reason: string | null): string {

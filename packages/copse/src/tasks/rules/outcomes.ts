@@ -198,7 +198,7 @@ export function decideUnqueue(
   return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
 }
 
-export type LandingResult =
+export type TaskLanding =
   | { readonly how: 'landed'; readonly landing: Landing; readonly commit: CommitId }
   | {
       readonly how: 'pull_request';
@@ -210,7 +210,7 @@ export type LandingResult =
   /** Landed with the work of the task that resolved its conflict. */
   | { readonly how: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
 
-export function decideLand(task: Task, landed: LandingResult, at: Timestamp): Outcome {
+export function decideLand(task: Task, landed: TaskLanding, at: Timestamp): Outcome {
   const refusal = refuseUnlessAllowed(task, 'land');
   if (refusal) return refusal;
   const of = { type: 'task.done', id: task.id, at, commit: landed.commit } as const;
