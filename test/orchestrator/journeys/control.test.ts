@@ -163,9 +163,7 @@ describe('while agents work', () => {
     );
     expect({ ...task, remaining }).toMatchObject({ status: 'cancelled', reason: 'not needed', remaining: 0 });
     expect(readFileSync(path.join(scene.folder, '.worktrees', cancelled, 'dirt.txt'), 'utf8')).toBe('dirt\n');
-    expect(await refusedBy(['resume', cancelled], scene.at)).toContain(
-      'is cancelled: resume is not possible',
-    );
+    expect(await refusedBy(['resume', cancelled], scene.at)).toContain(': it is cancelled.');
   });
 
   test('`logs --follow` shows what is printed until it is stopped, over several attempts', async () => {

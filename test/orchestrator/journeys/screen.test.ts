@@ -105,7 +105,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     expect(screen.picture().filter((line) => line.startsWith('── '))).toHaveLength(1);
     expect(screen.coloured()).not.toContain(ESCAPE);
     screen.press('C-c');
-    await screen.until((all) => all.some((line) => line.startsWith('Stopped. 4 agents go on;')));
+    await screen.until((all) => all.some((line) => line.startsWith('Stopped. 4 agents keep running;')));
   });
 });
 

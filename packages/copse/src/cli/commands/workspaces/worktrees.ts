@@ -77,6 +77,6 @@ function details({
     ahead === null ? 'base unknown' : `${ahead} ahead`,
     uncommitted === null ? 'changes unknown' : `${uncommitted} uncommitted`,
     ...(operation === null ? [] : [`${shown(operation)} in progress`]),
-    taskStatus === null ? 'task deleted' : `task ${taskStatus}`,
+    taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`,
   ];
 }
