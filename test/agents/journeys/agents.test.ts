@@ -52,7 +52,7 @@ test('detect says what is installed, which version, whether it starts, and how t
   const text = await printed(['agents', 'detect'], at);
   expect(text).toContain('✓ claude     2.1.325');
   expect(text).toContain('✗ codex      `--version` ended with 127: no such library');
-  expect(text).toContain('Without agents in copse.yml, claude is used.');
+  expect(text).toContain('Without agents in copse.yml, Copse uses claude. To choose: copse init');
 });
 
 test('with no agent program nothing is made up, and any program is offered', async () => {

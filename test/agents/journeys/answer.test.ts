@@ -66,7 +66,7 @@ describe('an open question', () => {
     );
     expect(list).toContain(`→ ${command}\n`);
     const agents = await printed(['agents'], here);
-    expect(agents).toContain(`may it use Bash? ${asked}\n      → ${command}\n`);
+    expect(agents).toContain(`): ${asked}\n      → ${command}\n`);
     for (const words of [
       ['show', task],
       ['why', task],
@@ -177,7 +177,7 @@ describe('an open question', () => {
 test('what asks nothing cannot be answered, and every refusal says what would work', async () => {
   const { project, task, here } = await newSession();
   const silent = await copse(['answer', task], here);
-  expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks nothing') });
+  expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks no question') });
   const ready = await project.addTask('Not begun');
   const refused = await refusedWith(['answer', ready, 'allow'], here);
   expect(refused).toMatchObject({ exit: 4, code: 'wrong_status' });

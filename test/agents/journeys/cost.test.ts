@@ -84,7 +84,7 @@ test('is shown by task, the dearest first, in 80 columns, and what nobody priced
   const row = (label: string, numbers: string) => `${label}${numbers}`;
   expect(text.split('\n')).toEqual([
     row('task'.padEnd(43), '    input   cached   output  dollars'),
-    row(`${dear} The dear one, with a title that i…`, '     1.2k    45.0k     1.3M   $12.50'),
+    row(`${dear} The dear one, with a title that is…`, '     1.2k    45.0k     1.3M   $12.50'),
     // Wide characters take two columns.
     row(`${cheap} 安い仕事`.padEnd(39), '       40        0        0   <$0.01'),
     row(`${unknown} No price`.padEnd(43), '      900        0       99  unknown'),

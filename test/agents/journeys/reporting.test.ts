@@ -275,7 +275,9 @@ describe('what is for people', () => {
       const refused = await refusedWith(argv, at);
       expect({ line, ...refused }).toMatchObject({ line, exit: 4, code: 'not_this_session' });
       expect(refused.reason).toMatch(
-        new RegExp(`^Session ${session} may not run copse [a-z]+.*: an agent reads`),
+        new RegExp(
+          `^Session ${session} may not run copse [a-z]+.*: agents may only read, add tasks and report`,
+        ),
       );
     }
     const inOther = { ...at, cwd: other.worktree };

@@ -129,7 +129,7 @@ describe('copse review', () => {
     const before = scene.git('rev-parse', `${id}/some-work`);
     const now = commitMore(scene, id);
     expect(await refusedBy(['review', id, '--approve', '--head', before], scene.at)).toContain(
-      `is not at ${before} any more: it is at ${now.slice(0, 10)}.`,
+      `is no longer at ${before}: it is at ${now.slice(0, 10)}.`,
     );
     writeFileSync(path.join(worktreeOf(scene, id), 'a.txt'), 'not yet');
     expect(await printed(['review', id], scene.at)).toContain('1 uncommitted file would not land');
