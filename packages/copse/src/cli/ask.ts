@@ -1,19 +1,10 @@
 /** Questions to a person at a terminal. Without a terminal, commands fail and name the option to give. */
 
-import { isatty } from 'node:tty';
-
 import { shown } from '../kernel/text.ts';
+import type { Cli } from './invocation.ts';
 
-const STDIN = 0;
-const STDOUT = 1;
-
-export function canAsk(options: { readonly json?: boolean }): boolean {
-  return options.json !== true && isatty(STDIN) && isTerminal();
-}
-
-/** Whether a person reads the output. */
-export function isTerminal(): boolean {
-  return isatty(STDOUT);
+export function canAsk({ output, stdin }: Cli, options: { readonly json?: boolean }): boolean {
+  return options.json !== true && output.isTerminal && stdin().isTTY === true;
 }
 
 export interface Answer<T> {

@@ -3,33 +3,11 @@
 import type { Command } from 'commander';
 
 import { defaultPolicy } from '../kernel/policy.ts';
-import { type On, examples } from './program-parts.ts';
-
-export const runCommands = [
-  'orchestrate',
-  'up',
-  'agents',
-  'init',
-  'answer',
-  'attach',
-  'cost',
-  'logs',
-  'mcp',
-  'merge',
-  'notify',
-  'radar',
-  'restart',
-  'resume',
-  'review',
-  'pause',
-  'cancel',
-  'why',
-  'demo',
-];
+import { type Group, type On, examples } from './program-parts.ts';
 
 const aTask = 'a task id, or the unique beginning of one';
 
-export function addRunCommands(program: Command, on: On): void {
+function addOrchestrateCommand(program: Command, on: On): void {
   const { orchestration, retry } = defaultPolicy;
   program.commandsGroup('Run agents:');
   program
@@ -69,6 +47,10 @@ export function addRunCommands(program: Command, on: On): void {
       ]),
     )
     .action(on(() => import('./commands/agents/orchestrate.ts')));
+}
+
+function addAgentsCommand(program: Command, on: On): void {
+  program.commandsGroup('Run agents:');
   program
     .command('agents')
     .argument('[detect]', 'show which agent programs are installed, and whether they start')
@@ -76,6 +58,9 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
     .addHelpText('after', examples([['copse agents detect', 'which agent programs are installed']]))
     .action(on(() => import('./commands/agents/agents.ts')));
+}
+
+function addRunCommands(program: Command, on: On): void {
   program.commandsGroup('Set up:');
   program
     .command('init')
@@ -251,6 +236,9 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse cancel a1b2 --reason "Not needed"', '']]))
     .action(on(() => import('./commands/tasks/cancel.ts')));
+}
+
+function addWhyCommand(program: Command, on: On): void {
   program.commandsGroup('Tasks:');
   program
     .command('why')
@@ -259,6 +247,9 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--json', 'print { "task", "because", "next" }')
     .addHelpText('after', examples([['copse why a1b2', '']]))
     .action(on(() => import('./commands/tasks/why.ts')));
+}
+
+function addDemoCommand(program: Command, on: On): void {
   program.commandsGroup('Set up:');
   program
     .command('demo')
@@ -273,3 +264,29 @@ export function addRunCommands(program: Command, on: On): void {
     .addHelpText('after', examples([['copse demo --dir ~/thermo --speed 2', '']]))
     .action(on(() => import('./commands/setup/demo.ts')));
 }
+
+export const runGroups: readonly Group[] = [
+  { names: ['orchestrate', 'up'], add: addOrchestrateCommand },
+  { names: ['agents'], add: addAgentsCommand },
+  {
+    names: [
+      'init',
+      'answer',
+      'cost',
+      'attach',
+      'logs',
+      'mcp',
+      'merge',
+      'notify',
+      'radar',
+      'restart',
+      'resume',
+      'review',
+      'pause',
+      'cancel',
+    ],
+    add: addRunCommands,
+  },
+  { names: ['why'], add: addWhyCommand },
+  { names: ['demo'], add: addDemoCommand },
+];

@@ -5,8 +5,8 @@
 
 import { openAsks } from '../agents/files/asks.ts';
 import { openReports } from '../agents/files/report-file.ts';
-import type { Asks } from '../agents/ports/asks.ts';
-import type { Report } from '../agents/ports/reports.ts';
+import type { Asks } from '../agents/ports/runtime.ts';
+import type { Report } from '../agents/rules/session/report.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

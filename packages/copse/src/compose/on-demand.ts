@@ -15,7 +15,8 @@ export async function acceptRemotes(surroundings: Surroundings): Promise<Readonl
 
 export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
   const background = await import('../processes/background.ts');
-  background.startBackground(argv, surroundings);
+  const { programFile } = await import('./parts.ts');
+  background.startBackground([programFile('cli'), ...argv], surroundings);
 }
 
 /** Attaches to the tmux session of an agent. */

@@ -7,6 +7,7 @@ import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import { spanText } from '../kernel/durations.ts';
+import { waitText } from './rules/queue.ts';
 import { attentionText, doneText, failedText, firstLine, statusTexts } from './rules/status.ts';
 
 /** How much a line matters; the screen chooses a colour for it. */
@@ -73,7 +74,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       return line('cancelled', 'faint', event.id, event.reason ?? '');
     case 'landing.waiting': {
       const task = await taskOf('landing', event.id);
-      return task && line('waits', 'waiting', task, firstLine(event.reason));
+      return task && line('waits', 'waiting', task, firstLine(waitText(event.reason)));
     }
     case 'landing.hurried': {
       const task = await taskOf('landing', event.id);
@@ -99,7 +100,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
     case 'queue.retried':
       return line('retry', 'progress', null, `the queue of ${event.id} runs its checks again now`);
     case 'queue.stalled':
-      return line('stalled', 'bad', null, `the queue of ${event.id}: ${firstLine(event.reason)}`);
+      return line('stalled', 'bad', null, `the queue of ${event.id}: ${firstLine(waitText(event.reason))}`);
     case 'queue.moving':
       return line('moving', 'progress', null, `the queue of ${event.id} moves again`);
     case 'workspace.escaped': {

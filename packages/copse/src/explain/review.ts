@@ -1,12 +1,12 @@
 /** Finished work that waits for a person's review, in words. */
 
 import { shown } from '../kernel/text.ts';
-import type { Review } from '../review/act/review.ts';
+import type { TaskReview } from '../review/act/review.ts';
 import { summarise } from '../review/rules/pull-request.ts';
 import { sizeText } from './changes.ts';
 
 /** For the list, below the line of the task. */
-export function reviewSummary(review: Review): readonly string[] {
+export function reviewSummary(review: TaskReview): readonly string[] {
   const { agent, change, uncommitted, before } = review;
   const facts = [
     ...(agent === null ? [] : [shown(agent)]),
@@ -20,7 +20,7 @@ export function reviewSummary(review: Review): readonly string[] {
   ];
 }
 
-function known({ accept, checks, change, target }: Review): readonly string[] {
+function known({ accept, checks, change, target }: TaskReview): readonly string[] {
   return [
     ...(accept.commands > 0 && accept.isOfThis ? ['accept commands passed'] : []),
     ...checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`),
@@ -29,7 +29,7 @@ function known({ accept, checks, change, target }: Review): readonly string[] {
 }
 
 /** Names and values, in the order of `copse review`; null for what does not apply. */
-export function reviewFields(review: Review): readonly (readonly [name: string, value: string | null])[] {
+export function reviewFields(review: TaskReview): readonly (readonly [name: string, value: string | null])[] {
   const { task, agent, change, target, uncommitted, before, checks } = review;
   const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
   return [
@@ -44,7 +44,7 @@ export function reviewFields(review: Review): readonly (readonly [name: string, 
   ];
 }
 
-export function reviewCommands({ task, change }: Review): readonly string[] {
+export function reviewCommands({ task, change }: TaskReview): readonly string[] {
   const approve =
     change === null ? [] : [`copse review ${task.id} --approve --head ${change.head.slice(0, 10)}`];
   return [...approve, `copse review ${task.id} --send-back "…"`];
@@ -61,7 +61,7 @@ function uncommittedText(count: number): string {
   return `${count === 1 ? '1 uncommitted file' : `${count} uncommitted files`} would not land`;
 }
 
-function acceptText({ accept, change }: Review): string | null {
+function acceptText({ accept, change }: TaskReview): string | null {
   if (accept.commands === 0 || change === null) return null;
   const commands = accept.commands === 1 ? '1 command' : `${accept.commands} commands`;
   return accept.isOfThis ? `${commands} passed` : `${commands}, not run for this commit`;

@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { Artifacts } from '../ports/artifacts.ts';
+import type { Artifacts } from '../ports/runners.ts';
 
 /** In `.copse/artifacts/<task>/`. */
 export function openArtifacts(home: string): Artifacts {

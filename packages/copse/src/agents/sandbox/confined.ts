@@ -1,4 +1,4 @@
-/** Programs and connections of which every one is started in a sandbox. */
+/** Starts every program and every connection in a sandbox. */
 
 import { PassThrough } from 'node:stream';
 
@@ -27,7 +27,7 @@ export function confinedConnections(connections: Connections, sandbox: Sandbox):
   };
 }
 
-/** Whoever talks to programs expects to hear of it like this. */
+/** A connection whose start fails, because callers expect failures there. */
 function neverStarted(reason: unknown): Connection {
   const started = Promise.reject(reason instanceof Error ? reason : new Error(String(reason)));
   started.catch(() => {});

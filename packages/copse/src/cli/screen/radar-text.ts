@@ -7,6 +7,7 @@ import type { Finding } from '../../radar/rules/radar.ts';
 import type { Output } from '../output.ts';
 
 export function withCollisions(line: string, findings: readonly Finding[], output: Output): string {
+  if (findings.length === 0) return line;
   const forms = collisionForms(findings);
   const [first = '', ...below] = line.split('\n');
   const room = output.columns() - stripVTControlCharacters(first).length - 2;

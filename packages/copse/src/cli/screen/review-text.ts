@@ -5,13 +5,13 @@ import { reviewFields } from '../../explain/review.ts';
 import { age } from '../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import type { Review } from '../../review/act/review.ts';
+import type { TaskReview } from '../../review/act/review.ts';
 import type { Output } from '../output.ts';
 import { fields, indented, taskLine } from './render.ts';
 
 const MOST_ENTRIES = 10;
 
-export function printReview(output: Output, review: Review, now: Timestamp): void {
+export function printReview(output: Output, review: TaskReview, now: Timestamp): void {
   const { task, change } = review;
   output.line(taskLine(task, output, now));
   for (const row of fields(reviewFields(review))) output.line(`    ${row}`);

@@ -2,11 +2,11 @@
 
 import { shown } from '../../kernel/text.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
-import type { Finding, Pair, Verdict } from '../../radar/rules/radar.ts';
+import type { Finding, Pair, PairVerdict } from '../../radar/rules/radar.ts';
 
 /** For `why`. `other` is an id, or an id with its title. */
-export function describeCollision(other: string, verdict: Verdict): string {
-  switch (verdict.is) {
+export function describeCollision(other: string, verdict: PairVerdict): string {
+  switch (verdict.kind) {
     case 'conflict':
       return `It conflicts with ${other} in ${filesText(verdict, 10)}: whichever lands second must resolve the conflict.`;
     case 'overlap':
@@ -21,18 +21,18 @@ export function describeCollision(other: string, verdict: Verdict): string {
 }
 
 /** For `radar`, beside both ids. */
-export function verdictText(verdict: Verdict): string {
-  if (verdict.is === 'pending') return 'not compared yet';
-  if (verdict.is === 'apart') return 'nothing in common';
+export function verdictText(verdict: PairVerdict): string {
+  if (verdict.kind === 'pending') return 'not compared yet';
+  if (verdict.kind === 'apart') return 'nothing in common';
   return filesText(verdict, 5);
 }
 
 /** For `list`, after the line of a task: the longest form first, for the caller to take one that fits. */
 export function collisionForms(findings: readonly Finding[]): readonly [string, string, string] {
-  const conflicts = idsOf(findings, ({ is }) => is === 'conflict');
+  const conflicts = idsOf(findings, ({ kind }) => kind === 'conflict');
   // A branch of the pair moved after the conflict was found.
-  const unknown = idsOf(findings, (verdict) => verdict.is === 'pending' && verdict.was?.is === 'conflict');
-  const overlaps = idsOf(findings, ({ is }) => is === 'overlap');
+  const unknown = idsOf(findings, (verdict) => verdict.kind === 'pending' && verdict.was?.kind === 'conflict');
+  const overlaps = idsOf(findings, ({ kind }) => kind === 'overlap');
   const joined = (words: readonly string[]) => words.filter((word) => word !== '').join('  ');
   return [
     joined([
@@ -51,8 +51,8 @@ export function radarSummary(branches: number, pairs: readonly Pair[], only: str
     return only === undefined
       ? `${compared}: no two of them change the same files.`
       : `${compared}: none changes the files that ${only} changes.`;
-  const conflicts = pairs.filter(({ verdict }) => verdict.is === 'conflict').length;
-  const overlaps = pairs.filter(({ verdict }) => verdict.is === 'overlap').length;
+  const conflicts = pairs.filter(({ verdict }) => verdict.kind === 'conflict').length;
+  const overlaps = pairs.filter(({ verdict }) => verdict.kind === 'overlap').length;
   const count = (number: number, one: string, many: string) => `${number} ${number === 1 ? one : many}`;
   return `${compared}: ${count(conflicts, 'pair conflicts', 'pairs conflict')}, ${count(overlaps, 'changes', 'change')} the same files.`;
 }
@@ -70,7 +70,7 @@ function inOneLine(file: string): string {
   return shown(file).replaceAll('\n', String.raw`\n`);
 }
 
-function idsOf(findings: readonly Finding[], fits: (verdict: Verdict) => boolean): readonly string[] {
+function idsOf(findings: readonly Finding[], fits: (verdict: PairVerdict) => boolean): readonly string[] {
   return findings.filter(({ verdict }) => fits(verdict)).map(({ other }) => other);
 }
 

@@ -7,7 +7,7 @@ import { delayCauses } from '../../tasks/rules/claim.ts';
 import { megabytesText } from './amounts.ts';
 
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
-  switch (waiting.for) {
+  switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayCauses[waiting.delay.because]}.`;

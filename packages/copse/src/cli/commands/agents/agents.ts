@@ -1,5 +1,5 @@
 import { type OpenQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
-import { Silences, observeRunning } from '../../../agents/act/observe.ts';
+import { LeaseAges, observeRunning } from '../../../agents/act/observe.ts';
 import { findRepository } from '../../../compose/open.ts';
 import type { OpenRun } from '../../../compose/run/run.ts';
 import { questionLines, questionView } from '../../../explain/question.ts';
@@ -7,13 +7,13 @@ import { age, times, usageText } from '../../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { isNothing } from '../../../kernel/usage.ts';
-import type { RunContext } from '../../../queue/context.ts';
+import type { LookContext } from '../../../queue/context.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { indented } from '../../screen/render.ts';
-import { withRun } from '../../with-run.ts';
+import { withLook } from '../../../compose/look.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -25,7 +25,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   if (what === 'detect') return detect(cli, options);
   if (what !== undefined)
     fail('invalid', `copse agents takes detect or nothing, not "${what}".`, 'copse agents --help');
-  await withRun(cli, {}, async (context, unusable) => {
+  await withLook(cli, async (context, unusable) => {
     const now = context.clock.now();
     const running = await loadRunning(context);
     const limited = limitedAt(await context.board.tasks({ statuses: ['ready'], order: 'urgent' }), now);
@@ -48,10 +48,10 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-async function loadRunning(context: RunContext) {
+async function loadRunning(context: LookContext) {
   const { board, node } = context;
   const rows = [];
-  for (const { task, attempt, held } of await observeRunning(context, new Silences())) {
+  for (const { task, attempt, held } of await observeRunning(context, new LeaseAges())) {
     if (task.state.status !== 'in_progress') continue;
     const { claim, since } = task.state;
     const session = await board.get('session', claim.session);
@@ -127,7 +127,7 @@ function printLimited(output: Output, limited: Limited, now: Timestamp): void {
   output.line();
 }
 
-function agentsOf({ agents }: RunContext) {
+function agentsOf({ agents }: LookContext) {
   return agents.map(({ name, runtime, command, max, capabilities, sandbox, terminal }) => ({
     name,
     runtime,

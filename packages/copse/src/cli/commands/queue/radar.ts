@@ -49,7 +49,7 @@ async function show(
   for (const { tasks, verdict, since } of pairs) {
     const [one, other] = tasks[1] === only ? tasks.toReversed() : tasks;
     const ids = `${one?.padEnd(width)}  ${other?.padEnd(width)}`;
-    const head = output.style(styles[verdict.is], words[verdict.is].padEnd(8));
+    const head = output.style(styles[verdict.kind], words[verdict.kind].padEnd(8));
     output.line(`${head}  ${ids}  ${age(since, clock.now()).padStart(4)}  ${verdictText(verdict)}`);
     for (const task of [one, other])
       if (task !== undefined)

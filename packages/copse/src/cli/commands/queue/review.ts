@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-import { type Review, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
+import { type TaskReview, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { reviewCommands, reviewSummary } from '../../../explain/review.ts';
 import { showInPager } from '../../../compose/on-demand.ts';
@@ -8,7 +8,7 @@ import type { OpenRun } from '../../../compose/run/run.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
-import { askText, canAsk, choose, isTerminal } from '../../ask.ts';
+import { askText, canAsk, choose } from '../../ask.ts';
 import { printStarted } from '../../screen/task-changes.ts';
 import { patchForReader } from '../../screen/diff-text.ts';
 import { fail, orFail } from '../../failure.ts';
@@ -75,7 +75,7 @@ async function list({ output }: Cli, context: RunContext, options: Options): Pro
   if (first) output.line(output.style('dim', `  → copse review ${first.task.id}`));
 }
 
-async function show(reviewing: Reviewing, review: Review): Promise<void> {
+async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
   const { cli, context, options } = reviewing;
   const { output } = cli;
   const patch = review.change?.diff.patch;
@@ -90,17 +90,17 @@ async function show(reviewing: Reviewing, review: Review): Promise<void> {
   }
   const { status } = review.task.state;
   if (status !== 'in_review' && status !== 'needs_attention') return;
-  if (canAsk(options)) return ask(reviewing, review);
+  if (canAsk(cli, options)) return ask(reviewing, review);
   for (const step of reviewCommands(review)) output.line(output.style('dim', `  → ${step}`));
 }
 
 async function printPatch(cli: Cli, patch: Buffer): Promise<void> {
-  const text = patchForReader(patch);
-  const isPaged = isTerminal() && (await showInPager(text.toString(), cli));
+  const text = patchForReader(patch, cli.output);
+  const isPaged = cli.output.isTerminal && (await showInPager(text.toString(), cli));
   if (!isPaged) await cli.output.raw(text);
 }
 
-async function ask(reviewing: Reviewing, review: Review): Promise<void> {
+async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {
   const { id } = review.task;
   const answer = await choose(`Approve ${id}?`, [
     { value: 'approve', label: 'Approve: it lands through the queue' },
@@ -114,7 +114,7 @@ async function ask(reviewing: Reviewing, review: Review): Promise<void> {
 }
 
 /** Approves exactly the commit that was shown. */
-async function approveShown({ cli, context, options }: Reviewing, { task, change }: Review): Promise<void> {
+async function approveShown({ cli, context, options }: Reviewing, { task, change }: TaskReview): Promise<void> {
   const { output } = cli;
   const head = change?.head ?? null;
   if (options.head !== undefined) requireSame(options.head, head, task.id);
@@ -139,6 +139,6 @@ function requireSame(wanted: string, head: CommitId | null, id: string): void {
   fail('wrong_status', `The branch of ${id} is no longer at ${wanted}: ${now}.`, `copse review ${id}`);
 }
 
-async function back({ cli, context, unusable, options }: Reviewing, { task }: Review, comment: string) {
+async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
   printStarted(cli, orFail(await sendBack(context, task.id, comment, unusable)), options);
 }

@@ -1,3 +1,4 @@
+import { standingText, waitText } from '../../../explain/rules/queue.ts';
 import { type OpenQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
 import type { Context } from '../../../board/context.ts';
 import { configOf, requireRepository } from '../../../compose/open.ts';
@@ -39,10 +40,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const { live, finished, hasMore } = listed;
     const isLanding = live.some(({ state }) => state.status === 'landing');
     const landings = isLanding ? await board.openLandings() : [];
-    const waiting = new Map(landings.map((landing) => [landing.task, landing.waiting]));
+    const waiting = new Map(
+      landings.map((landing) => [landing.task, landing.waiting && waitText(landing.waiting)]),
+    );
     const places = isLanding ? await loadPlaces(cli, context) : new Map<TaskId, QueuePlace>();
     const questions = new Map<TaskId, OpenQuestion>();
     for (const task of live) {
+      if (task.state.status !== 'in_progress') continue;
       const question = await openQuestionOf(board, task);
       if (question) questions.set(task.id, question);
     }
@@ -136,7 +140,10 @@ async function loadPlaces(cli: Cli, context: Context): Promise<ReadonlyMap<TaskI
   const queues = await loadQueues(context, landing);
   return new Map(
     queues.flatMap(({ entries }) =>
-      entries.map(({ task, position, state, why }) => [task, { position, of: entries.length, state, why }]),
+      entries.map(({ task, position, state, standing }) => [
+        task,
+        { position, of: entries.length, state, why: standingText(standing) },
+      ]),
     ),
   );
 }

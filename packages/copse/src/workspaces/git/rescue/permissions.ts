@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { withPlainFile } from '../../../kernel/system/plain-file.ts';
-import { onDisk } from '../../../git/byte-names.ts';
+import { onDisk } from '../../../git/output.ts';
 
 const ALL = 0o777;
 /** What may be taken from others without anybody minding that it comes back as the system makes new files. */
