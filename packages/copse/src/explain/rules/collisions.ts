@@ -31,7 +31,10 @@ export function verdictText(verdict: PairVerdict): string {
 export function collisionForms(findings: readonly Finding[]): readonly [string, string, string] {
   const conflicts = idsOf(findings, ({ kind }) => kind === 'conflict');
   // A branch of the pair moved after the conflict was found.
-  const unknown = idsOf(findings, (verdict) => verdict.kind === 'pending' && verdict.was?.kind === 'conflict');
+  const unknown = idsOf(
+    findings,
+    (verdict) => verdict.kind === 'pending' && verdict.was?.kind === 'conflict',
+  );
   const overlaps = idsOf(findings, ({ kind }) => kind === 'overlap');
   const joined = (words: readonly string[]) => words.filter((word) => word !== '').join('  ');
   return [

@@ -114,7 +114,10 @@ async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {
 }
 
 /** Approves exactly the commit that was shown. */
-async function approveShown({ cli, context, options }: Reviewing, { task, change }: TaskReview): Promise<void> {
+async function approveShown(
+  { cli, context, options }: Reviewing,
+  { task, change }: TaskReview,
+): Promise<void> {
   const { output } = cli;
   const head = change?.head ?? null;
   if (options.head !== undefined) requireSame(options.head, head, task.id);
