@@ -1,5 +1,10 @@
 /** What the bundles have in place of imports of Node's own modules. */
 
+import type assert from 'node:assert';
+import type { execFile } from 'node:child_process';
+import type path from 'node:path';
+import type { promisify } from 'node:util';
+
 import { expect, test } from 'vitest';
 
 import { cheapBuiltins } from '../../scripts/build-builtins.mjs';
@@ -17,22 +22,25 @@ import { other } from './other.ts';
 export const given = { assert, strictEqual, execFile, EOL, path, join, promisify };
 `;
 
+interface Given {
+  readonly assert: typeof assert;
+  readonly strictEqual: (one: unknown, other: unknown) => void;
+  readonly execFile: typeof execFile;
+  readonly EOL: string;
+  readonly path: typeof path;
+  readonly join: typeof path.join;
+  readonly promisify: typeof promisify;
+}
+
 const transform = (code: string) => cheapBuiltins().transform(code, '/some/file.ts')?.code;
 
 async function evaluate() {
   const code = transform(source)
     ?.replace(/^import .*$/gm, '')
     .replace('export const given =', 'return');
-  type Given = Pick<typeof import('node:child_process'), 'execFile'> &
-    Pick<typeof import('node:util'), 'promisify'> &
-    Pick<typeof import('node:path'), 'join'> & {
-      assert: typeof import('node:assert');
-      strictEqual: (one: unknown, other: unknown) => void;
-      path: typeof import('node:path');
-      EOL: string;
-    };
   // oxlint-disable-next-line typescript/no-implied-eval -- the text is the one above
-  return new Function(code ?? '')() as Given;
+  const run = new Function(code ?? '') as () => Given;
+  return run();
 }
 
 test('no import of a builtin is left, types and other imports stay as they are, on the lines where they were', () => {
