@@ -95,7 +95,7 @@ async function newWorld(bench: Bench): Promise<World> {
     const branch = brand<BranchName>(branchName(index));
     const folder = path.join(workspaces.worktreeFolder, added.value.id);
     const registered = await workspaces.git.register({ path: folder, name: added.value.id, branch });
-    if (!registered.registered) throw new Error(`taken by ${registered.takenBy}`);
+    if (registered.kind === 'taken') throw new Error(`taken by ${registered.takenBy}`);
     await recordWorkspace(workspaces, added.value.id, { path: folder, branch, baseCommit: main });
   }
   return {

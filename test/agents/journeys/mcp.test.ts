@@ -111,7 +111,7 @@ class Client {
     return { text, isError };
   }
 
-  /** It has to go by itself, in peace, with nothing half said. */
+  /** It must exit on its own, with code 0 and complete messages. */
   async end(): Promise<void> {
     this.#child.stdin!.end();
     const { code, stderr } = await this.#ended;
@@ -184,16 +184,16 @@ describe('an agent', () => {
     const { project, task, session, worktree, at } = await newSession();
     const client = open(at);
     expect(await client.call('phase', { phase: 'working' })).toEqual({
-      text: `${task} is in the phase working.`,
+      text: `${task} is in phase working.`,
       isError: false,
     });
     expect((await client.call('ledger_add', { kind: 'learning', text: 'Mind\nthe "gap"' })).isError).toBe(
       false,
     );
-    expect(await client.call('heartbeat')).toEqual({ text: `${task} is still held.`, isError: false });
+    expect(await client.call('heartbeat')).toEqual({ text: `Renewed the lease of ${task}.`, isError: false });
     const { text, isError } = await client.call('finish', { summary: 'Did "it"', no_changes: null });
     expect({ text, isError }).toMatchObject({ isError: false });
-    expect(text).toContain(`Reported: ${task} is finished.\nStop now.`);
+    expect(text).toContain(`Reported ${task} as finished.\nStop now.`);
     expect(reportIn(worktree)).toMatchObject({ status: 'finished', summary: 'Did "it"' });
     const { board } = project.context;
     expect((await board.get('session', session))?.state).toMatchObject({ life: 'live', phase: 'working' });
@@ -231,7 +231,9 @@ describe('an agent', () => {
     expect(await client.call('ledger_add', { kind: 'learning', text: '-' })).toMatchObject({ isError: true });
     expect((await client.call('stuck')).text).toContain('stuck needs reason as a string.');
     expect(isReported(worktree)).toBe(false);
-    expect((await client.call('stuck', { reason: 'Keep\nboth?' })).text).toContain('Stop now.');
+    expect((await client.call('stuck', { reason: 'Keep\nboth?' })).text).toContain(
+      'Stop now and leave the worktree as it is.',
+    );
     expect(reportIn(worktree)).toMatchObject({ status: 'stuck', reason: 'Keep\nboth?' });
   });
 
@@ -269,7 +271,7 @@ describe('an agent', () => {
     expect(await client.call('context')).toMatchObject({ isError: true });
     writeFileSync(file, `# ${task}\nDo it.`);
     expect(await client.call('context')).toEqual({
-      text: `This is ${file}:\n\n# ${task}\nDo it.`,
+      text: `${file}:\n\n# ${task}\nDo it.`,
       isError: false,
     });
     writeFileSync(file, 'ö'.repeat(100_000));
@@ -288,7 +290,7 @@ describe('an agent', () => {
 
 describe('it is about its own task only', () => {
   // promise: own-task-only
-  test('a task cannot be named, and what nobody knows is refused', async () => {
+  test('a task cannot be named, and unknown arguments are refused', async () => {
     const { project, task, at } = await newSession();
     const other = await project.addTask('Another');
     const client = open(at);
@@ -334,14 +336,14 @@ describe('it is about its own task only', () => {
       ] as const) {
         const refused = await outside.call(name, given);
         expect(refused.isError).toBe(true);
-        expect(refused.text).toMatch(/is in none\.\n {2}→ |is not inside a git repository/);
+        expect(refused.text).toMatch(/and .* is not one\.\n {2}→ |is not inside a git repository/);
       }
     }
     expect(await ledgerOf(project, task)).toEqual(['here']);
   });
 
   // promise: stale-token-fenced
-  test('whoever lost the task cannot speak for it any more', async () => {
+  test('a session that lost the task cannot report for it', async () => {
     const { project, task, worktree, at } = await newSession();
     const client = open(at);
     expect((await client.call('heartbeat')).isError).toBe(false);
@@ -369,7 +371,7 @@ describe('it is about its own task only', () => {
 });
 
 describe('the server', () => {
-  test('goes on after whatever it cannot understand', async () => {
+  test('continues after messages that it cannot parse', async () => {
     const { at } = await newSession();
     const client = open(at);
     const wrong: readonly (readonly [string, unknown, number])[] = [
@@ -387,7 +389,7 @@ describe('the server', () => {
     ];
     client.raw('\n \r\n');
     for (const [line] of wrong) client.raw(`${line}\n`);
-    // Nobody waits for an answer to these.
+    // Notifications: no answer is expected.
     client.send(
       { jsonrpc: '2.0', method: 'notifications/unheard-of' },
       { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'unknown' } },

@@ -67,14 +67,14 @@ describe('an agent', () => {
   test('finishes by a report that its runner reads; the task stays as it is until then', async () => {
     const { project, task, worktree, at } = await newSession();
     expect(await printed(['finish', '--summary', 'Did "it"\nwell'], at)).toBe(
-      `Reported: ${task} is finished.\nStop now. When your process has ended, Copse checks the work and lands it, or tells you what is missing.\n`,
+      `Reported ${task} as finished.\nStop now. When your process has ended, Copse checks the work, then lands it or tells you what is missing.\n`,
     );
     expect(reportIn(worktree)).toEqual({ status: 'finished', summary: 'Did "it"\nwell' });
     expect((await project.context.board.get('task', task))?.state.status).toBe('in_progress');
     expect(project.run(task, 'status', '--porcelain')).toBe('');
   });
 
-  test('says that there was nothing to do, and may take back that it is stuck', async () => {
+  test('reports that nothing had to be done, and may withdraw that it is stuck', async () => {
     const { task, worktree, at } = await newSession();
     expect(await answer(['stuck', '--reason', 'Which one?'], at)).toEqual({
       task,
@@ -91,7 +91,7 @@ describe('an agent', () => {
   });
 
   // promise: finish-by-facts
-  test('hears at once what is missing, and is not reported as finished, only as having tried', async () => {
+  test('is told at once what is missing; its report says that it tried, and not that it finished', async () => {
     const { project, task, worktree, at } = await newSession();
     writeFileSync(path.join(worktree, 'left "over"'), '');
     const dirty = await refusedWith(['finish'], at);
@@ -118,7 +118,7 @@ describe('an agent', () => {
     expect(reportIn(worktree)).toEqual({ status: 'stuck', reason: 'A\nlong one' });
   });
 
-  test('tells how far it is, forward only, with itself as the author', async () => {
+  test('reports its phase, forward only, with itself as the author', async () => {
     const { project, session, task, at } = await newSession();
     expect(await answer(['phase', 'working'], at)).toEqual({ task, phase: 'working' });
     expect(await sessionState(project, session)).toMatchObject({ life: 'live', phase: 'working' });
@@ -186,7 +186,7 @@ describe('an agent that speaks for another task', () => {
         argv,
         exit: 4,
         code: 'not_this_session',
-        reason: `Session ${session} works on ${task} and cannot speak for ${other.task}.`,
+        reason: `Session ${session} works on ${task} and cannot report about ${other.task}.`,
       });
     }
     expect(await project.context.board.lastEvent()).toBe(before);
@@ -217,7 +217,7 @@ describe('an agent that speaks for another task', () => {
 
 describe('an agent whose task was taken over', () => {
   // promise: stale-token-fenced
-  test('hears that it is fenced, and changes nothing', async () => {
+  test('is told that its token is stale, and changes nothing', async () => {
     const { project, task, worktree, at } = await newSession();
     const successor = await loseTask(project, task);
     const before = await project.context.board.lastEvent();
@@ -232,19 +232,16 @@ describe('an agent whose task was taken over', () => {
     expect(reportIn(worktree)).toEqual({ status: 'finished' });
   });
 
-  test.each(['', 'x', '-1', '1e3', '99999999999999999999'])(
-    'is not believed with the token %j',
-    async (token) => {
-      const { worktree, at } = await newSession();
-      const { code } = await copse(['finish'], { cwd: at.cwd, env: { ...at.env, COPSE_TOKEN: token } });
-      // Without a token there is no session: then it is whoever stands in the worktree.
-      expect(code).toBe(token === '' ? 0 : 4);
-      expect(existsSync(path.join(worktree, '.copse', 'session.json'))).toBe(token === '');
-    },
-  );
+  test.each(['', 'x', '-1', '1e3', '99999999999999999999'])('is refused with the token %j', async (token) => {
+    const { worktree, at } = await newSession();
+    const { code } = await copse(['finish'], { cwd: at.cwd, env: { ...at.env, COPSE_TOKEN: token } });
+    // Without a token there is no session: then it is the person in the worktree.
+    expect(code).toBe(token === '' ? 0 : 4);
+    expect(existsSync(path.join(worktree, '.copse', 'session.json'))).toBe(token === '');
+  });
 });
 
-describe('what is for people', () => {
+describe('a command for people', () => {
   const forPeople = [
     'edit ID --title x',
     'delete ID',
@@ -275,7 +272,9 @@ describe('what is for people', () => {
       const refused = await refusedWith(argv, at);
       expect({ line, ...refused }).toMatchObject({ line, exit: 4, code: 'not_this_session' });
       expect(refused.reason).toMatch(
-        new RegExp(`^Session ${session} may not run copse [a-z]+.*: an agent reads`),
+        new RegExp(
+          `^Session ${session} may not run copse [a-z]+.*: agents may only read, add tasks and report`,
+        ),
       );
     }
     const inOther = { ...at, cwd: other.worktree };
@@ -319,7 +318,7 @@ test('an agent adds tasks for others while it holds its own, and only then', asy
 });
 
 describe('a person', () => {
-  test('who works by hand says that it is stuck, and it is', async () => {
+  test('a person who works by hand reports stuck, and the task is stuck', async () => {
     const project = await openNew();
     const { task, worktree } = await taken('By hand', { cwd: project.folder });
     const at = { cwd: worktree };
@@ -338,7 +337,7 @@ describe('a person', () => {
       expect(await refusedWith(argv, at)).toMatchObject({ exit: 4, code: 'wrong_status' });
   });
 
-  test('who works by hand finishes, and the task goes on its way', async () => {
+  test('a person who works by hand finishes, and the task follows the landing policy', async () => {
     const project = await openNew();
     const { task, worktree } = await taken('By hand', { cwd: project.folder });
     const at = { cwd: worktree };
@@ -376,11 +375,11 @@ describe('a person', () => {
     for (const argv of [...speaking, ['ledger', 'add', 'learning', 'x']]) {
       const refused = await refusedWith(argv, { cwd: project.folder });
       expect(refused).toMatchObject({ exit: 2, code: 'invalid' });
-      expect(refused.reason).toMatch(/^Which task is meant\?/);
+      expect(refused.reason).toMatch(/^No task given, and .* is not a task's worktree\.$/);
     }
   });
 
-  test('who runs the commands of a session without its token speaks as a person', async () => {
+  test('a command in a session without its token counts as a person’s', async () => {
     const { project, at, task } = await newSession();
     const { COPSE_TOKEN: _, ...env } = at.env;
     await answer(['edit', task, '--title', 'New'], { cwd: project.folder, env });

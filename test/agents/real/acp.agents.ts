@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../../packages/copse/src/processes/start/connections.ts';
+import { openPrograms } from '../../../packages/copse/src/processes/start/programs.ts';
 import { acpRuntime } from '../../../packages/copse/src/agents/runtimes/acp/runtime.ts';
 import { writeInside } from '../../../packages/copse/src/workspaces/files/write-inside.ts';
 import type { PermissionRequest, Runtime } from '../../../packages/copse/src/agents/ports/runtime.ts';
@@ -26,7 +26,7 @@ function make(
       ...(systemPrompt !== undefined && { systemPrompt }),
       ...(dollars !== undefined && { dollars }),
     },
-    openConnections(),
+    openPrograms(),
     writeInside,
   );
 }
@@ -87,7 +87,7 @@ describe('Codex, asking before it edits', () => {
         return Promise.resolve({ isAllowed, message: isAllowed ? null : 'Ada says: not this one.' });
       },
     });
-    expect(await running.ended).toMatchObject({ outcome: 'completed', lastWords: 'One of two.' });
+    expect(await running.ended).toMatchObject({ kind: 'completed', lastWords: 'One of two.' });
     expect(asked.map(({ what }) => path.basename(what))).toEqual(['forbidden.txt', 'allowed.txt']);
     expect(git(repository, 'status', '--porcelain')).toBe('?? allowed.txt');
     expect(saidTo(server.turns('edits').at(-1)!)).toContain('Ada says: not this one.');
@@ -112,7 +112,7 @@ describe('Codex, asking before it edits', () => {
     });
     await until(() => isAsked);
     await running.stop({ graceMs: 3_000 });
-    expect(await running.ended).toEqual({ outcome: 'cancelled' });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
     expect(await pidsOf(turn)).toEqual([]);
     expect(git(repository, 'status', '--porcelain')).toBe('');
   });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../../packages/copse/src/processes/start/connections.ts';
+import { openPrograms } from '../../../packages/copse/src/processes/start/programs.ts';
 import {
   type ClaudeSdkSettings,
   claudeSdkRuntime,
@@ -24,12 +24,12 @@ import { conversationIn, describeRuntime } from './contract.ts';
 import { environmentFor, newHome, removeHome } from './programs.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const connections = openConnections();
+const programs = openPrograms();
 
 describeRuntime('claude-sdk', {
   program: 'claude',
-  make: (settings) => claudeSdkRuntime({ ...settings, packageFrom: [here] }, connections),
-  makeMissing: () => claudeSdkRuntime({ permissions: 'all' }, connections),
+  make: (settings) => claudeSdkRuntime({ ...settings, packageFrom: [here] }, programs),
+  makeMissing: () => claudeSdkRuntime({ permissions: 'all' }, programs),
   environment: { CLAUDE_CODE_MAX_RETRIES: '1' },
   tries: 12,
   contextTokens: 1_000_000,
@@ -72,7 +72,7 @@ describe('only the runtime claude-sdk', () => {
 
   async function work(changes: Partial<Turn> = {}, settings: Partial<ClaudeSdkSettings> = {}) {
     const { turn, events } = begin(changes);
-    const runtime = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], ...settings }, connections);
+    const runtime = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], ...settings }, programs);
     return { turn, events, outcome: await (await runtime.start(turn)).ended };
   }
 
@@ -84,7 +84,7 @@ describe('only the runtime claude-sdk', () => {
     const questions = [{ question: 'Which colour?', header: 'Colour', multiSelect: false, options }];
     server.script(key, [call('AskUserQuestion', { questions }), say('Nobody answered.')]);
     const { outcome } = await work();
-    expect(outcome).toEqual({ outcome: 'needs_input', question: 'Which colour?\n- red\n- blue' });
+    expect(outcome).toEqual({ kind: 'needs_input', question: 'Which colour?\n- red\n- blue' });
     expect(server.left(key)).toBe(1);
   });
 
@@ -98,11 +98,11 @@ describe('only the runtime claude-sdk', () => {
     const beforeStop: Turn['beforeStop'] = () => {
       refusals += 1;
       return Promise.resolve(
-        refusals > times ? { may: true } : { may: false, because: `Not yet: ${refusals}.` },
+        refusals > times ? { kind: 'allowed' } : { kind: 'refused', reason: `Not yet: ${refusals}.` },
       );
     };
     const { outcome } = await work({ beforeStop });
-    expect(outcome).toMatchObject({ outcome: 'completed', lastWords: `Try ${times}.` });
+    expect(outcome).toMatchObject({ kind: 'completed', lastWords: `Try ${times}.` });
     expect(refusals).toBe(times + 1);
   });
 
@@ -110,7 +110,7 @@ describe('only the runtime claude-sdk', () => {
     const conversation = '0f1e2d3c-4b5a-4678-9abc-def012345678';
     server.script(key, [say('Hello.')]);
     const { outcome, events } = await work({ conversation });
-    expect(outcome).toMatchObject({ outcome: 'completed' });
+    expect(outcome).toMatchObject({ kind: 'completed' });
     expect(conversationIn(events)).toBe(conversation);
     server.script(key, [say('Hello again.')]);
     await work({ conversation, prompt: 'and another thing' });
@@ -119,7 +119,7 @@ describe('only the runtime claude-sdk', () => {
 
   test('a prompt that looks like one of the program’s own commands is a prompt', async () => {
     server.script(key, [say('Cleared.')]);
-    expect((await work({ prompt: '/clear the table' })).outcome).toMatchObject({ outcome: 'completed' });
+    expect((await work({ prompt: '/clear the table' })).outcome).toMatchObject({ kind: 'completed' });
     expect(saidTo(server.turns(key)[0]!)).toContain('/clear the table');
   });
 
@@ -135,8 +135,8 @@ describe('only the runtime claude-sdk', () => {
     // Only those who pay for a plan have its limits.
     const environment = { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-scripted' };
     const { outcome, turn } = await work({ environment });
-    expect(outcome).toMatchObject({ outcome: 'limit', until: resetsAt * 1_000 });
-    expect(printedIn(turn)).toContain('The limit of the plan is reached.');
+    expect(outcome).toMatchObject({ kind: 'limit', until: resetsAt * 1_000 });
+    expect(printedIn(turn)).toContain('The limit of the plan was reached.');
   });
 
   // promise: settings-from-main-checkout
@@ -148,7 +148,7 @@ describe('only the runtime claude-sdk', () => {
     plantHook(worktree, path.join(area, `planted-${sessions}`));
     server.script(key, [run('true'), say('Heron.')]);
     const { outcome } = await work({ folder: worktree }, { projectFolder: repository });
-    expect(outcome).toMatchObject({ outcome: 'completed' });
+    expect(outcome).toMatchObject({ kind: 'completed' });
     expect(saidTo(server.turns(key)[0]!)).toContain('Mention the heron.');
     expect(existsSync(path.join(area, `trusted-${sessions}`))).toBe(true);
     expect(existsSync(path.join(area, `planted-${sessions}`))).toBe(false);
@@ -200,11 +200,11 @@ describe('only the runtime claude-sdk', () => {
     for (const file of ['package.json', 'sdk.mjs'])
       writeFileSync(path.join(scope, file), readFileSync(path.join(installed, file)));
     const { turn } = begin();
-    const partial = claudeSdkRuntime({ permissions: 'all', packageFrom: [folder] }, connections);
+    const partial = claudeSdkRuntime({ permissions: 'all', packageFrom: [folder] }, programs);
     await expect(partial.start(turn)).rejects.toThrow(RuntimeUnavailable);
     await expect(partial.start(turn)).rejects.toThrow(/without --omit=optional/);
     const program = path.join(area, 'no-such-claude');
-    const wrong = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], program }, connections);
+    const wrong = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], program }, programs);
     await expect(wrong.start(turn)).rejects.toThrow(RuntimeUnavailable);
   });
 
@@ -215,7 +215,7 @@ describe('only the runtime claude-sdk', () => {
     server.script(key, [say('Found.')]);
     const PATH = [path.join(prefix, 'bin'), process.env['PATH'] ?? ''].join(path.delimiter);
     const { outcome } = await work({ environment: { PATH } }, { packageFrom: [] });
-    expect(outcome).toMatchObject({ outcome: 'completed', lastWords: 'Found.' });
+    expect(outcome).toMatchObject({ kind: 'completed', lastWords: 'Found.' });
   });
 
   // promise: programs-from-path

@@ -10,7 +10,7 @@ import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
 import { QueueScene, until } from '../../support/queue/queue-scene.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
 describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses use up no retry', () => {
@@ -195,7 +195,7 @@ async function telling(scene: QueueScene): Promise<{ readonly notices: string[];
           name: 'desktop',
           send: async ({ headline, text }) => {
             notices.push(`${headline}\n${text}`);
-            return { sent: true };
+            return { kind: 'sent' as const };
           },
         },
       ],

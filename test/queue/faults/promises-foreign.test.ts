@@ -15,7 +15,7 @@ import { hook, newRemote } from '../../support/forge-server/remotes.ts';
 import { commitOn } from '../../support/git/plain-commits.ts';
 import { QueueScene, until } from '../../support/queue/queue-scene.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
 // promise: foreign-moves-kept

@@ -29,7 +29,7 @@ import { queueAgain } from '../../support/queue/queued.ts';
 import { must } from '../../support/records/tasks.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 const main = brand<BranchName>('main');
 const oneByOne = { slots: 1, every_commit_green: true } as const;
@@ -301,7 +301,7 @@ function killAt({ folder }: QueueScene, task: TaskId, step: string): void {
   const argv = [killedAtStep.file, folder, task, step];
   const { signal } = spawnSync(process.execPath, argv, {
     env: { ...plainEnv, ...killedAtStep.env },
-    timeout: 30_000,
+    timeout: 150_000,
   });
   expect(signal).toBe('SIGKILL');
 }

@@ -63,13 +63,13 @@ function commitMore(scene: Scene, id: string): string {
 const status = async (scene: Scene, id: string) => (await scene.tasks()).get(id)?.status;
 
 describe('copse review', () => {
-  test('lists what waits, with who made it, how much it is and whether it fits', async () => {
+  test('lists waiting tasks with their agent, their size and their conflicts', async () => {
     const scene = reviewed();
-    expect(await printed(['review'], scene.at)).toBe('Nothing waits for review.\n');
+    expect(await printed(['review'], scene.at)).toBe('No task waits for review.\n');
     const id = await inReview(scene, 'Some work', WORK, '--accept', 'true');
     expect(await printed(['review'], scene.at)).toMatch(
       new RegExp(
-        `^\\[\\?\\] #${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accepted · fits main\\n +→ copse review ${id}\\n$`,
+        `^\\[\\?\\] ${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accept commands passed · merges into main without conflicts\\n +→ copse review ${id}\\n$`,
       ),
     );
     const { reviews } = await answer<{ reviews: readonly ReviewDocument[] }>(['review'], scene.at);
@@ -83,11 +83,11 @@ describe('copse review', () => {
     ]);
     scene.git('commit', '--quiet', '--allow-empty', '--message=else');
     writeFileSync(path.join(scene.folder, 'a.txt'), '1\n2\n3\nelse\n');
-    scene.git('commit', '--quiet', '--all', '--message=in the way');
+    scene.git('commit', '--quiet', '--all', '--message=conflicting');
     expect(await printed(['review'], scene.at)).toContain('conflicts with main: a.txt');
   });
 
-  test('shows what would land, what was asked for and what was noted, and asks nobody in a pipe', async () => {
+  test('shows what would land, the assignment and the ledger, and asks no question in a pipe', async () => {
     const scene = reviewed();
     const script = `${WORK}; copse ledger add learning "Mind the gap"`;
     const id = await inReview(scene, 'Some work', script, '--body', 'As nice as possible');
@@ -113,7 +113,7 @@ describe('copse review', () => {
     const id = await inReview(scene);
     const head = scene.git('rev-parse', `${id}/some-work`);
     expect(await printed(['review', id, '--approve', '--head', head.slice(0, 8)], scene.at)).toContain(
-      `Approved #${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
+      `Approved ${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
     );
     expect(await status(scene, id)).toBe('landing');
     expect(await printed(['review', id, '--approve'], scene.at)).toContain('Already in the queue');
@@ -129,10 +129,10 @@ describe('copse review', () => {
     const before = scene.git('rev-parse', `${id}/some-work`);
     const now = commitMore(scene, id);
     expect(await refusedBy(['review', id, '--approve', '--head', before], scene.at)).toContain(
-      `is not at ${before} any more: it is at ${now.slice(0, 10)}.`,
+      `is no longer at ${before}: it is at ${now.slice(0, 10)}.`,
     );
     writeFileSync(path.join(worktreeOf(scene, id), 'a.txt'), 'not yet');
-    expect(await printed(['review', id], scene.at)).toContain('1 file is not committed and would not land');
+    expect(await printed(['review', id], scene.at)).toContain('1 uncommitted file would not land');
     expect(await refusedBy(['review', id, '--approve'], scene.at)).toContain('uncommitted changes');
     const both = await copse(['review', id, '--approve', '--send-back', 'no'], scene.at);
     expect(both).toMatchObject({ code: 2, stdout: '' });
@@ -176,7 +176,7 @@ describe('a branch that moves after it was approved', () => {
     expect(await status(scene, id)).toBe('in_review');
   });
 
-  test('is approved anew by another approval, before anybody led the queue', async () => {
+  test('is approved by another approval, while no orchestrator runs', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     await printed(['review', id, '--approve'], scene.at);
@@ -262,12 +262,12 @@ describe('without review', () => {
 });
 
 describe('sending it back', () => {
-  test('resumes the agent with the comment, which stays for whoever comes later', async () => {
+  test('resumes the agent with the comment, which stays in the ledger', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
     expect(await printed(['review', id, '--send-back', 'Please add a test'], scene.at)).toContain(
-      'plain works on it now',
+      'plain is working on it',
     );
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
@@ -287,11 +287,11 @@ describe('sending it back', () => {
     const id = await inReview(scene);
     const empty = await copse(['review', id, '--send-back'], scene.at);
     expect(empty).toMatchObject({ code: 2, stdout: '' });
-    expect(empty.stderr).toContain('its agent would not know what to change');
+    expect(empty.stderr).toContain('its agent needs to know what to change');
     const config = path.join(scene.folder, 'copse.yml');
     writeFileSync(config, readFileSync(config, 'utf8').replace('"plain"', '"another"'));
     expect(await refusedBy(['review', id, '-m', 'Please add a test'], scene.at)).toContain(
-      `${id} was worked on by plain, which is no agent of this repository`,
+      `Cannot send ${id} back: its agent plain is not configured in this repository.`,
     );
     expect(await status(scene, id)).toBe('in_review');
     expect(await printed(['show', id], scene.at)).not.toContain('Please add a test');
@@ -356,7 +356,7 @@ test.skipIf(!hasScript)(
     const env = { PAGER: 'tee "$PAGED"', PAGED: path.join(scene.scripts, 'paged') };
     const review = (...keys: readonly (readonly [string, string])[]) =>
       onTerminal(['review', id], scene.folder, keys, env);
-    const question = `What becomes of ${id}?`;
+    const question = `Approve ${id}?`;
     for (const leave of [CONTROL_C, DOWN + DOWN + ENTER]) await review([question, leave]);
     expect(await status(scene, id)).toBe('in_review');
     const paged = readFileSync(env.PAGED, 'utf8');
@@ -364,11 +364,11 @@ test.skipIf(!hasScript)(
     expect(paged).not.toContain('\u001b');
 
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
-    await review([question, DOWN + ENTER], ['What is to change?', `Please add a test${ENTER}`]);
+    await review([question, DOWN + ENTER], ['What should its agent change?', `Please add a test${ENTER}`]);
     await scene.up();
     expect(readFileSync(scene.notes, 'utf8')).toBe('told\n');
 
-    expect(await review([question, ENTER])).toContain(`Approved #${id}`);
+    expect(await review([question, ENTER])).toContain(`Approved ${id}`);
     expect(await status(scene, id)).toBe('landing');
   },
 );

@@ -3,8 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { git, gitLine } from '../../../packages/copse/src/git/process.ts';
-import type { TrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { git, gitLine, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import { prepareWorkspace } from '../../../packages/copse/src/workspaces/act/prepare.ts';
 import { removeWorkspace } from '../../../packages/copse/src/workspaces/discard/remove.ts';
 import { resetWorkspace } from '../../../packages/copse/src/workspaces/discard/reset.ts';
@@ -81,7 +80,7 @@ export async function liveIn(
 
 async function prepare(context: WorkspaceContext, task: Task): Promise<unknown> {
   const prepared = await prepareWorkspace(context, { task, agent: null, session: null });
-  if (!prepared.prepared) return prepared;
+  if (prepared.kind !== 'prepared') return prepared;
   const { branch, base, reused, notes } = prepared;
   return { branch, base, reused, notes };
 }

@@ -292,7 +292,7 @@ interface Seen {
 }
 
 const MAIN = brand<BranchName>('main');
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 150_000;
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;

@@ -4,10 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import {
-  endAttempt,
-  processesOfAttempt,
-} from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { endAttempt, processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import {
   type AttemptId,
   type SessionId,
@@ -48,7 +45,7 @@ export function newTurn(area: string, changes: Partial<Turn> = {}): Turn {
     terminal: null,
     used: noUsage,
     on: () => {},
-    beforeStop: () => Promise.resolve({ may: true }),
+    beforeStop: () => Promise.resolve({ kind: 'allowed' }),
     mayUse: () => Promise.resolve({ isAllowed: true, message: null }),
     ...changes,
   };

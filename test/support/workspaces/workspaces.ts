@@ -31,7 +31,7 @@ import { must } from '../records/tasks.ts';
 // As the processes that are started here: git's settings are part of what Copse's git directory is made from.
 Object.assign(process.env, plainEnv);
 
-const force: RemovalRequest = { by: 'person', isNamed: true, isForced: true, deleteBranch: false };
+const force = { by: 'person', isNamed: true, isForced: true, deleteBranch: false } as const;
 
 /** A repository with a few files, one of them ignored. */
 export function newProject(folder: string, ...initOptions: readonly string[]): string {
@@ -76,15 +76,26 @@ export class Project {
     return path.join(this.context.root, '.worktrees', task);
   }
 
-  async tryPrepare(task: TaskId): Promise<Prepared> {
+  async tryPrepare(task: TaskId, onStep?: (step: string) => void): Promise<Prepared> {
     const record = await this.context.board.get('task', task);
     if (record === undefined) throw new Error(`There is no task ${task}`);
-    return prepareWorkspace(this.context, { task: record, agent: null, session: null });
+    return prepareWorkspace(this.context, {
+      task: record,
+      agent: null,
+      session: null,
+      ...(onStep && { onStep }),
+    });
   }
 
-  async prepare(task: TaskId): Promise<Extract<Prepared, { prepared: true }>> {
+  /** Telling every step; however it ends. */
+  async act(act: 'prepare' | 'remove', task: TaskId, onStep: (step: string) => void): Promise<void> {
+    if (act === 'prepare') await this.tryPrepare(task, onStep);
+    else await removeWorkspace(this.context, task, { ...force, deleteBranch: true }, onStep);
+  }
+
+  async prepare(task: TaskId): Promise<Extract<Prepared, { kind: 'prepared' }>> {
     const prepared = await this.tryPrepare(task);
-    if (!prepared.prepared) throw new Error(`It was not prepared: ${prepared.reason}`);
+    if (prepared.kind !== 'prepared') throw new Error(`It was not prepared: ${prepared.reason}`);
     return prepared;
   }
 
@@ -92,15 +103,15 @@ export class Project {
     task: TaskId,
     request: Partial<Extract<RemovalRequest, { by: 'person' }>> = {},
   ): Promise<Removed> {
-    return removeWorkspace(this.context, task, { ...force, ...request } as RemovalRequest);
+    return removeWorkspace(this.context, task, { ...force, ...request });
   }
 
   async remove(
     task: TaskId,
     request: Partial<Extract<RemovalRequest, { by: 'person' }>> = {},
-  ): Promise<Extract<Removed, { removed: true }>> {
+  ): Promise<Extract<Removed, { kind: 'removed' }>> {
     const removed = await this.tryRemove(task, request);
-    if (!removed.removed) throw new Error(`It was not removed: ${JSON.stringify(removed)}`);
+    if (removed.kind !== 'removed') throw new Error(`It was not removed: ${JSON.stringify(removed)}`);
     return removed;
   }
 
@@ -212,7 +223,7 @@ export async function expectFresh(project: Project, task: TaskId): Promise<void>
 /** Whether the last process removed it or not, it is removed now. */
 export async function expectRemoved(project: Project, task: TaskId, point: string): Promise<void> {
   const removed = await project.tryRemove(task);
-  if (!removed.removed) expect([point, removed]).toEqual([point, NOTHING_LEFT]);
+  if (removed.kind !== 'removed') expect([point, removed]).toEqual([point, NOTHING_LEFT]);
   const look = await project.context.git.look(project.worktree(task));
   expect([point, look]).toEqual([point, { state: 'absent', isRegistered: false }]);
 }

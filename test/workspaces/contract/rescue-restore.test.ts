@@ -17,6 +17,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { Rescue } from '../../../packages/copse/src/git/port.ts';
 import { git, newArea } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import {
   type Site,
   comesBack,
@@ -52,7 +53,7 @@ async function rescued(files: Readonly<Record<string, string>>): Promise<{
 }
 
 // promise: restore-overwrites-nothing
-describe('what is in the way', () => {
+describe('files that block it', () => {
   test('an edit of a file that the rescue changed', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n', new: 'saved\n' });
     write(site.worktree, 'a.txt', 'newer\n');
@@ -124,7 +125,7 @@ describe('what is in the way', () => {
   });
 });
 
-describe('what is not in the way', () => {
+describe('files that do not block it', () => {
   test('changes elsewhere', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n' });
     write(site.worktree, 'b/c.txt', 'mine\n');
@@ -199,7 +200,7 @@ test('any tree with any edits comes back as it was', async () => {
         expect(after).toEqual(before);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: often({ short: 10, long: 40 }) },
   );
 });
 

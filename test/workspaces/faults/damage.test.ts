@@ -19,7 +19,7 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { git, newArea } from '../../support/cli.ts';
 import {
@@ -50,7 +50,7 @@ describe('stale locks of git', () => {
       writeFileSync(path.join(gitDir, name), '');
       expect((await project.prepare(task)).reused).toBe(true);
       const removed = await project.tryRemove(task, { isForced: false });
-      expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(name) });
+      expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining(name) });
       rmSync(path.join(gitDir, name));
       writeFileSync(path.join(gitDir, name), '');
       await expectBackAfterUndo(project, task, before);
@@ -62,7 +62,7 @@ describe('stale locks of git', () => {
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     utimesSync(path.join(gitDir, 'index.lock'), HOUR_AGO, HOUR_AGO);
     const asked = await project.tryRemove(task, { isForced: false });
-    expect(asked).toMatchObject({ removed: false, question: expect.stringContaining('uncommitted') });
+    expect(asked).toMatchObject({ kind: 'question', question: expect.stringContaining('uncommitted') });
   });
 
   it('a lock on the branch that is to be made is named, or taken away when it is old', async () => {
@@ -96,27 +96,50 @@ describe('stale locks of git', () => {
     },
   );
 
-  it.runIf(process.platform === 'linux')(
-    'the lock of all packed refs stays for as long as a git runs that may have made it',
-    async () => {
+  describe.runIf(process.platform === 'linux')('the lock of all packed refs', () => {
+    /** Old enough to be dead, with a git that runs until its input ends. */
+    async function lockedBeside(start: (of: Project) => { readonly cwd: string; readonly env?: object }) {
       const { project, task, branch } = await newScene();
       const lock = path.join(project.folder, '.git', 'packed-refs.lock');
       writeFileSync(lock, '');
       utimesSync(lock, HOUR_AGO, HOUR_AGO);
-      // It runs for as long as nobody ends its input.
-      const packing = spawn('git', ['-c', 'alias.packs=!cat', 'packs']);
-      const ended = once(packing, 'exit');
-      while (!readFileSync(`/proc/${packing.pid}/comm`, 'utf8').startsWith('git')) await sleep(10);
+      const { cwd, env } = start(project);
+      const argv = ['-c', 'alias.packs=!cat', 'packs'];
+      const running = spawn('git', argv, { cwd, env: { ...process.env, ...env } });
+      const ended = once(running, 'exit');
+      onTestFinished(() => void running.stdin.end());
+      while (!readFileSync(`/proc/${running.pid}/comm`, 'utf8').startsWith('git')) await sleep(10);
+      const end = async () => {
+        running.stdin.end();
+        await ended;
+      };
+      return { project, task, branch, lock, end };
+    }
+
+    it.each([
+      ['in the repository', ({ folder }: Project) => ({ cwd: path.join(folder, 'src ü') })],
+      [
+        'elsewhere, on the repository',
+        ({ folder }: Project) => ({ cwd: area, env: { GIT_DIR: path.join(folder, '.git') } }),
+      ],
+    ])('stays for as long as a git runs %s', async (_, start) => {
+      const { project, task, branch, lock, end } = await lockedBeside(start);
       const removal = project.remove(task, { deleteBranch: true });
       await sleep(2_000);
       expect(existsSync(lock)).toBe(true);
-      packing.stdin.end();
-      await ended;
+      await end();
       expect((await removal).becameOfBranch).toBe('deleted');
       expect(existsSync(lock)).toBe(false);
       expect(git(project.folder, 'for-each-ref', `refs/heads/${branch}`)).toBe('');
-    },
-  );
+    });
+
+    it('is taken away although a git runs in another repository', async () => {
+      const other = newProject(newPlace());
+      const { project, task, lock } = await lockedBeside(() => ({ cwd: other }));
+      expect((await project.remove(task, { deleteBranch: true })).becameOfBranch).toBe('deleted');
+      expect(existsSync(lock)).toBe(false);
+    });
+  });
 
   // promise: rescue-failure-blocks
   it('a lock on the refs of rescues blocks the removal', async () => {
@@ -129,7 +152,7 @@ describe('stale locks of git', () => {
   });
 });
 
-describe('what is missing or half written', () => {
+describe('missing or half-written files', () => {
   it('a worktree whose folder was deleted is made again on its branch, and says so', async () => {
     const { project, task, worktree } = await newScene();
     rmSync(worktree, { recursive: true });
@@ -142,7 +165,7 @@ describe('what is missing or half written', () => {
   it('a worktree whose folder was deleted can be removed', async () => {
     const { project, task, worktree } = await newScene();
     rmSync(worktree, { recursive: true });
-    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expect(await project.remove(task)).toMatchObject({ kind: 'removed' });
     expectSound(project.folder);
   });
 
@@ -186,7 +209,7 @@ describe('what is missing or half written', () => {
   ])('a worktree with %s is removed and loses no file', async (_, damage) => {
     const { project, task, worktree, gitDir } = await newScene();
     damage({ worktree, gitDir });
-    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expect(await project.remove(task)).toMatchObject({ kind: 'removed' });
     expectAllFound(project.folder, textsOf(task));
   });
 
@@ -219,7 +242,7 @@ describe('what is missing or half written', () => {
     expect(aside?.record.why).not.toBe('leftover');
   });
 
-  it('what a killed process left in Copse’s own folders hinders nobody', async () => {
+  it('remains of a killed process in Copse’s own folders block no other process', async () => {
     const project = await openForTest(newProject(newPlace()));
     const task = await project.addTask();
     mkdirSync(path.join(project.folder, '.git', `copse-new-${task}-${process.pid}`), { recursive: true });

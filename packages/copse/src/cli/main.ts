@@ -1,14 +1,20 @@
-/** Runs one command and turns whatever happens into output and an exit code. */
+/** Runs one command and turns its result into output and an exit code. */
 
 import { type Command, CommanderError } from 'commander';
 
 import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
-import { processOutput, reportFailure } from './output.ts';
-import { createProgram } from './program.ts';
+import { type Host, ownProcess } from './host.ts';
+import { openOutput, reportFailure } from './output.ts';
+import { createProgram } from './program/program.ts';
 
-export async function main(argv: readonly string[], version: string): Promise<ExitCode> {
-  const cli = { version, output: processOutput(), cwd: currentFolder(), env: process.env };
+export async function main(
+  argv: readonly string[],
+  version: string,
+  host: Host = ownProcess(),
+): Promise<ExitCode> {
+  const { cwd, env, stdin } = host;
+  const cli = { version, output: openOutput(host), cwd, env, stdin };
   const program = createProgram(cli, argv[0]);
   try {
     if (argv[0] === 'complete') {
@@ -18,22 +24,13 @@ export async function main(argv: readonly string[], version: string): Promise<Ex
     await program.parseAsync([...argv], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    // Help and version leave commander as errors that are none.
+    // Commander throws for --help and --version too.
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    // `copse` alone has shown its help already.
+    // `copse` alone has printed its help.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
     const failure = explain(error, `copse ${commandPath(program, argv)}--help`);
-    reportFailure(failure, { asJson: argv.includes('--json') });
+    reportFailure(failure, { to: host.stderr, asJson: argv.includes('--json') });
     return exitCodeOf(failure.code);
-  }
-}
-
-/** A shell may stand in a folder that is gone; what needs no folder still works there. */
-function currentFolder(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return process.env['PWD'] ?? '.';
   }
 }
 
@@ -69,7 +66,7 @@ function explain(error: unknown, help: string): Failure {
   const surprise = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     code: 'unexpected',
-    reason: `This should not have happened.\n${surprise}`,
+    reason: `Unexpected error. Please report it.\n${surprise}`,
     next: ['copse doctor'],
   };
 }

@@ -1,23 +1,27 @@
 /** The only writer to stdout and stderr. */
 
+import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
 import { shown } from '../kernel/text.ts';
 import type { Failure } from './failure.ts';
+import type { Host } from './host.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
 export interface Output {
-  /** One line of what was asked for. */
+  /** One line of the result. */
   line(text?: string): void;
-  /** Bytes as they are: exports, scripts, documents. Resolves when the reader is ready for more. */
+  /** Bytes without a line feed: exports, scripts, documents. Resolves when the reader is ready for more. */
   raw(text: string | Uint8Array): Promise<void>;
   /** The one document of a `--json` command. */
   json(document: unknown): void;
-  /** About the work, not its result. */
+  /** A remark, on stderr. */
   note(text: string): void;
   style(style: Style, text: string): string;
-  /** How wide the terminal is right now. */
+  /** Whether a person reads the output. */
+  readonly isTerminal: boolean;
+  /** The current width of the terminal. */
   columns(): number;
   rows(): number;
 }
@@ -25,16 +29,12 @@ export interface Output {
 const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
-export function processOutput(): Output {
-  const { stdout, stderr } = process;
-  // Somebody downstream (`| head`) has seen enough: that is no failure of ours.
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit();
-    throw error;
-  });
-  // Asked once: looking at the stream for every word costs more than the words.
-  const isColoured = styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
-  // A thousand lines are one write.
+export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
+  const { stdout } = host;
+  // Asked once, because asking the stream for every word is slow.
+  const isColoured =
+    !stdout.isPlain && styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
+  // Lines are written together.
   let waiting = '';
   const flush = () => {
     if (waiting === '') return;
@@ -48,21 +48,22 @@ export function processOutput(): Output {
     },
     raw: (text) =>
       new Promise((resolve) => {
-        // What was said before comes before.
+        // Earlier lines come first.
         flush();
         if (stdout.write(text)) resolve();
         else stdout.once('drain', resolve);
       }),
     json: (document) => void stdout.write(`${asJson(document, 2)}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void host.stderr.write(`${text}\n`),
     // Colours only on a terminal, and never with NO_COLOR.
     style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
+    isTerminal: stdout.isTTY === true,
     columns: () => stdout.columns ?? USUAL_COLUMNS,
     rows: () => stdout.rows ?? USUAL_ROWS,
   };
 }
 
-/** JSON leaves DEL and the C1 controls as they are, and a terminal would obey some of them. */
+/** JSON does not escape DEL and C1 controls, which a terminal may execute. */
 export function asJson(document: unknown, indent?: number): string {
   return JSON.stringify(document, null, indent).replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
@@ -70,10 +71,12 @@ export function asJson(document: unknown, indent?: number): string {
   );
 }
 
-/** Every error looks like this: what happened, then what to do. */
-export function reportFailure({ code, reason, next }: Failure, options: { readonly asJson: boolean }): void {
-  const { stderr } = process;
-  if (options.asJson) {
+/** The one form of errors: what happened, then what to do. */
+export function reportFailure(
+  { code, reason, next }: Failure,
+  { to: stderr, asJson: isJson }: { readonly to: Writable; readonly asJson: boolean },
+): void {
+  if (isJson) {
     stderr.write(`${asJson({ error: { code, reason, next } })}\n`);
     return;
   }

@@ -1,4 +1,4 @@
-/** Texts that people give by option, by file or by standard input. */
+/** Texts from an option, a file or standard input. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,14 +14,14 @@ export interface BodyOptions {
 
 export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promise<string | undefined> {
   if (body !== undefined && bodyFile !== undefined) {
-    return fail('invalid', 'The body was given twice: by --body and by --body-file.', 'give one of them');
+    return fail('invalid', 'Give --body or --body-file, not both.', 'leave one of them out');
   }
   return bodyFile === undefined ? body : readInput(cli, bodyFile);
 }
 
 /** A file's text, or standard input for `-`. */
 export async function readInput(cli: Cli, file: string): Promise<string> {
-  if (file === '-') return text(process.stdin);
+  if (file === '-') return text(cli.stdin());
   try {
     return await readFile(path.resolve(cli.cwd, file), 'utf8');
   } catch (error) {

@@ -12,11 +12,11 @@ import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
 import type { Outcome } from '../board/context.ts';
-import { type Begun, beginAttempt } from '../agents/act/begin-attempt.ts';
+import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
 import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
 import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { lead } from '../queue/lead/leadership.ts';
-import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
+import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
@@ -31,7 +31,7 @@ import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 export type ReportProblem = (task: TaskId | null, reason: string) => void;
 
 export interface Pass {
-  readonly running: readonly Running[];
+  readonly running: readonly RunningTask[];
   readonly landings: readonly Landing[];
   /** Ready tasks that did not start; once the node is full, the rest is not looked at. */
   readonly waiting: readonly Extract<Placement, { kind: 'waiting' }>[];
@@ -53,7 +53,7 @@ export interface Pass {
 export class Orchestrator {
   readonly #context: RunContext;
   readonly #onProblem: ReportProblem;
-  readonly #leaseAges = new Silences();
+  readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
   readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
@@ -115,7 +115,7 @@ export class Orchestrator {
     await this.settle();
   }
 
-  async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Scheduler> {
+  async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
     const facts = await scheduleFacts(this.#context, running, landings);
     return new Scheduler(facts, this.#context.policy.orchestration);
   }
@@ -147,9 +147,8 @@ export class Orchestrator {
     return this.#reportStart(task.id, begun).ok;
   }
 
-  #reportStart(task: TaskId, begun: Outcome<Begun>): Outcome<Begun> {
-    if (begun.ok && !begun.value.begun && begun.value.because === 'no_runner')
-      this.#report(task, begun.value.reason);
+  #reportStart(task: TaskId, begun: Outcome<BeginOutcome>): Outcome<BeginOutcome> {
+    if (begun.ok && begun.value.kind === 'no_runner') this.#report(task, begun.value.reason);
     return begun;
   }
 
@@ -202,7 +201,7 @@ export class Orchestrator {
   }
 
   /** Ends processes of attempts that are over: their runner was killed after it told the board, or a person stopped them. */
-  async #endLeftovers(running: readonly Running[]): Promise<void> {
+  async #endLeftovers(running: readonly RunningTask[]): Promise<void> {
     const { board, occupancy, runners } = this.#context;
     const held = new Set(running.map(({ held }) => held.attempt));
     for (const id of await runners.known()) {
@@ -240,7 +239,7 @@ export class Orchestrator {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
       const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-      if (!removed.removed && 'reason' in removed && !removed.isBusy) this.#report(task, removed.reason);
+      if (removed.kind === 'refused') this.#report(task, removed.reason);
     });
   }
 

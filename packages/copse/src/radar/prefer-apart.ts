@@ -2,15 +2,9 @@
 
 import { Collisions, apartFirst } from './rules/apart-first.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Policy } from '../kernel/policy.ts';
-import type { Radar } from './port.ts';
+import type { LookContext } from '../queue/context.ts';
 
-interface Facts {
-  readonly clock: Clock;
-  readonly policy: Policy;
-  readonly radar: Radar;
-}
+type Facts = Pick<LookContext, 'clock' | 'policy' | 'radar'>;
 
 /** Ready tasks, the most urgent first. The radar's file is read only if a task is asked for. */
 export function preferApart(

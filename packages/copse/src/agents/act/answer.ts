@@ -1,18 +1,19 @@
 /**
- * The question of an agent that waits for a person, and the answer to it.
+ * An agent that waits for a person: its open question, a person's answer to it, and other reports that it waits.
  *
- * A session keeps what it asked last. That is open while the session runs and nobody answered; a session that was reopened
- * since (after a crash, a handback) has nobody who waits for the answer. Since when it is open only its event says.
+ * A session keeps its last question. It is open while the session is live and the question has no answer. A session that was
+ * reopened since (after a crash or a handback) no longer waits for it. Its age comes from the event.
  */
 
 import { refused } from '../../kernel/decision.ts';
 import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
-import { type Question, decideSession } from '../rules/session/session.ts';
-import { type TaskSummary, suggestCommands } from '../../tasks/rules/task.ts';
+import { type Attention, type Question, decideSession } from '../rules/session/session.ts';
+import { type TaskSummary, statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { BoardReader } from '../../board/port.ts';
 import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
+import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 
 export interface OpenQuestion extends Omit<Question, 'answer'> {
@@ -39,20 +40,20 @@ export async function openQuestionOf(
   return since === undefined ? undefined : { ...question, task, session: id, since };
 }
 
-export interface Answering {
+export interface AnswerRequest {
   readonly isAllowed: boolean;
   readonly message: string | null;
-  /** The question that is meant, for whoever wants to be sure that it is still the one. */
+  /** The question's id: refuses the answer when another question is open by now. */
   readonly question?: string | undefined;
 }
 
 export async function answerQuestion(
   context: Context,
   id: TaskId,
-  { isAllowed, message, question }: Answering,
+  { isAllowed, message, question }: AnswerRequest,
 ): Promise<Outcome<OpenQuestion>> {
   if (context.by.kind === 'session') {
-    const reason = `Session ${context.by.session} may not answer questions: they are for people.`;
+    const reason = `Session ${context.by.session} cannot answer questions: only a person can.`;
     return refusal(refused('not_this_session', reason, 'wait for the answer'));
   }
   const text = checkBody(message ?? '');
@@ -61,16 +62,57 @@ export async function answerQuestion(
     const task = await change.require('task', id);
     const open = await openQuestionOf(change.board, task);
     if (open === undefined) {
-      const reason = `${id} is ${task.state.status} and waits for no answer: its agent asks nothing.`;
+      const reason = `${id} has no open question (it is ${task.state.status}).`;
       return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
     }
     if (question !== undefined && question !== open.id) {
-      const reason = `The agent of ${id} asks something else by now: ${open.id}, not ${question}.`;
+      const reason = `The open question of ${id} is ${open.id}, no longer ${question}.`;
       return change.refuse(refused('wrong_status', reason, `copse answer ${id}`));
     }
     const session = await change.require('session', open.session);
     const answer = { isAllowed, message: text.body.trim() === '' ? null : text.body };
     await change.apply(decideSession(session, { action: 'answer', ...answer }, change.at));
     return open;
+  });
+}
+
+export interface Raising {
+  /** Null: the agent no longer waits. */
+  readonly attention: Attention | null;
+  readonly message: string | null;
+}
+
+/** `unchanged`: nothing was recorded, because it is known, or because an open question says more. */
+export type Raised = 'raised' | 'unchanged';
+
+/**
+ * `copse notify`: a hook of an agent program, or a person, reports that an agent waits for a person. It is recorded as the
+ * session's attention, and so announced like every other event.
+ */
+export async function raiseAttention(
+  context: Context,
+  id: TaskId,
+  { attention, message }: Raising,
+): Promise<Outcome<Raised>> {
+  const foreign = await refuseForeignTask(context, id);
+  if (foreign) return refusal(foreign);
+  const text = checkBody(message?.trim() ?? '');
+  if (!text.ok) return refusal(invalid(text.reason, 'copse notify --help'));
+  return change(context, async (change) => {
+    await change.requireMine(id);
+    const task = await change.require('task', id);
+    const session =
+      task.state.status === 'in_progress'
+        ? await change.board.get('session', task.state.claim.session)
+        : undefined;
+    if (session?.state.life !== 'live') {
+      const reason = `${id} ${statusPredicate(task.state.status)}: no agent is working on it.`;
+      return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+    }
+    const isKnown = session.state.attention === attention && text.body === '';
+    if (isKnown || (await openQuestionOf(change.board, task)) !== undefined) return 'unchanged';
+    const more = text.body === '' ? {} : { message: text.body };
+    await change.apply(decideSession(session, { action: 'attend', attention, ...more }, change.at));
+    return 'raised';
   });
 }

@@ -1,8 +1,9 @@
-/** What is kept about an attempt while it runs: its orders, who its runner is, and the processes that it started. */
+/** Files about an attempt while it runs: its orders, its runner's process, and the processes that it started. */
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type AttemptId, brand } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders } from '../ports/runners.ts';
@@ -12,7 +13,7 @@ export interface AttemptFiles {
   readonly orders: string;
   readonly runner: string;
   readonly processes: string;
-  /** A folder, for an agent that has a sandbox. */
+  /** A folder, for an agent with a sandbox. */
   readonly sandbox: string;
 }
 
@@ -38,21 +39,21 @@ export interface WrittenOrders {
   readonly settings: unknown;
 }
 
-/** Whole or not at all, and for nobody else: an answer of a person may be in it. */
+/** Written atomically and readable by the owner only: a person's answer may be in it. */
 export function writeOrders(home: string, written: WrittenOrders): string {
   const { orders: file } = attemptFiles(home, written.orders.attempt);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  writeWhole(file, written);
+  writeAtomically(file, JSON.stringify(written));
   return file;
 }
 
-/** For the runner, which gets the file's name as its last argument. */
+/** The runner gets the file's name as its last argument. */
 export function readOrders(file: string): WrittenOrders {
   return JSON.parse(readFileSync(file, 'utf8')) as WrittenOrders;
 }
 
 export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIdentity): void {
-  writeWhole(attemptFiles(home, attempt).runner, runner);
+  writeAtomically(attemptFiles(home, attempt).runner, JSON.stringify(runner));
 }
 
 export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | undefined {
@@ -63,11 +64,4 @@ export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | 
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
-}
-
-function writeWhole(file: string, content: unknown): void {
-  const temporary = `${file}.${process.pid}.new`;
-  rmSync(temporary, { force: true });
-  writeFileSync(temporary, JSON.stringify(content), { flag: 'wx', mode: 0o600 });
-  renameSync(temporary, file);
 }

@@ -1,55 +1,53 @@
-/** Everything that running agents and landing their work needs, put together. */
-
-import { readFileSync } from 'node:fs';
-import { freemem } from 'node:os';
+/** Opens everything that running agents and landing their work needs. */
 
 import { openMerging } from '../../queue/merge/open.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
-import { processesOfAttempt } from '../../processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Machine } from '../../agents/ports/machine.ts';
 import { agentsOf } from './agents.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
+import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
 import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
-import { type Config, configSchema } from '../../config/schema.ts';
+import { configFrom } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 
-/** What goes to a runner with its orders. */
+/** Settings that a runner gets with its orders. */
 export interface AttemptSettings {
   readonly agent: EffectiveAgent;
   readonly policy: Policy;
 }
 
-export interface RunOptions {
-  /** A command line that works as an agent, in place of those in copse.yml. */
+export interface OpenRunOptions {
+  /** A shell command to use as the agent, instead of the agents in copse.yml. */
   readonly command?: string | undefined;
-  /** On behalf of this node, not of the person who started it. */
+  /** Acts for this machine, not for the person who started it. */
   readonly asNode?: boolean;
-  /** What the command line says differently from copse.yml, for the runners too. */
+  /** Changes of the command line to the policy, for runners too. */
   readonly limited?: (policy: Policy) => Policy;
 }
 
 export interface OpenRun {
   readonly context: RunContext;
-  /** Agents of copse.yml that cannot run here, each with a sentence. */
+  /** Agents of copse.yml that cannot run here, each with a reason. */
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
   close(): Promise<void>;
 }
 
-export async function openRun(surroundings: Surroundings, options: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const config = withCommand(await configOf(repository), options.command);
+  const config = await withCommand(await configOf(repository), options.command);
   const workspaces = await openWorkspaceContext(surroundings);
   const { home, node, root } = workspaces;
-  const { usable: agents, unusable } = agentsOf(config, surroundings, root);
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
   const dir = openTrustedDir(repository);
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const resolving = resolvingOf(dir, config.landing, policy);
@@ -75,7 +73,7 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
     runners: openRunners({
       home,
       program: [process.execPath, ...RUNNER_FLAGS, programFile('runner')],
-      // With the board's address, so that a runner need not read copse.yml, which may be another one by then.
+      // With the board's address, because copse.yml may change before a runner starts.
       environment: { ...(config.board && { COPSE_BOARD: config.board }), ...surroundings.env },
       processesOf: processesOfAttempt,
       identify: (pid) => workspaces.occupancy.identify(pid),
@@ -99,23 +97,11 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
   };
 }
 
-/** Less garbage to collect while it starts, and little to copy for each git that it starts. */
+/** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
-function withCommand(config: Config, command: string | undefined): Config {
+async function withCommand(config: Config, command: string | undefined): Promise<Config> {
   if (command === undefined) return config;
-  const { agents } = configSchema.parse({ agents: { command: { command } } });
+  const { agents } = await configFrom({ agents: { command: { command } } });
   return { ...config, agents };
 }
-
-const machine: Machine = {
-  freeMemoryBytes() {
-    // What can be had without taking it from anybody; Linux counts its caches as used otherwise.
-    try {
-      const [, kilobytes] = /^MemAvailable:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? [];
-      return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;
-    } catch {
-      return freemem();
-    }
-  },
-};

@@ -9,7 +9,7 @@
  */
 
 import { excerpt } from '../../agents/rules/briefing/briefing.ts';
-import type { MissingWork } from '../../agents/rules/finish/finish.ts';
+import { type MissingWork, describeResolverTask } from '../../agents/rules/finish/conflict.ts';
 import { type CommitId, type LandingId, type TaskId, taskIdDraws } from '../../kernel/ids.ts';
 import { CONFLICT_SOURCE, landingToResolve } from '../rules/hand-back.ts';
 import type { Landing } from '../rules/landing.ts';
@@ -89,32 +89,11 @@ function defineResolver(
 ): TaskDefinition {
   const { priority, kind, areas, requires, plan, agent, accept } = original;
   const { text: title } = excerpt(`Resolve: ${original.title}`, text.titleLength);
-  const body = [
-    `${original.id} is finished and conflicts with ${target}. Merge both:`,
-    '',
-    `1. git merge ${conflictRef(id)}`,
-    `2. Resolve the conflicts so that both sides keep their intent. Change nothing else.`,
-    '3. Run the tests, commit the merge, and finish.',
-    '',
-    `If git does not find this ref, the work (${head}) is on another machine, ${node}. A person has to bring it here,`,
-    `there with: git push <remote> ${conflictRef(id)}`,
-    `and here with: git fetch <remote> ${conflictRef(id)}:${conflictRef(id)}`,
-    'Do not rewrite the work yourself: if you cannot get it, say so with copse stuck.',
-    '',
-    `Do not rebase or squash: the commits of ${original.id} must stay as they are. When this lands, ${original.id} has landed.`,
-    '',
-    `The task ${original.id}:`,
-    '',
-    ...quote(`${original.title}\n\n${original.body}`),
-    '',
-    'The conflict:',
-    '',
-    ...quote(reason),
-    '',
-  ];
+  const ref = conflictRef(id);
+  const body = describeResolverTask({ original, target, ref, head, node, reason });
   return {
     title,
-    body: body.join('\n').slice(0, text.bodyLength),
+    body: body.slice(0, text.bodyLength),
     priority,
     kind,
     areas,
@@ -125,13 +104,6 @@ function defineResolver(
     dependsOn: [],
     workItem,
   };
-}
-
-function quote(text: string): readonly string[] {
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `> ${line}`.trimEnd());
 }
 
 /** Which task resolves the conflict of this one, and its status. */

@@ -3,11 +3,11 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { baseBranchOf } from '../../workspaces/act/newest-base.ts';
-import type { RunContext } from '../context.ts';
+import type { LookContext, RunContext } from '../context.ts';
 
 /** The branch that a task's work lands on. */
 export async function targetOf(
-  { git, target }: RunContext,
+  { git, target }: Pick<LookContext, 'git' | 'target'>,
   begunFrom: BranchName | undefined,
   agent?: EffectiveAgent,
 ): Promise<BranchName | undefined> {

@@ -12,14 +12,14 @@ import type { Context } from '../../board/context.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 import { queueResource } from '../lead/leadership.ts';
 import { byPlace } from '../lead/entries.ts';
-import type { RunContext } from '../context.ts';
+import type { LookContext } from '../context.ts';
 import { checkText } from '../lead/checks.ts';
 
 export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
 /** Without a node and its processes, recorded checks count as running while the queue has a leader. */
 type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
-  Partial<Pick<RunContext, 'node' | 'occupancy'>>;
+  Partial<Pick<LookContext, 'node' | 'occupancy'>>;
 
 /** Every target with open landings, and those in `also`. */
 export async function loadQueues(

@@ -6,8 +6,7 @@ import type { Checkout, FurnishingGit } from '../ports/furnishing.ts';
 import { excludeFromGit } from '../../git/directory/exclude.ts';
 import { largeFiles } from './lfs.ts';
 import { initialiseSubmodules } from './submodules.ts';
-import { git, tryGit } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { git, tryGit, type TrustedDir } from '../../git/process.ts';
 
 export function furnishingGit(dir: TrustedDir): FurnishingGit {
   return {
@@ -21,8 +20,8 @@ export function furnishingGit(dir: TrustedDir): FurnishingGit {
 }
 
 /**
- * Two lists that git makes: what matches the patterns, and what is ignored. Either may name a folder where the other
- * names something in it; the inner one is what both agree on.
+ * Combines two lists of git: paths that match the patterns, and ignored paths. Where one names a folder and the other a path
+ * in it, the inner path counts.
  */
 async function ignoredMatching(
   dir: TrustedDir,
@@ -56,7 +55,7 @@ async function untracked(
     within(checkout),
   );
   const listed = fields(output);
-  // A folder in which everything is ignored one by one is listed too, beside what is in it.
+  // Git also lists a folder in which every file is ignored, besides the files.
   const outer = new Set(listed.flatMap(holders));
   return listed.filter((entry) => !outer.has(entry));
 }

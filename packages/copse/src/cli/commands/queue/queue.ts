@@ -1,18 +1,17 @@
 import { type QueueSettings, loadQueue, loadQueues } from '../../../queue/act/view.ts';
-import { type RunContext } from '../../../queue/context.ts';
+import type { LookContext } from '../../../queue/context.ts';
 import { targetOf } from '../../../queue/act/landing-target.ts';
 import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { QueueView } from '../../../queue/rules/view/view.ts';
 import { shown } from '../../../kernel/text.ts';
 import { queueView } from '../../../operations/views/queue-views.ts';
-import { isTerminal } from '../../ask.ts';
-import { eventLine } from '../../screen/event-lines.ts';
+import { eventLine } from '../../screen/event-line.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { tellEvents } from '../../screen/live-view.ts';
 import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
-import { withRun } from '../../with-run.ts';
+import { withLook } from '../../../compose/look.ts';
 
 interface Options {
   readonly target?: string;
@@ -21,13 +20,13 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
+  await withLook(cli, async (context) => {
     const load = () => loadShown(context, context.landing, options.target as BranchName | undefined);
     if (options.json) {
       cli.output.json({ queues: (await load()).map(queueView) });
       return;
     }
-    const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+    const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
     if (options.watch && canMove) await watch(cli, context, load);
     print(cli, context, await load());
     if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
@@ -35,9 +34,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   });
 }
 
-/** All that have something in them; the usual target where there is none. */
+/** Queues with entries or a pause; the usual target if there are none. */
 async function loadShown(
-  context: RunContext,
+  context: LookContext,
   settings: QueueSettings,
   target: BranchName | undefined,
 ): Promise<readonly QueueView[]> {
@@ -50,28 +49,28 @@ async function loadShown(
   return busy.length === 0 ? queues : busy;
 }
 
-function print({ output }: Cli, { clock }: RunContext, queues: readonly QueueView[]): void {
-  const width = isTerminal() ? output.columns() : Infinity;
+function print({ output }: Cli, { clock }: LookContext, queues: readonly QueueView[]): void {
+  const width = output.isTerminal ? output.columns() : Infinity;
   for (const line of pictureOf(output, queues, clock.now())) output.line(cut(line, width));
-  if (queues.length === 0) output.line('There is no branch that work could land on.');
+  if (queues.length === 0) output.line('There is no branch to land on.');
 }
 
 function pictureOf(
   output: Cli['output'],
   queues: readonly QueueView[],
-  now: ReturnType<RunContext['clock']['now']>,
+  now: ReturnType<LookContext['clock']['now']>,
 ): readonly string[] {
   return queues.flatMap((queue, at) => [...(at === 0 ? [] : ['']), ...queueLines(queue, output, now)]);
 }
 
 const REDRAW_MS = 1_000;
-/** What happens at once is drawn once. */
+/** Events that arrive together are drawn together. */
 const GATHER_MS = 50;
 
-/** What happens goes by above the picture, which is drawn anew whenever something did. */
+/** Event lines scroll above the picture, which is drawn again after every event. */
 async function watch(
   cli: Cli,
-  context: RunContext,
+  context: LookContext,
   load: () => Promise<readonly QueueView[]>,
 ): Promise<void> {
   const { board, clock } = context;
@@ -88,7 +87,7 @@ async function watch(
   try {
     while (!stop.signal.aborted) {
       woken = new AbortController();
-      const foot = cli.output.style('dim', '── Ctrl+C ends this view, nothing else ──');
+      const foot = cli.output.style('dim', '── Ctrl+C closes this view ──');
       screen.draw([...pictureOf(cli.output, await load(), clock.now()), foot]);
       await clock.sleep(REDRAW_MS, AbortSignal.any([stop.signal, woken.signal]));
       await clock.sleep(GATHER_MS, stop.signal);
@@ -118,13 +117,13 @@ const told: ReadonlySet<EventType> = new Set<EventType>([
   'queue.moving',
 ]);
 
-/** As much of what a check printed as shows what is wrong. */
+/** The end of a check's output that is shown. */
 const TAIL_LINES = 6;
 const INDENT = 13;
 
 async function linesOf(
   { output }: Cli,
-  { board }: RunContext,
+  { board }: LookContext,
   event: BoardEvent,
 ): Promise<readonly string[]> {
   if (!told.has(event.type)) return [];

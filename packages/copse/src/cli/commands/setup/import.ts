@@ -5,7 +5,7 @@ import { parseBoardLine } from '../../../board/export-line.ts';
 import type { BoardLine } from '../../../board/rules/board-line.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';
 
@@ -16,10 +16,10 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [file = '-'] = words;
   await withBoard(cli, async ({ board }) => {
-    const outcome = await board.importFrom(linesOf(file === '-' ? file : path.resolve(cli.cwd, file)));
-    if (!outcome.imported) {
+    const outcome = await board.importFrom(linesOf(cli, file === '-' ? file : path.resolve(cli.cwd, file)));
+    if (outcome.kind !== 'imported') {
       fail(
-        outcome.because === 'not_empty' ? 'wrong_status' : 'invalid',
+        outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
         `Nothing was imported. ${outcome.reason}`,
         'copse export --help',
       );
@@ -30,8 +30,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-async function* linesOf(file: string): AsyncGenerator<BoardLine> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
+async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {
+  const input = file === '-' ? cli.stdin() : createReadStream(file);
   const name = file === '-' ? 'standard input' : shown(file);
   let number = 0;
   try {
@@ -41,7 +41,7 @@ async function* linesOf(file: string): AsyncGenerator<BoardLine> {
       if (!parsed.ok) {
         fail(
           'invalid',
-          `Line ${number} of ${name} is not from an export: ${parsed.reason}.`,
+          `Line ${number} of ${name} is not part of an export: ${parsed.reason}.`,
           'copse export --help',
         );
       }

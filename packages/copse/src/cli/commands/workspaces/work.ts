@@ -11,7 +11,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../screen/quote.ts';
 import { fields } from '../../screen/render.ts';
 import { requireTaskId } from '../../with-board.ts';
-import { tendLater } from '../tend-later.ts';
+import { tendLater } from './tend-later.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -25,8 +25,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withWorkspaces(cli, async (context) => {
     const [word] = words;
     const id =
-      word === undefined ? await pickTask(context, options) : await requireTaskId(context.board, word);
-    const done = id && (await workOn(context, id, asked, options));
+      word === undefined ? await pickTask(cli, context, options) : await requireTaskId(context.board, word);
+    const done = id && (await workOn(cli, context, id, asked, options));
     if (!done) {
       cli.output.note('Nothing was changed.');
     } else if (options.json) {
@@ -42,24 +42,27 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 function choiceFrom({ resume, reset }: Options): Choice | undefined {
   if (resume && reset) {
-    return fail('invalid', 'A worktree is either resumed or reset, not both.', 'copse work --help');
+    return fail('invalid', 'Give --resume or --reset, not both.', 'copse work --help');
   }
   return resume ? 'resume' : reset ? 'reset' : undefined;
 }
 
-/** As many as are worth naming where nobody can be asked. */
 const NAMED = 5;
 
-async function pickTask({ board, clock }: WorkspaceContext, options: Options): Promise<TaskId | undefined> {
+async function pickTask(
+  cli: Cli,
+  { board, clock }: WorkspaceContext,
+  options: Options,
+): Promise<TaskId | undefined> {
   const all = await board.tasks({ statuses: ['ready'], order: 'urgent' });
   const now = clock.now();
   const ready = all.filter(({ state }) => state.status !== 'ready' || (state.delay?.until ?? 0) <= now);
   const [first] = ready;
   if (first === undefined) {
-    return fail('not_found', 'No task is ready to be worked on.', 'copse list', 'copse add "…"');
+    return fail('not_found', 'No task is ready.', 'copse list', 'copse add "…"');
   }
   const label = ({ id, priority, title }: TaskSummary) => `${id}  ${formatPriority(priority)}  ${title}`;
-  if (canAsk(options)) {
+  if (canAsk(cli, options)) {
     const answers = ready.map((task) => ({ value: task.id, label: label(task) }));
     return choose('Which task do you want to work on?', answers);
   }
@@ -67,38 +70,39 @@ async function pickTask({ board, clock }: WorkspaceContext, options: Options): P
   const more = ready.length > NAMED ? [`  … and ${ready.length - NAMED} more`] : [];
   return fail(
     'invalid',
-    ['Which task? These are ready, the most urgent first:', ...lines, ...more].join('\n'),
+    ['No task given. These are ready, the most urgent first:', ...lines, ...more].join('\n'),
     `copse work ${first.id}`,
   );
 }
 
-type Done = Extract<Worked, { worked: true }>;
+type Done = Extract<Worked, { kind: 'worked' }>;
 
-/** Undefined when the person thought better of it. */
+/** Undefined when the person cancelled. */
 async function workOn(
+  cli: Cli,
   context: WorkspaceContext,
   id: TaskId,
   choice: Choice | undefined,
   options: Options,
 ): Promise<Done | undefined> {
   const worked = orFail(await work(context, id, choice));
-  if (worked.worked) return worked;
+  if (worked.kind === 'worked') return worked;
   const { existing } = worked;
-  if (!canAsk(options)) {
+  if (!canAsk(cli, options)) {
     return fail(
       'wrong_status',
-      `${describe(id, existing)} Say whether to go on with it or to start over.`,
+      `${describe(id, existing)} Resume it or reset it.`,
       `copse work ${id} --resume`,
-      `copse work ${id} --reset (what is in it is rescued first)`,
+      `copse work ${id} --reset (its contents are rescued first)`,
     );
   }
   const chosen = await choose(describe(id, existing), [
-    { value: 'resume', label: 'Resume: go on with it as it is' },
-    { value: 'reset', label: 'Reset: start over from the base; what is in it is rescued first' },
-    { value: 'cancel', label: 'Cancel: leave everything as it is' },
+    { value: 'resume', label: 'Resume: continue in it' },
+    { value: 'reset', label: 'Reset: start over from the base; its contents are rescued first' },
+    { value: 'cancel', label: 'Cancel: change nothing' },
   ]);
   if (chosen === undefined || chosen === 'cancel') return undefined;
-  return workOn(context, id, chosen, options);
+  return workOn(cli, context, id, chosen, options);
 }
 
 function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existing): string {
@@ -107,13 +111,15 @@ function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existi
     ownCommits === 0 ? 'no commits of its own' : `${counted(ownCommits, 'commit')} of its own`,
     crashes === 0 ? 'no crash' : counted(crashes, 'crash', 'es'),
   ];
-  return `${id} has a worktree already, at ${shown(path)}: ${facts.join(', ')}.`;
+  return `${id} already has a worktree at ${shown(path)}: ${facts.join(', ')}.`;
 }
 
 function print({ output }: Cli, { task, workspace }: Done): void {
   const { path, branch, base, reused, notes, ports } = workspace;
   const { id } = task;
-  output.line(`${output.style('green', reused ? 'Resumed' : 'Ready')} #${id} ${shown(task.title)}`);
+  output.line(
+    `${output.style('green', reused ? 'Resumed the worktree of' : 'Created worktree for')} ${id} ${shown(task.title)}`,
+  );
   const on = branch === null ? 'none: HEAD is detached' : shown(branch);
   const rows = fields([
     ['worktree', base && shown(path)],
@@ -125,12 +131,12 @@ function print({ output }: Cli, { task, workspace }: Done): void {
   output.line();
   output.line(`Start:  cd ${shellWord(path)}`);
   if (base === null) return;
-  output.line(`Commit there as you go. Then:`);
+  output.line('Commit your work there. Then:');
   const commands = fields([
     [`copse diff ${id}`, 'shows what it changes'],
-    [`copse sync ${id}`, `brings the newest ${shown(base)} into it`],
-    [`copse cleanup ${id}`, 'removes the worktree; what is in it is rescued first'],
-    [`copse undo ${id}`, 'takes a removal or a reset back'],
+    [`copse sync ${id}`, `merges the newest ${shown(base)} into it`],
+    [`copse cleanup ${id}`, 'removes the worktree; its contents are rescued first'],
+    [`copse undo ${id}`, 'undoes a removal or a reset'],
   ]);
   for (const command of commands) output.line(`    ${command}`);
 }
