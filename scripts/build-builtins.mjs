@@ -12,7 +12,7 @@ import { builtinModules } from 'node:module';
 import { parseSync } from 'rolldown/utils';
 
 /** Loaded before the first line of a program runs. */
-const LOADED = ['buffer', 'events', 'fs', 'module', 'path', 'process', 'timers', 'url', 'util'];
+const LOADED = new Set(['buffer', 'events', 'fs', 'module', 'path', 'process', 'timers', 'url', 'util']);
 
 const PROMISIFIED = `Symbol.for('nodejs.util.promisify.custom')`;
 const REQUIRED = '\0required ';
@@ -69,7 +69,7 @@ function declare(specifiers, name) {
 }
 
 function whole(name) {
-  if (LOADED.includes(name)) return loaded(name);
+  if (LOADED.has(name)) return loaded(name);
   const later = `{ get: (_, key) => ${loaded(name)}[key], apply: (_, self, args) => ${loaded(name)}(...args) }`;
   return `/* @__PURE__ */ new Proxy(() => {}, ${later})`;
 }
@@ -77,7 +77,7 @@ function whole(name) {
 function valueOf(name, key) {
   const value = `${loaded(name)}.${key}`;
   const known = process.getBuiltinModule(`node:${name}`)?.[key];
-  if (LOADED.includes(name) || !/^[a-z]/.test(key) || typeof known !== 'function') return value;
+  if (LOADED.has(name) || !/^[a-z]/.test(key) || typeof known !== 'function') return value;
   const later = `(...args) => ${value}(...args)`;
   if (known[Symbol.for('nodejs.util.promisify.custom')] === undefined) return later;
   return `Object.assign(${later}, { [${PROMISIFIED}]: (...args) => ${value}[${PROMISIFIED}](...args) })`;

@@ -149,7 +149,7 @@ export class MemoryStore {
 
   renewLease(task: TaskId, token: FencingToken, at: Timestamp): Renewal {
     const renewal = decideRenewal(this.leases.get(task), token, at, defaultPolicy.lease);
-    if (renewal.renewed) this.leases.set(task, renewal.lease);
+    if (renewal.kind === 'renewed') this.leases.set(task, renewal.lease);
     return renewal;
   }
 

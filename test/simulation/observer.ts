@@ -143,7 +143,7 @@ export class Observer {
       if (state.status === 'in_progress' || state.status === 'landing' || state.status === 'ready')
         return `${id}, which is ${state.status}`;
     }
-    // Elsewhere there may be what another machine began and did not finish; it stays.
+    // Elsewhere there may be what another machine started and did not finish; it stays.
     const [node] = nodes.size === 1 ? nodes.values() : [];
     for (const { name, path } of node?.registrations.values() ?? []) {
       const state = store.get('task', name)?.state;
@@ -287,7 +287,8 @@ export class Observer {
     for (const { task: other } of running) {
       if (task === undefined || other.id === task.id || event.type !== 'task.claimed') continue;
       const overlap = areasOverlap(areasOf(task), areasOf(other));
-      if (overlap.overlap) this.violate(`9: ${task.id} began beside ${other.id} in an area of both`);
+      if (overlap.kind === 'overlap')
+        this.violate(`9: ${task.id} began beside ${other.id} in an area of both`);
     }
     for (const dependency of task?.dependsOn ?? []) {
       const status = store.get('task', dependency)?.state.status;

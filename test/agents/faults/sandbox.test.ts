@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newRepository, printed, startCopse } from '../../support/cli.ts';
 import {
@@ -254,11 +254,11 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
       ],
       [
         { sandbox: 'runtime', workspace: { branch_pattern: '{task}-{slug}' } },
-        'it could move those of others',
+        'it could move branches of other tasks',
       ],
       [
         { sandbox: 'runtime', workspace: { branch_pattern: 'copse/{task}-{slug}' } },
-        'it could move those of others',
+        'it could move branches of other tasks',
       ],
       [{ sandbox: 'runtime', workspace: { strategy: 'static' } }, 'works in the checkout itself'],
     ];

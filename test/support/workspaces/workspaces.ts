@@ -93,9 +93,9 @@ export class Project {
     else await removeWorkspace(this.context, task, { ...force, deleteBranch: true }, onStep);
   }
 
-  async prepare(task: TaskId): Promise<Extract<Prepared, { prepared: true }>> {
+  async prepare(task: TaskId): Promise<Extract<Prepared, { kind: 'prepared' }>> {
     const prepared = await this.tryPrepare(task);
-    if (!prepared.prepared) throw new Error(`It was not prepared: ${prepared.reason}`);
+    if (prepared.kind !== 'prepared') throw new Error(`It was not prepared: ${prepared.reason}`);
     return prepared;
   }
 
@@ -109,9 +109,9 @@ export class Project {
   async remove(
     task: TaskId,
     request: Partial<Extract<RemovalRequest, { by: 'person' }>> = {},
-  ): Promise<Extract<Removed, { removed: true }>> {
+  ): Promise<Extract<Removed, { kind: 'removed' }>> {
     const removed = await this.tryRemove(task, request);
-    if (!removed.removed) throw new Error(`It was not removed: ${JSON.stringify(removed)}`);
+    if (removed.kind !== 'removed') throw new Error(`It was not removed: ${JSON.stringify(removed)}`);
     return removed;
   }
 
@@ -223,7 +223,7 @@ export async function expectFresh(project: Project, task: TaskId): Promise<void>
 /** Whether the last process removed it or not, it is removed now. */
 export async function expectRemoved(project: Project, task: TaskId, point: string): Promise<void> {
   const removed = await project.tryRemove(task);
-  if (!removed.removed) expect([point, removed]).toEqual([point, NOTHING_LEFT]);
+  if (removed.kind !== 'removed') expect([point, removed]).toEqual([point, NOTHING_LEFT]);
   const look = await project.context.git.look(project.worktree(task));
   expect([point, look]).toEqual([point, { state: 'absent', isRegistered: false }]);
 }

@@ -14,7 +14,8 @@ import {
   taskTransitions,
 } from '../../../packages/copse/src/tasks/rules/task.ts';
 import { decideCancel, decideDelete } from '../../../packages/copse/src/tasks/rules/decisions.ts';
-import { backoffMs, decideLand } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
+import { backoffMs } from '../../../packages/copse/src/kernel/backoff.ts';
+import { decideLand } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
 import { Model, type Step, anyStep, commit } from '../../support/records/world.ts';
 
 const quiet: Step = {
@@ -223,7 +224,7 @@ describe('whatever happens to tasks', () => {
           expect(reason).toContain(task.id);
           expect(reason).toMatch(/\.$/);
           if (decision.refusal.code === 'wrong_status')
-            expect(reason).toMatch(/ is (\w+)|waits for|no journalled/);
+            expect(reason).toMatch(/ (is|needs|has) (\w+)|waits for|no journalled/);
           for (const command of next) {
             expect(command).not.toBe('');
             const verb = /^copse (\w+)/.exec(command)?.[1] as TaskAction | undefined;
@@ -353,7 +354,8 @@ describe('a crash', () => {
   });
 
   it('waits at most five minutes, however often it happened', () => {
-    expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, defaultPolicy.retry))).toEqual([
+    const { firstBackoffMs: firstMs, maxBackoffMs: mostMs } = defaultPolicy.retry;
+    expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, { firstMs, mostMs }))).toEqual([
       10_000, 20_000, 40_000, 300_000, 300_000, 300_000,
     ]);
   });
@@ -404,7 +406,7 @@ describe('dependencies', () => {
       decided: false,
       refusal: {
         code: 'has_dependants',
-        reason: 'cp-0001 is ready and cp-0000 waits for it.',
+        reason: 'Cannot delete cp-0001: cp-0000 waits for it.',
         next: ['copse edit cp-0000 --not-depends cp-0001', 'copse delete cp-0001 --unlink'],
       },
     });

@@ -28,13 +28,13 @@ test('a removal names what git ignores, a rescue says where that is, and an undo
   const removed = await printed(['cleanup', task, '--force'], at);
   expect(removed).toContain('ignored by git, so only in the trash: build.log, cache/\n');
   const shown = await printed(['rescue', 'show', task], at);
-  expect(shown).toMatch(/so only in the trash, at least until \d{4}-\d\d-\d\d: build\.log, cache\/\n/);
+  expect(shown).toMatch(/so only in the trash, until \d{4}-\d\d-\d\d at least: build\.log, cache\/\n/);
   expect(shown).toContain(`copse undo ${task}`);
-  expect(await printed(['undo', task], at)).toContain('from the trash, too: build.log, cache/\n');
+  expect(await printed(['undo', task], at)).toContain('restored from the trash: build.log, cache/\n');
   expect(everyByte(worktree)).toEqual(before);
 });
 
-test('it is still named when the trash was made smaller, and with it the rules of what is ignored', async () => {
+test('it is still named after the trash was thinned, ignore rules included', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Wait a while', at);
   makeAMess(worktree);

@@ -35,7 +35,7 @@ test('undoing makes a branch again that the agent deleted from inside its worktr
   makeAMess(worktree);
   const before = everyByte(worktree);
   git(worktree, 'update-ref', '-d', 'HEAD');
-  expect(await printed(['cleanup', task, '--force'], at)).toContain(`branch ${branch} was deleted before`);
+  expect(await printed(['cleanup', task, '--force'], at)).toContain(`branch ${branch} was already deleted`);
   await printed(['undo', task], at);
   expect(everyByte(worktree)).toEqual(before);
 });
@@ -52,7 +52,7 @@ test('a worktree whose branch is gone is set aside with what it had, and comes b
 });
 
 // promise: undo-complete
-test('undoing brings back the permissions of what was not committed', async () => {
+test('undo restores the permissions of uncommitted files', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Keep it secret', at);
   const modes = {

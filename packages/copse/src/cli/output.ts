@@ -10,18 +10,18 @@ import type { Host } from './host.ts';
 type Style = Parameters<typeof styleText>[0];
 
 export interface Output {
-  /** One line of what was asked for. */
+  /** One line of the result. */
   line(text?: string): void;
-  /** Bytes as they are: exports, scripts, documents. Resolves when the reader is ready for more. */
+  /** Bytes without a line feed: exports, scripts, documents. Resolves when the reader is ready for more. */
   raw(text: string | Uint8Array): Promise<void>;
   /** The one document of a `--json` command. */
   json(document: unknown): void;
-  /** About the work, not its result. */
+  /** A remark, on stderr. */
   note(text: string): void;
   style(style: Style, text: string): string;
-  /** Whether a person reads it right now. */
+  /** Whether a person reads the output. */
   readonly isTerminal: boolean;
-  /** How wide the terminal is right now. */
+  /** The current width of the terminal. */
   columns(): number;
   rows(): number;
 }
@@ -31,10 +31,10 @@ const USUAL_ROWS = 24;
 
 export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
   const { stdout } = host;
-  // Asked once: looking at the stream for every word costs more than the words.
+  // Asked once, because asking the stream for every word is slow.
   const isColoured =
     !stdout.isPlain && styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
-  // A thousand lines are one write.
+  // Lines are written together.
   let waiting = '';
   const flush = () => {
     if (waiting === '') return;
@@ -48,7 +48,7 @@ export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
     },
     raw: (text) =>
       new Promise((resolve) => {
-        // What was said before comes before.
+        // Earlier lines come first.
         flush();
         if (stdout.write(text)) resolve();
         else stdout.once('drain', resolve);
@@ -63,7 +63,7 @@ export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
   };
 }
 
-/** JSON leaves DEL and the C1 controls as they are, and a terminal would obey some of them. */
+/** JSON does not escape DEL and C1 controls, which a terminal may execute. */
 export function asJson(document: unknown, indent?: number): string {
   return JSON.stringify(document, null, indent).replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
@@ -71,7 +71,7 @@ export function asJson(document: unknown, indent?: number): string {
   );
 }
 
-/** Every error looks like this: what happened, then what to do. */
+/** The one form of errors: what happened, then what to do. */
 export function reportFailure(
   { code, reason, next }: Failure,
   { to: stderr, asJson: isJson }: { readonly to: Writable; readonly asJson: boolean },

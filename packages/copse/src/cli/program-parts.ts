@@ -1,4 +1,4 @@
-/** What the definitions of commands share. */
+/** Shared by the definitions of commands. */
 
 import type { Command } from 'commander';
 

@@ -1,6 +1,6 @@
 /**
- * All commands, their arguments and their help. What they do is loaded when they run: a command pays for itself,
- * not for the others. The two that are run most are loaded with this, because another file costs more than they do.
+ * All commands, their arguments and their help. The code of a command is loaded when it runs; only `list` and `show`, the most
+ * used ones, are loaded with this file, which is faster.
  */
 
 import { Command } from 'commander';
@@ -24,28 +24,27 @@ const byComma = (value: string, before: readonly string[] = []): readonly string
   ...value.split(',').map((word) => word.trim()),
 ];
 
-/**
- * With the name of the command that is about to run, only its group is set up: the others cost as much as it does. What
- * people run all day is a group of its own.
- */
+/** With the first word of the command line, only the group of that command is set up, which is faster. */
 export function createProgram(cli: Cli, first?: string): Command {
   const program = new Command('copse')
-    .description('Runs many coding agents on one git repository and lands their work safely.')
+    .description('Runs many coding agents on one git repository, and lands their work through a merge queue.')
     .version(cli.version)
     .exitOverride()
     .showSuggestionAfterError()
+    .configureHelp({ subcommandTerm: nameOf, groupItems: inGroups })
+    .addHelpCommand(helpCommand())
     .configureOutput({
       writeOut: (text) => void cli.output.raw(text),
-      // Errors are written in one style, in main.ts; only help that was not asked for comes through here.
+      // main.ts prints errors; only help for a missing subcommand comes through here.
       writeErr: (text) => void (text.startsWith('error:') || cli.output.note(text.trimEnd())),
     })
     .addHelpText(
       'after',
       examples([
-        ['copse add "Rename the config loader"', 'hand out work'],
-        ['copse list', 'see everything on the board'],
-        ['copse show cp-a1b2', 'any unique beginning of an id will do'],
-        ['copse work a1b2', 'get a worktree for it'],
+        ['copse demo', 'see how it works'],
+        ['copse add "Rename the config loader"', 'add a task'],
+        ['copse orchestrate', 'let agents work on the tasks'],
+        ['copse show a1b2', 'the beginning of an id is enough'],
       ]),
     );
 
@@ -80,17 +79,15 @@ const groups: readonly Group[] = [
 ];
 
 function addAddCommand(program: Command, on: On): void {
+  program.commandsGroup('Tasks:');
   const { priority, kind } = defaultPolicy.task;
-  definitionOptions(program.command('add').argument('<title...>', 'what is to be done, in a few words'))
+  definitionOptions(program.command('add').argument('<title...>', 'what to do, in a few words'))
     .description('Add a task to the board.')
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
     .option('--depends <ids>', 'tasks that must be done first (repeat or separate by commas)', byComma)
     .option('--json', 'print the task as JSON')
-    .addHelpText(
-      'after',
-      `\nWithout options a task is p${priority}, of kind ${kind}, and any agent may take it.\n`,
-    )
+    .addHelpText('after', `\nWithout options, a task is p${priority}, of kind ${kind}, and for any agent.\n`)
     .addHelpText(
       'after',
       examples([
@@ -102,36 +99,43 @@ function addAddCommand(program: Command, on: On): void {
 }
 
 function addShowCommand(program: Command, on: On): void {
+  program.commandsGroup('Tasks:');
   program
     .command('show')
-    .argument('<id>', 'a task, by any unique beginning of its id')
-    .description('Show one task with its ledger and its artifacts.')
+    .argument('<id>', 'a task id, or the unique beginning of one')
+    .description('Show a task with its ledger and artifacts.')
     .option('--json', 'print the task as JSON')
+    .addHelpText('after', examples([['copse show a1b2', '']]))
     .action(on(() => Promise.resolve({ run: show })));
 }
 
 function addListCommand(program: Command, on: On): void {
+  program.commandsGroup('Tasks:');
   program
     .command('list')
     .alias('ls')
-    .description('List the tasks on the board: live ones first, finished ones below.')
+    .description('List the tasks: active ones first, finished ones below.')
     .option('--status <statuses>', `only these: ${taskStatuses.join(', ')}`, byComma)
     .option('--plan <id>', 'only the tasks of this plan')
-    .option('--agent <name>', 'only the tasks meant for this agent')
-    .option('--all', 'all finished tasks, not just the latest')
+    .option('--agent <name>', 'only the tasks for this agent')
+    .option('--all', 'all finished tasks, not only the latest')
     .option('--json', 'print { "tasks": [...] }')
-    .addHelpText('after', examples([['copse list --status stuck,needs_attention', 'what waits for you']]))
+    .addHelpText(
+      'after',
+      examples([['copse list --status stuck,needs_attention', 'which tasks wait for you']]),
+    )
     .action(on(() => Promise.resolve({ run: list })));
 }
 
 function addEditCommands(program: Command, on: On): void {
-  definitionOptions(program.command('edit').argument('<id>', 'a task, by any unique beginning of its id'))
-    .description('Change what a task says.')
+  program.commandsGroup('Tasks:');
+  definitionOptions(program.command('edit').argument('<id>', 'a task id, or the unique beginning of one'))
+    .description('Change a task.')
     .option('--title <title>', 'a new title')
     .option('--body <text>', 'the whole assignment')
     .option('--body-file <file>', 'the whole assignment, from a file (- for standard input)')
-    .option('--depends <ids>', 'further tasks that must be done first', byComma)
-    .option('--not-depends <ids>', 'tasks it no longer waits for', byComma)
+    .option('--depends <ids>', 'more tasks that must be done first', byComma)
+    .option('--not-depends <ids>', 'tasks that it no longer waits for', byComma)
     .option('--no-area', 'no areas')
     .option('--no-requires', 'no required capabilities')
     .option('--no-accept', 'no accept commands')
@@ -140,7 +144,7 @@ function addEditCommands(program: Command, on: On): void {
     .option('--json', 'print the task as JSON')
     .addHelpText(
       'after',
-      '\nAreas, capabilities and accept commands replace the ones that are there; dependencies are added.\n',
+      '\nAreas, capabilities and accept commands replace the old ones; dependencies are added.\n',
     )
     .addHelpText('after', examples([['copse edit a1b2 --priority p5 --depends cp-c3d4', '']]))
     .action(on(() => import('./commands/tasks/edit.ts')));
@@ -148,61 +152,75 @@ function addEditCommands(program: Command, on: On): void {
   program
     .command('delete')
     .alias('rm')
-    .argument('<ids...>', 'tasks, by any unique beginning of their ids')
-    .description('Delete tasks from the board. Their events stay.')
-    .option('--unlink', 'also when others wait for them: those then wait no longer')
+    .argument('<ids...>', 'task ids, or unique beginnings of them')
+    .description('Delete tasks from the board; their events stay.')
+    .option('--unlink', 'also if other tasks wait for them; those stop waiting')
     .option('--json', 'print { "deleted": [...] }')
+    .addHelpText('after', examples([['copse delete a1b2 c3d4', '']]))
     .action(on(() => import('./commands/tasks/delete.ts')));
 }
 
 function definitionOptions(command: Command): Command {
   return command
     .option('--priority <p1-p5>', 'p5 is the most urgent')
-    .option('--area <glob>', 'paths it will touch; overlapping areas run one after another (repeat)', several)
-    .option('--requires <capabilities>', 'what an agent must be able to do (repeat or commas)', byComma)
+    .option(
+      '--area <glob>',
+      'paths that it will change; tasks with overlapping areas run one after another (repeat)',
+      several,
+    )
+    .option(
+      '--requires <capabilities>',
+      'capabilities that its agent must have (repeat or separate by commas)',
+      byComma,
+    )
     .option('--plan <id>', 'the plan it belongs to')
     .option('--agent <name>', 'only this agent may take it')
-    .option('--accept <command>', 'must succeed before the work counts as finished (repeat)', several)
+    .option(
+      '--accept <command>',
+      'a command that must pass before the work counts as finished (repeat)',
+      several,
+    )
     .option('--kind <kind>', taskKinds.join(', '));
 }
 
 function addPlanCommands(program: Command, on: On): void {
-  const plan = program
-    .command('plan')
-    .alias('prd')
-    .description('Plans: documents that group tasks and explain why.');
+  program.commandsGroup('Tasks:');
+  const plan = program.command('plan').alias('prd').description('Plans: documents that group tasks.');
   plan
     .command('add')
-    .argument('<title...>', 'what the plan is about')
+    .argument('<title...>', 'the title of the plan')
     .description('Add a plan.')
-    .option('--body <text>', 'the plan itself')
-    .option('--body-file <file>', 'the plan itself, from a file (- for standard input)')
+    .option('--body <text>', 'the text of the plan')
+    .option('--body-file <file>', 'the text of the plan, from a file (- for standard input)')
     .option('--json', 'print the plan as JSON')
     .addHelpText('after', examples([['copse plan add "Passwordless login" --body-file plans/login.md', '']]))
     .action(on(() => import('./commands/plans/plan-add.ts')));
   plan
     .command('show')
-    .argument('<id>', 'a plan, by any unique beginning of its id')
-    .description('Show a plan, its tasks and how far they are.')
+    .argument('<id>', 'a plan id, or the unique beginning of one')
+    .description('Show a plan and its tasks.')
     .option('--json', 'print the plan as JSON')
+    .addHelpText('after', examples([['copse plan show pl-a1b2', '']]))
     .action(on(() => import('./commands/plans/plan-show.ts')));
   plan
     .command('list')
     .description('List the plans.')
     .option('--json', 'print { "plans": [...] }')
+    .addHelpText('after', examples([['copse plan list --json', '']]))
     .action(on(() => import('./commands/plans/plan-list.ts')));
 }
 
 function addLedgerCommands(program: Command, on: On): void {
+  program.commandsGroup('Tasks:');
   const ledger = program
     .command('ledger')
-    .description('What was learned, decided, handed over or broke, per task.');
+    .description('Notes of a task: learnings, decisions, handoffs, crashes.');
   ledger
     .command('add')
     .argument('<kind>', ledgerKinds.join(', '))
-    .argument('<text...>', 'what the next one should know (- for standard input)')
+    .argument('<text...>', 'what the next agent should know (- for standard input)')
     .description('Add an entry to the ledger of a task.')
-    .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have, or the worktree you are in)')
+    .option('--task <id>', 'the task (default: COPSE_TASK_ID, or the task of the current worktree)')
     .option('--json', 'print the entry as JSON')
     .addHelpText(
       'after',
@@ -215,33 +233,36 @@ function addLedgerCommands(program: Command, on: On): void {
   ledger
     .command('list')
     .description('List the ledger of a task.')
-    .option('--task <id>', 'the task (default: COPSE_TASK_ID, which agents have)')
+    .option('--task <id>', 'the task (default: COPSE_TASK_ID)')
     .option('--json', 'print { "entries": [...] }')
+    .addHelpText('after', examples([['copse ledger list --task a1b2', '']]))
     .action(on(() => import('./commands/plans/ledger-list.ts')));
 }
 
 function addBoardCommands(program: Command, on: On): void {
+  program.commandsGroup('Board:');
   program
     .command('events')
-    .description('Show what happened on the board, oldest first.')
-    .option('--task <id>', 'only what concerns this task')
+    .description('Show the events of the board, oldest first.')
+    .option('--task <id>', 'only events of this task')
     .option('--after <number>', 'only events with a higher number')
-    .option('--last <count>', 'only the latest ones')
-    .option('-f, --follow', 'go on as things happen, until Ctrl+C')
+    .option('--last <count>', 'only the latest events')
+    .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--json', 'print one JSON document per line')
     .addHelpText('after', examples([['copse events --follow --json', 'for scripts and integrations']]))
     .action(on(() => import('./commands/setup/events.ts')));
   program
     .command('export')
-    .argument('[file]', 'where to write it (default: standard output)')
-    .description('Write everything on the board as JSON lines.')
-    .option('--force', 'replace a file that is there')
+    .argument('[file]', 'the file to write (default: standard output)')
+    .description('Export the board as JSON lines.')
+    .option('--force', 'replace an existing file')
+    .addHelpText('after', examples([['copse export board.jsonl', '']]))
     .action(on(() => import('./commands/setup/export.ts')));
   program
     .command('import')
     .argument('<file>', 'an export (- for standard input)')
-    .description('Read an export into this repository’s board, which must be empty.')
-    .option('--json', 'print what was imported as JSON')
+    .description('Import an export into an empty board.')
+    .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
       examples([
@@ -253,176 +274,183 @@ function addBoardCommands(program: Command, on: On): void {
 }
 
 function addWorkCommands(program: Command, on: On): void {
+  program.commandsGroup('Worktrees:');
   program
     .command('work')
-    .argument('[id]', 'a task; without one you choose among those that are ready')
-    .description('Take a task and get a worktree of its own for it.')
-    .option('--resume', 'go on with the worktree that is there')
-    .option('--reset', 'start over from the base; what is in the worktree is rescued first')
+    .argument('[id]', 'a task (default: choose among the ready tasks)')
+    .description('Take a task and create a worktree for it.')
+    .option('--resume', 'continue in its existing worktree')
+    .option('--reset', 'start over from the base; its contents are rescued first')
     .option('--json', 'print { "task", "worktree", "branch", "base", "reused", … }')
     .addHelpText(
       'after',
       examples([
         ['copse work', 'choose a task that is ready'],
-        ['copse work a1b2 --resume', 'go on where somebody stopped'],
+        ['copse work a1b2 --resume', 'continue in its worktree'],
       ]),
     )
     .action(on(() => import('./commands/workspaces/work.ts')));
   program
     .command('tend')
-    .description('Make removed worktrees smaller, empty old trash, keep worktrees ready. Runs by itself.')
+    .description('Free disk space and refill the worktree pool.')
     .option('--json', 'print { "thinned", "deleted", "pool" }')
+    .addHelpText('after', examples([['copse tend', 'Copse also runs it in the background']]))
     .action(on(() => import('./commands/workspaces/tend.ts')));
 }
 
 function addWorktreesCommand(program: Command, on: On): void {
+  program.commandsGroup('Worktrees:');
   program
     .command('worktrees')
     .description('List the worktrees of tasks on this machine.')
-    .option('--all', 'also those that wait in the pool and those that Copse did not make')
+    .option('--all', 'also pooled worktrees and worktrees not created by Copse')
     .option('--json', 'print { "worktrees": [...] }')
+    .addHelpText('after', examples([['copse worktrees --all', '']]))
     .action(on(() => import('./commands/workspaces/worktrees.ts')));
 }
 
 function addWorktreeCommands(program: Command, on: On): void {
+  program.commandsGroup('Worktrees:');
   program
     .command('cleanup')
-    .argument('[id]', 'a task; without one, all that are done or cancelled')
-    .description('Remove worktrees. What is not committed is rescued first; copse undo takes it back.')
-    .option('--force', 'do not ask, and end the agent; the rescue is taken all the same')
-    .option('--delete-branch', 'delete its branch too, although it is not merged')
+    .argument('[id]', 'a task (default: all done or cancelled tasks)')
+    .description('Remove worktrees; copse undo brings them back.')
+    .option('--force', 'do not ask, and end its agent; uncommitted files are still rescued')
+    .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .addHelpText('after', examples([['copse cleanup a1b2 --force', '']]))
     .action(on(() => import('./commands/workspaces/cleanup.ts')));
   program
     .command('sync')
-    .argument('[id]', 'a task (default: the one whose worktree you are in)')
-    .description('Bring the newest base into the branch of a task.')
-    .option('--conflict', 'leave a conflict in the worktree, to be resolved there')
-    .option('--json', 'print what happened as JSON')
+    .argument('[id]', 'a task (default: the task of the current worktree)')
+    .description('Merge the newest base into the branch of a task.')
+    .option('--conflict', 'leave a conflict in the worktree, to resolve it there')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', examples([['copse sync a1b2', '']]))
     .action(on(() => import('./commands/workspaces/sync.ts')));
   program
     .command('diff')
-    .argument('[id]', 'a task (default: the one whose worktree you are in)')
-    .description('Show what the branch of a task changes.')
-    .option('--stat', 'only which files, and how many lines')
-    .option('--uncommitted', 'with what is not committed yet')
+    .argument('[id]', 'a task (default: the task of the current worktree)')
+    .description('Show the changes of a task’s branch.')
+    .option('--stat', 'only the files and numbers of lines')
+    .option('--uncommitted', 'include uncommitted changes')
     .option('--json', 'print the files and the patch as JSON')
-    .addHelpText('after', examples([['copse diff a1b2 > a1b2.patch', 'as git apply reads it']]))
+    .addHelpText('after', examples([['copse diff a1b2 > a1b2.patch', 'for git apply']]))
     .action(on(() => import('./commands/workspaces/diff.ts')));
 }
 
 function addReportCommands(program: Command, on: On): void {
+  program.commandsGroup('Called by agents:');
   const id = '[id]';
-  const about = 'a task (default: the one whose worktree you are in)';
+  const about = 'a task (default: the task of the current worktree)';
   program
     .command('finish')
     .argument(id, about)
-    .description('Say that the work on a task is finished and committed. An agent stops after this.')
-    .option('--no-changes', 'there was nothing to do')
-    .option('--summary <text>', 'what was done, in a line or two')
-    .option('--json', 'print what was reported as JSON')
+    .description('Report a task as finished and committed, then stop.')
+    .option('--no-changes', 'there was nothing to change')
+    .option('--summary <text>', 'what was done, in one or two lines')
+    .option('--json', 'print the report as JSON')
     .addHelpText(
       'after',
       examples([
         ['copse finish --summary "Refuse empty tokens"', ''],
-        ['copse finish --no-changes', 'it was done already'],
+        ['copse finish --no-changes', 'it was already done'],
       ]),
     )
     .action(on(() => import('./commands/agents/finish.ts')));
   program
     .command('stuck')
     .argument(id, about)
-    .description('Say that only a person can decide how to go on. An agent stops after this.')
-    .option('--reason <text>', 'the question, and the choices you see (- for standard input)')
-    .option('--json', 'print what was reported as JSON')
+    .description('Ask a person for a decision, then stop.')
+    .option('--reason <text>', 'the question and the choices (- for standard input)')
+    .option('--json', 'print the report as JSON')
     .addHelpText('after', examples([['copse stuck --reason "Delete the old table, or keep both?"', '']]))
     .action(on(() => import('./commands/agents/stuck.ts')));
   program
     .command('phase')
     .argument('<phase>', openPhases.join(', '))
     .argument(id, about)
-    .description('Say how far the work on a task is. Phases go forward only.')
+    .description('Report the phase of the work; phases only go forward.')
     .option('--json', 'print { "task", "phase" }')
     .addHelpText('after', examples([['copse phase working', '']]))
     .action(on(() => import('./commands/agents/phase.ts')));
   program
     .command('heartbeat')
     .argument(id, about)
-    .description('Say that the work on a task is still going on.')
+    .description('Renew the lease of a task during long work.')
     .option('--json', 'print { "task", "alive" }')
-    .addHelpText('after', examples([['copse heartbeat', 'in work that takes long']]))
+    .addHelpText('after', examples([['copse heartbeat', '']]))
     .action(on(() => import('./commands/agents/heartbeat.ts')));
   program
     .command('hook', { hidden: true })
     .argument('<kind>', 'stop, permission or notice')
-    .description('Ask the runner for the hook of an agent program, which is on standard input.')
-    .option('--timeout <seconds>', 'how long to wait for an answer')
+    .description('Pass the question of an agent program’s hook to the runner.')
+    .option('--timeout <seconds>', 'the longest time to wait for an answer')
     .action(on(() => import('./commands/agents/hook.ts')));
 }
 
 function addRescueCommands(program: Command, on: On): void {
-  const rescue = program
-    .command('rescue')
-    .description('What was saved before a worktree was removed or reset.');
+  program.commandsGroup('Worktrees:');
+  const rescue = program.command('rescue').description('Snapshots of worktrees that were removed or reset.');
   rescue
     .command('list')
-    .argument('[id]', 'only those of this task')
+    .argument('[id]', 'only rescues of this task')
     .description('List the rescues, the latest first.')
     .option('--json', 'print { "rescues": [...] }')
+    .addHelpText('after', examples([['copse rescue list a1b2', '']]))
     .action(on(() => import('./commands/workspaces/rescue-list.ts')));
   rescue
     .command('show')
-    .argument('<ref>', 'a rescue, by any part of its ref that no other has')
-    .description('Show what a rescue holds.')
+    .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
+    .description('Show the contents of a rescue.')
     .option('--json', 'print the rescue and its changes as JSON')
+    .addHelpText('after', examples([['copse rescue show cp-a1b2', '']]))
     .action(on(() => import('./commands/workspaces/rescue-show.ts')));
   rescue
     .command('restore')
-    .argument('<ref>', 'a rescue, by any part of its ref that no other has')
-    .description('Put a rescue back, never over anything newer.')
+    .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
+    .description('Restore a rescue; newer files are never overwritten.')
     .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
-    .option('--json', 'print where and how much as JSON')
+    .option('--json', 'print the folder and the number of files as JSON')
+    .addHelpText('after', examples([['copse rescue restore cp-a1b2 --into .', '']]))
     .action(on(() => import('./commands/workspaces/rescue-restore.ts')));
   rescue
     .command('move')
-    .argument('<id>', 'the task whose worktree they belong in')
-    .argument(
-      '[paths...]',
-      'files of the main checkout (default: those that its session is known to have changed)',
-    )
-    .description('Move changes that were made in the main checkout into the worktree of a task.')
-    .option('--json', 'print what was moved and what was left as JSON')
+    .argument('<id>', 'the task whose worktree gets the files')
+    .argument('[paths...]', 'files of the main checkout (default: the files that its session changed)')
+    .description('Move changes from the main checkout into a worktree.')
+    .option('--json', 'print the moved and the remaining files as JSON')
+    .addHelpText('after', examples([['copse rescue move a1b2 src/login.ts', '']]))
     .action(on(() => import('./commands/workspaces/rescue-move.ts')));
   program
     .command('undo')
-    .argument('[id]', 'a task (default: whatever worktree was last)')
-    .description(
-      'Take back what a task landed, or the last removal or reset of a worktree, every file of it.',
-    )
-    .option('--dry-run', 'of a landing: only show what would be taken back')
-    .option('--worktree', 'of a task that has landed: bring back its worktree instead')
-    .option('--json', 'print what is back, or what is taken back, as JSON')
+    .argument('[id]', 'a task (default: the latest removed or reset worktree)')
+    .description('Undo a landing, or the removal or reset of a worktree.')
+    .option('--dry-run', 'of a landing: only show what would be reverted')
+    .option('--worktree', 'of a landed task: bring back its worktree instead')
+    .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
-      '\nWhat landed is taken back by a task of its own that lands through the queue, and can be undone in turn.',
+      '\nA landing is undone by a new task that lands through the queue, and can be undone as well.',
     )
+    .addHelpText('after', examples([['copse undo a1b2 --dry-run', '']]))
     .action(on(() => import('./commands/workspaces/undo.ts')));
 }
 
 function addSetUpCommands(program: Command, on: On): void {
+  program.commandsGroup('Set up:');
   program
     .command('config')
     .argument('[what]', 'show, check, schema or accept-remotes', 'show')
-    .description(
-      'Show the configuration in force, check copse.yml, print its JSON Schema, or accept new remotes.',
-    )
+    .description('Show or check the configuration, or accept new remotes.')
     .option('--json', 'print it as JSON')
+    .addHelpText('after', examples([['copse config check', '']]))
     .action(on(() => import('./commands/setup/config.ts')));
   program
     .command('doctor')
     .description('Check this machine, this repository and its board.')
     .option('--json', 'print { "checks": [...] }')
+    .addHelpText('after', examples([['copse doctor', '']]))
     .action(on(() => import('./commands/setup/doctor.ts')));
   program
     .command('completion')
@@ -432,7 +460,37 @@ function addSetUpCommands(program: Command, on: On): void {
     .action(on(() => import('./commands/setup/completion.ts')));
 }
 
-/** `plan show`, by the names that commands have and not by their aliases. */
+/** The order of the groups in `copse --help`. */
+const helpGroups = [
+  'Options:',
+  'Set up:',
+  'Tasks:',
+  'Run agents:',
+  'Review and land:',
+  'Worktrees:',
+  'Board:',
+  'Called by agents:',
+];
+
+function inGroups<T>(_: readonly T[], visible: readonly T[], groupOf: (item: T) => string): Map<string, T[]> {
+  const groups = Map.groupBy(visible, groupOf);
+  const rank = (group: string) => helpGroups.indexOf(group) + 1 || helpGroups.length + 1;
+  return new Map([...groups].toSorted(([one], [other]) => rank(one) - rank(other)));
+}
+
+/** Without arguments and options, so that each command has one line. */
+function nameOf(command: Command): string {
+  return [command.name(), ...command.aliases()].join('|');
+}
+
+function helpCommand(): Command {
+  return new Command('help')
+    .argument('[command]')
+    .description('Show the help of a command.')
+    .helpGroup('Set up:');
+}
+
+/** `plan show`, by the names of commands, not by their aliases. */
 function pathOf(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());

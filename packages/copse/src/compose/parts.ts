@@ -1,10 +1,11 @@
-/** What an orchestrator and its runners share, small enough for a runner. */
+/** Shared by the orchestrator and its runners: the clock, the program files, and the `copse` for agents. */
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { writeAtomically } from '../kernel/system/write-atomically.ts';
 import { timestamp } from '../kernel/ids.ts';
 import { shellQuoted } from '../kernel/shell.ts';
 import type { Timer } from '../kernel/clock.ts';
@@ -21,23 +22,20 @@ export const systemTimer: Timer = {
   },
 };
 
-/** A program of this package: bundled side by side; for sources that run as they are, the built one or a source file. */
+/** A program of this package: a bundle in this folder; when sources run as they are, the built one or a source file. */
 export function programFile(name: 'cli' | 'runner'): string {
   const places = [`./${name}.js`, `../../dist/${name}.js`, `../${name}.ts`];
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   return files.find((file) => existsSync(file)) ?? '';
 }
 
-/** The folder with a `copse` that is this one, for agents to call whatever their PATH has. */
+/** A folder with a `copse` that runs this installation, for the PATH of agents. */
 export function ownPrograms(home: string): string {
   const folder = path.join(home, '.copse', 'bin');
   const file = path.join(folder, 'copse');
   const script = `#!/bin/sh\nexec ${shellQuoted(process.execPath)} ${shellQuoted(programFile('cli'))} "$@"\n`;
   if (existsSync(file) && readFileSync(file, 'utf8') === script) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${process.pid}.new`;
-  writeFileSync(temporary, script, { mode: 0o700 });
-  chmodSync(temporary, 0o700);
-  renameSync(temporary, file);
+  writeAtomically(file, script, { mode: 0o700 });
   return folder;
 }

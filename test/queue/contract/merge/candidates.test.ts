@@ -105,7 +105,11 @@ describe('a candidate', () => {
     scene.commit('main', { 'b.txt': 'main\n' });
     expect(scene.plainly('rebase', 'task')).toBeUndefined();
     const built = await scene.build('task');
-    expect(built).toMatchObject({ built: true, commits: 3, note: expect.stringContaining('a single commit') });
+    expect(built).toMatchObject({
+      built: true,
+      commits: 3,
+      note: expect.stringContaining('a single commit'),
+    });
     if (built.built) expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
   });
 

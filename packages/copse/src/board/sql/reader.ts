@@ -23,7 +23,7 @@ export class Reader implements BoardReader {
     this.locksRows = options.locksRows;
   }
 
-  /** Where questions go that more than one record has to answer. */
+  /** For queries over several records. */
   protected queries(): Promise<Queries> {
     return Promise.resolve(this.db);
   }
@@ -59,12 +59,12 @@ export class Reader implements BoardReader {
       .orderBy('created_at')
       .orderBy('id')
       .execute();
-    const ordered = where === undefined ? rows : await this.#asTheyCame(where.task, rows);
+    const ordered = where === undefined ? rows : await this.#inOrderOfEvents(where.task, rows);
     return ordered.map((row) => fromRow(kind, row));
   }
 
-  /** Several within one millisecond, such as all that one transaction adds, are in the order of their first events. */
-  async #asTheyCame<R extends Dated>(task: TaskId, rows: readonly R[]): Promise<readonly R[]> {
+  /** Records of the same millisecond are ordered by their first events. */
+  async #inOrderOfEvents<R extends Dated>(task: TaskId, rows: readonly R[]): Promise<readonly R[]> {
     const times = Map.groupBy(rows, (row) => row.created_at);
     const tied = [...times.values()].filter(({ length }) => length > 1).flatMap((same) => same);
     if (tied.length === 0) return rows;
@@ -92,7 +92,7 @@ export class Reader implements BoardReader {
     if (query.plan) rows = rows.where('plan', '=', query.plan);
     if (query.agent) rows = rows.where('agent', '=', query.agent);
     if (query.workItem) rows = rows.where('work_item', '=', workItemKey(query.workItem));
-    // A literal, not a parameter: only then does SQLite see that a partial index covers the question.
+    // A literal, not a parameter: otherwise SQLite does not use the partial index.
     const areLive = query.statuses?.every((status) => !isFinished(status)) ? false : undefined;
     const finished = query.finished ?? areLive;
     if (finished !== undefined) rows = rows.where('finished', '=', sql.lit(finished ? 1 : 0));
@@ -248,7 +248,7 @@ export class Reader implements BoardReader {
   }
 
   async events({ after, limit, task, types }: EventQuery): Promise<readonly RecordedEvent[]> {
-    // Nothing is one of none, which PostgreSQL has no words for.
+    // PostgreSQL does not accept an empty list.
     if (types?.length === 0) return [];
     const rows = await (
       await this.queries()

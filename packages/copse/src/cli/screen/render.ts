@@ -1,5 +1,6 @@
-/** How tasks and times look on a terminal. Whatever people or agents wrote goes through `shown`. */
+/** How tasks look on a terminal. Texts of people and agents go through `shown`. */
 
+import { age, times } from '../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { formatPriority } from '../../tasks/rules/priority.ts';
@@ -24,11 +25,11 @@ const looks: Readonly<Record<TaskStatus, Look>> = {
   cancelled: ['x', 'dim'],
 };
 
-/** `[*] #cp-a1b2 IN_PROGRESS (15m) Add authentication`, with what matters most below it. */
+/** `[*] cp-a1b2 IN_PROGRESS (15m) Add authentication`, and below it `below` or the reason for its status. */
 export function taskLine(task: TaskSummary, output: Output, now: Timestamp, below?: string | null): string {
   const { state } = task;
   const [mark, style] = looks[state.status];
-  const head = output.style(style, `[${mark}] #${task.id} ${state.status.toUpperCase()}`);
+  const head = output.style(style, `[${mark}] ${task.id} ${state.status.toUpperCase()}`);
   const extra = extraOf(task, now);
   const tail = extra === '' ? '' : output.style('dim', `  ${extra}`);
   const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;
@@ -52,23 +53,11 @@ function extraOf({ state, priority, dependsOn, retries }: TaskSummary, now: Time
 
 const SEPARATOR = ' · ';
 
-export function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`;
-}
-
-export function age(since: Timestamp, now: Timestamp): string {
-  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
-}
-
 export function indented(text: string, by: number): string {
   return text.replaceAll(/^/gm, ' '.repeat(by));
 }
 
-/** `name   value`, aligned, for everything that has a value. */
+/** `name   value`, aligned; rows without a value are left out. */
 export function fields(rows: readonly (readonly [name: string, value: string | null])[]): readonly string[] {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(width)}  ${value}`]));

@@ -1,13 +1,12 @@
-/** The runtime of an agent. Each is loaded only where it is used: a runner has one, and little memory. */
+/** Opens the runtime of an agent. Only the used one is loaded, to keep runners small. */
 
-import { openConnections } from '../../processes/start/connections.ts';
 import { openPrograms } from '../../processes/start/programs.ts';
-import { confinedConnections, confinedPrograms } from '../../agents/sandbox/confined.ts';
+import { confinedPrograms } from '../../agents/sandbox/confined.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type Runtime, RuntimeUnavailable } from '../../agents/ports/runtime.ts';
-import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import type { Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 
 export interface RuntimeSurroundings {
@@ -16,9 +15,9 @@ export interface RuntimeSurroundings {
   /** The folder that has `.copse`. */
   readonly home: string;
   readonly attempt: AttemptId;
-  /** Is told of each first process of a program. */
+  /** Called for the first process of each program. */
   readonly onStart: (process: ProcessIdentity) => void;
-  /** What every one of them runs in, if anything. */
+  /** The sandbox of all these programs, if any. */
   readonly sandbox: Sandbox | null;
 }
 
@@ -27,9 +26,8 @@ export async function runtimeOf(
   { root, home, attempt, onStart, sandbox }: RuntimeSurroundings,
 ): Promise<Runtime> {
   const { name, runtime, command, prompt_by, permissions, model, system_prompt, limits } = agent;
-  const free = { programs: openPrograms({ onStart }), connections: openConnections({ onStart }) };
-  const programs = sandbox === null ? free.programs : confinedPrograms(free.programs, sandbox);
-  const connections = sandbox === null ? free.connections : confinedConnections(free.connections, sandbox);
+  const unconfined = openPrograms({ onStart });
+  const programs = sandbox === null ? unconfined : confinedPrograms(unconfined, sandbox);
   const common = {
     permissions,
     ...(model !== undefined && { model }),
@@ -50,7 +48,7 @@ export async function runtimeOf(
       const { claudeSdkRuntime } = await import('../../agents/runtimes/claude-sdk/runtime.ts');
       const windows = rememberedWindows(home);
       const settings = { ...common, ...dollars, windows, projectFolder: root, packageFrom: [root] };
-      return claudeSdkRuntime(settings, connections);
+      return claudeSdkRuntime(settings, programs);
     }
     case 'claude': {
       const { claudeRuntime } = await import('../../agents/runtimes/claude/runtime.ts');
@@ -74,14 +72,14 @@ export async function runtimeOf(
       if (command === undefined) break;
       const { acpRuntime } = await import('../../agents/runtimes/acp/runtime.ts');
       const { writeInside } = await import('../../workspaces/files/write-inside.ts');
-      return acpRuntime({ ...common, ...dollars, command }, connections, writeInside);
+      return acpRuntime({ ...common, ...dollars, command }, programs, writeInside);
     }
     default:
   }
-  throw new RuntimeUnavailable(`The agent ${name} has no runtime that this version knows.`);
+  throw new RuntimeUnavailable(`The agent ${name} has a runtime that this version does not know.`);
 }
 
-/** Claude says how much a model holds at the end of a turn, which is too late for that turn and early enough for the next. */
+/** Claude reports the size of a model's context at the end of a turn; it is remembered for the next one. */
 function rememberedWindows(home: string) {
   const memory = openMemory<Readonly<Record<string, number>>>(home, 'model-windows');
   const known = new Map(Object.entries(memory.load() ?? {}));

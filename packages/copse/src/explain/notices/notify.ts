@@ -1,12 +1,12 @@
 /**
- * An agent that waits for a person, told from outside: by a hook of its program, or by somebody who sees it wait. It becomes
- * the session's attention, and so an event that is announced like every other.
+ * `copse notify`: a hook of an agent program, or a person, reports that an agent waits for a person. It is recorded as the
+ * session's attention, and so announced like every other event.
  */
 
 import { refused } from '../../kernel/decision.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { type Attention, decideSession } from '../../agents/rules/session/session.ts';
-import { suggestCommands } from '../../tasks/rules/task.ts';
+import { statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
 import { checkBody } from '../../kernel/text.ts';
 import { openQuestionOf } from '../../agents/act/answer.ts';
 import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
@@ -14,13 +14,13 @@ import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 
 export interface Raising {
-  /** Null: it goes on by itself. */
+  /** Null: the agent no longer waits. */
   readonly attention: Attention | null;
   readonly message: string | null;
 }
 
-/** `as_it_was`: nothing was recorded, because that is known, or because a question says more. */
-export type Raised = 'raised' | 'as_it_was';
+/** `unchanged`: nothing was recorded, because it is known, or because an open question says more. */
+export type Raised = 'raised' | 'unchanged';
 
 export async function raiseAttention(
   context: Context,
@@ -39,11 +39,11 @@ export async function raiseAttention(
         ? await change.board.get('session', task.state.claim.session)
         : undefined;
     if (session?.state.life !== 'live') {
-      const reason = `${id} is ${task.state.status}: no agent works on it that could wait for a person.`;
+      const reason = `${id} ${statusPredicate(task.state.status)}: no agent is working on it.`;
       return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
     }
     const isKnown = session.state.attention === attention && text.body === '';
-    if (isKnown || (await openQuestionOf(change.board, task)) !== undefined) return 'as_it_was';
+    if (isKnown || (await openQuestionOf(change.board, task)) !== undefined) return 'unchanged';
     const more = text.body === '' ? {} : { message: text.body };
     await change.apply(decideSession(session, { action: 'attend', attention, ...more }, change.at));
     return 'raised';

@@ -9,8 +9,8 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Objects } from '../../git/objects/objects.ts';
-import { Recent } from '../../git/objects/recent.ts';
 import { latin1, utf8 } from '../../git/output.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface Attributes {
@@ -45,7 +45,7 @@ const MATTERS = /merge|binary/;
 const MOST_BYTES = 1024 ** 2;
 const NOTHING = Buffer.alloc(0);
 
-const seen = new Recent<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);
+const seen = new RecentCache<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);
 
 async function contentOf(objects: Objects, id: string): Promise<Buffer> {
   const known = seen.get(id);

@@ -16,7 +16,7 @@ import { Objects } from '../../git/objects/objects.ts';
 import { idBytesOf, pairs } from '../../git/objects/tree-diff.ts';
 import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/process.ts';
 import { Quarantine } from '../../git/objects/quarantine.ts';
-import { Recent } from '../../git/objects/recent.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 
 /** After so many merges, the size of the store is checked. */
 const LOOK_EVERY = 256;
@@ -36,8 +36,8 @@ export class MergeEngine {
   readonly quarantine: Quarantine;
   readonly objects: Objects;
   /** Results of merging three versions of a file, while their objects are in the store. */
-  readonly mergedFiles = new Recent<string, Promise<string | undefined>>(MOST_MERGED_FILES);
-  readonly asWritten = new Recent<string, true>(MOST_TREES);
+  readonly mergedFiles = new RecentCache<string, Promise<string | undefined>>(MOST_MERGED_FILES);
+  readonly asWritten = new RecentCache<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
   #users = 0;
   #merges = 0;

@@ -1,8 +1,8 @@
 import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
-import { shown } from '../../../kernel/text.ts';
-import { requireTaskHere } from '../here.ts';
+import { counted, shown } from '../../../kernel/text.ts';
+import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
 import { stop, withWorkspaces } from '../../with-workspaces.ts';
 
@@ -11,26 +11,26 @@ interface Options {
   readonly json?: boolean;
 }
 
-type Brought = Exclude<TaskSynced, { synced: 'no' }>;
+type Synced = Exclude<TaskSynced, { kind: 'refused' }>;
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withWorkspaces(cli, async (context) => {
     const task = await requireTaskHere(context, cli, words[0]);
     const outcome = await syncTask(context, { task, leaveConflict: options.conflict ?? false });
-    if (outcome.synced === 'no') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
+    if (outcome.kind === 'refused') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
     if (options.json) {
-      cli.output.json({ task, ...outcome });
+      const { kind: synced, ...rest } = outcome;
+      cli.output.json({ task, synced, ...rest });
       return;
     }
     cli.output.line(describe(task, outcome));
-    if (outcome.synced === 'conflict_left') {
+    if (outcome.kind === 'conflict_left') {
       for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
     }
     for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
   });
 }
 
-/** As many paths as are worth naming in an error. */
 const NAMED = 10;
 
 function withPaths(reason: string, paths: readonly string[]): string {
@@ -39,17 +39,17 @@ function withPaths(reason: string, paths: readonly string[]): string {
   return [reason, ...lines, ...more].join('\n');
 }
 
-function describe(task: TaskId, outcome: Brought): string {
+function describe(task: TaskId, outcome: Synced): string {
   const base = shown(outcome.base);
-  switch (outcome.synced) {
+  switch (outcome.kind) {
     case 'up_to_date':
-      return `${task} has everything from ${base} already.`;
+      return `${task} already has everything from ${base}.`;
     case 'fast_forwarded':
-      return `${task} is at ${base} now (${outcome.files} files).`;
+      return `Moved ${task} to ${base} (${counted(outcome.files, 'file')}).`;
     case 'merged':
-      return `${base} is merged into ${task} (${outcome.files} files).`;
+      return `Merged ${base} into ${task} (${counted(outcome.files, 'file')}).`;
     case 'conflict_left':
-      return `${base} and ${task} conflict. Resolve these in its worktree and commit, or: git merge --abort`;
+      return `${base} and ${task} conflict. Resolve these files in the worktree and commit, or: git merge --abort`;
     default:
       return unreachable(outcome);
   }
