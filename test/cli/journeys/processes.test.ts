@@ -10,7 +10,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { openOutput } from '../../../packages/copse/src/cli/output.ts';
-import { createProgram } from '../../../packages/copse/src/cli/program.ts';
+import { createProgram } from '../../../packages/copse/src/cli/program/program.ts';
 import {
   type Finished,
   type RunOptions,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { announce } from '../../../packages/copse/src/explain/notices/announce.ts';
-import { raiseAttention } from '../../../packages/copse/src/explain/notices/notify.ts';
+import { raiseAttention } from '../../../packages/copse/src/agents/act/answer.ts';
 import { systemTimer } from '../../../packages/copse/src/compose/parts.ts';
 import type { BoardEvent } from '../../../packages/copse/src/board/rules/event.ts';
 import {

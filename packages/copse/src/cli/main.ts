@@ -6,7 +6,7 @@ import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { type Host, ownProcess } from './host.ts';
 import { openOutput, reportFailure } from './output.ts';
-import { createProgram } from './program.ts';
+import { createProgram } from './program/program.ts';
 
 export async function main(
   argv: readonly string[],

@@ -1,6 +1,5 @@
 /** Changed and ignored files, in words. */
 
-import type { Ignored } from '../git/port.ts';
 import { counted, shown } from '../kernel/text.ts';
 import type { ChangedFile, Diff } from '../workspaces/ports/worktrees.ts';
 
@@ -16,8 +15,13 @@ export function sizeText({ files, inserted, deleted }: Omit<Diff, 'patch'>): str
   return `${counted(files.length, 'file')}, +${inserted} -${deleted}`;
 }
 
+interface IgnoredFiles {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
 /** Undefined when git ignores no file there. */
-export function ignoredText(ignored: Ignored | undefined): string | undefined {
+export function ignoredText(ignored: IgnoredFiles | undefined): string | undefined {
   if (ignored === undefined) return 'files that git ignores, which could not be listed';
   const { count, first } = ignored;
   if (count === 0) return undefined;

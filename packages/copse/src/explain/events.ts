@@ -4,11 +4,10 @@ import type { BoardReader } from '../board/port.ts';
 import type { BoardEvent } from '../board/rules/event.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
-import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import { spanText } from '../kernel/time.ts';
 import { waitText } from './rules/queue.ts';
-import { attentionText, doneText, failedText, firstLine, statusTexts } from './rules/status.ts';
+import { attentionText, delayText, doneText, failedText, firstLine, statusTexts } from './rules/status.ts';
 
 /** How much a line matters; the screen chooses a colour for it. */
 export type Tone = 'plain' | 'progress' | 'good' | 'waiting' | 'bad' | 'faint';
@@ -49,7 +48,7 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       return line('crashed', 'waiting', event.id, `${error}; retry in ${spanText(delay.until - event.at)}`);
     }
     case 'task.parked':
-      return line('postponed', 'waiting', event.id, delayCauses[event.because]);
+      return line('postponed', 'waiting', event.id, delayText(event));
     case 'task.stuck':
       return line('stuck', 'bad', event.id, `${statusTexts.stuck}: ${firstLine(event.reason)}`);
     case 'task.needs_attention':

@@ -5,7 +5,7 @@ import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { openPhases } from '../../agents/rules/session/session.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
-import type { Run } from '../program-parts.ts';
+import type { Run } from '../program/parts.ts';
 import { type Given, type Parameters, defineTool } from './define-tool.ts';
 import type { Tool } from './server.ts';
 

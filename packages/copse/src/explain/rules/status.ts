@@ -3,7 +3,14 @@
  * them from here, so that all of them say the same. Clauses begin with a small letter; `sentence` makes them sentences.
  */
 
-import type { AttentionCause, DoneHow, TaskState, TaskStatus } from '../../tasks/rules/task.ts';
+import {
+  type AttentionCause,
+  type Delay,
+  type DoneHow,
+  type TaskState,
+  type TaskStatus,
+  delayCauses,
+} from '../../tasks/rules/task.ts';
 
 /** What a status means, when nothing more is known about the task. */
 export const statusTexts: Readonly<Record<TaskStatus, string>> = {
@@ -59,6 +66,10 @@ export function attentionText({ because, reason }: Attention): string {
   const { clause, reason: use } = attentionTexts[because];
   if (use === 'details') return clause;
   return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
+}
+
+export function delayText({ because }: Pick<Delay, 'because'>): string {
+  return delayCauses[because];
 }
 
 export function failedText(attempts: number, lastError: string): string {

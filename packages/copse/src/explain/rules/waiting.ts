@@ -3,14 +3,14 @@
 import type { Timestamp } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { WaitingFor } from '../../orchestrator/rules/schedule.ts';
-import { delayCauses } from '../../tasks/rules/claim.ts';
 import { megabytesText } from './amounts.ts';
+import { delayText } from './status.ts';
 
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
   switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
-      return `It waits ${seconds} s more because ${delayCauses[waiting.delay.because]}.`;
+      return `It waits ${seconds} s more because ${delayText(waiting.delay)}.`;
     }
     case 'agent':
       return `No agent can take it: ${waiting.reasons.join('; ')}.`;

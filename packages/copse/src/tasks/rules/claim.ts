@@ -21,7 +21,7 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Claim, type Delay, type Task, statusPredicate, suggestCommands } from './task.ts';
+import { type Claim, type Task, delayCauses, statusPredicate, suggestCommands } from './task.ts';
 import type { TaskEvent } from './events.ts';
 
 /** Who is to hold a task. `grant` chooses the token. */
@@ -67,13 +67,6 @@ export function decideClaim(
   }
   return decided({ type: 'task.claimed', id: task.id, at, ...grant(task, claimant, at, policy) });
 }
-
-export const delayCauses: Readonly<Record<Delay['because'], string>> = {
-  crash: 'its last attempt crashed',
-  rate_limit: 'its agent hit a rate limit',
-  taken: 'its branch was in use elsewhere',
-  handoff: 'its agent handed over to a fresh conversation',
-};
 
 /** The next claim on a task: one token above every earlier one. */
 export function grant(

@@ -128,6 +128,13 @@ export interface Delay {
   readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff';
 }
 
+export const delayCauses: Readonly<Record<Delay['because'], string>> = {
+  crash: 'its last attempt crashed',
+  rate_limit: 'its agent hit a rate limit',
+  taken: 'its branch was in use elsewhere',
+  handoff: 'its agent handed over to a fresh conversation',
+};
+
 export type TaskState =
   | { readonly status: 'pending'; readonly since: Timestamp }
   | { readonly status: 'ready'; readonly since: Timestamp; readonly delay: Delay | null }

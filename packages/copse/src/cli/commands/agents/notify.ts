@@ -1,4 +1,4 @@
-import { raiseAttention } from '../../../explain/notices/notify.ts';
+import { raiseAttention } from '../../../agents/act/answer.ts';
 import type { Attention } from '../../../agents/rules/session/session.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';

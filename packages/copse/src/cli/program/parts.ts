@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 
-import type { Invocation } from './invocation.ts';
+import type { Invocation } from '../invocation.ts';
 
 export type Run = (invocation: Invocation<never>) => Promise<void>;
 

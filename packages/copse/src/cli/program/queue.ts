@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 
-import { type On, examples } from './program-parts.ts';
+import { type On, examples } from './parts.ts';
 
 const someTasks = 'tasks in the queue: ids, or unique beginnings of ids';
 const aTarget = 'the target branch (default: landing.target, or the base branch)';
@@ -26,7 +26,7 @@ export function addQueueCommands(program: Command, on: On): void {
         ['copse queue front a1b2 --dry-run', 'which checks a hotfix would restart'],
       ]),
     )
-    .action(on(() => import('./commands/queue/queue.ts')));
+    .action(on(() => import('../commands/queue/queue.ts')));
   queue
     .command('pause')
     .description('Stop landing, or stop accepting tasks.')
@@ -36,7 +36,7 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
     .addHelpText('after', examples([['copse queue pause --reason "release day"', '']]))
-    .action(on(() => import('./commands/queue/queue-pause.ts')));
+    .action(on(() => import('../commands/queue/queue-pause.ts')));
   queue
     .command('resume')
     .description('End a pause.')
@@ -45,7 +45,7 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--target <branch>', aTarget)
     .option('--json', 'print { "target", "paused" }')
     .addHelpText('after', examples([['copse queue resume', '']]))
-    .action(on(() => import('./commands/queue/queue-resume.ts')));
+    .action(on(() => import('../commands/queue/queue-resume.ts')));
   queue
     .command('front')
     .argument('<ids...>', someTasks)
@@ -53,7 +53,7 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--dry-run', 'only show which checks would restart')
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
     .addHelpText('after', examples([['copse queue front a1b2', '']]))
-    .action(on(() => import('./commands/queue/queue-front.ts')));
+    .action(on(() => import('../commands/queue/queue-front.ts')));
   queue
     .command('cancel')
     .argument('<ids...>', someTasks)
@@ -63,7 +63,7 @@ export function addQueueCommands(program: Command, on: On): void {
     .option('--json', 'print { "tasks", "restarts", "isDryRun" }')
     .addHelpText('after', '\nBranches and pull requests are not touched. Refused once the landing has begun.')
     .addHelpText('after', examples([['copse queue cancel a1b2 --reason "Not before the release"', '']]))
-    .action(on(() => import('./commands/queue/queue-cancel.ts')));
+    .action(on(() => import('../commands/queue/queue-cancel.ts')));
   queue
     .command('retry')
     .argument('<ids...>', 'tasks in review, in the queue, or that need attention')
@@ -76,5 +76,5 @@ Checks that could not run start at once, and a target whose checks failed is che
 It does not wait for the landing; copse merge does.`,
     )
     .addHelpText('after', examples([['copse queue retry a1b2', '']]))
-    .action(on(() => import('./commands/queue/queue-retry.ts')));
+    .action(on(() => import('../commands/queue/queue-retry.ts')));
 }

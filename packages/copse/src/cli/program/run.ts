@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 
-import { defaultPolicy } from '../kernel/policy.ts';
-import { type Group, type On, examples } from './program-parts.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { type Group, type On, examples } from './parts.ts';
 
 const aTask = 'a task id, or the unique beginning of one';
 
@@ -46,7 +46,7 @@ function addOrchestrateCommand(program: Command, on: On): void {
         ['copse up --command "./my-agent.sh"', 'any program can be an agent'],
       ]),
     )
-    .action(on(() => import('./commands/agents/orchestrate.ts')));
+    .action(on(() => import('../commands/agents/orchestrate.ts')));
 }
 
 function addAgentsCommand(program: Command, on: On): void {
@@ -57,7 +57,7 @@ function addAgentsCommand(program: Command, on: On): void {
     .description('Show running agents, and which agents are configured.')
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
     .addHelpText('after', examples([['copse agents detect', 'which agent programs are installed']]))
-    .action(on(() => import('./commands/agents/agents.ts')));
+    .action(on(() => import('../commands/agents/agents.ts')));
 }
 
 function addRunCommands(program: Command, on: On): void {
@@ -67,7 +67,7 @@ function addRunCommands(program: Command, on: On): void {
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
     .addHelpText('after', examples([['copse init --dry-run', '']]))
-    .action(on(() => import('./commands/setup/init.ts')));
+    .action(on(() => import('../commands/setup/init.ts')));
   program.commandsGroup('Run agents:');
   program
     .command('answer')
@@ -85,7 +85,7 @@ function addRunCommands(program: Command, on: On): void {
         ['copse answer a1b2 deny --message "Use npm ci"', ''],
       ]),
     )
-    .action(on(() => import('./commands/agents/answer.ts')));
+    .action(on(() => import('../commands/agents/answer.ts')));
   program
     .command('cost')
     .description('Show the tokens and dollars that agents used.')
@@ -98,7 +98,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nDollars are those that the agent programs report; others are unknown. Days are local.',
     )
     .addHelpText('after', examples([['copse cost --by day --since 7d', 'the last week']]))
-    .action(on(() => import('./commands/agents/cost.ts')));
+    .action(on(() => import('../commands/agents/cost.ts')));
   program
     .command('attach')
     .argument('<id>', aTask)
@@ -108,7 +108,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nCtrl+B D detaches; the agent keeps running. Agents run in tmux with `terminal: tmux` in copse.yml.',
     )
     .addHelpText('after', examples([['copse attach a1b2', '']]))
-    .action(on(() => import('./commands/agents/attach.ts')));
+    .action(on(() => import('../commands/agents/attach.ts')));
   program
     .command('logs')
     .argument('<id>', aTask)
@@ -118,7 +118,7 @@ function addRunCommands(program: Command, on: On): void {
     .option('--all', 'the whole output of all attempts')
     .option('--runner', 'the log of its runner instead: handbacks, crashes, problems')
     .addHelpText('after', examples([['copse logs a1b2 --follow', 'until Ctrl+C']]))
-    .action(on(() => import('./commands/agents/logs.ts')));
+    .action(on(() => import('../commands/agents/logs.ts')));
   program.commandsGroup('Called by agents:');
   program
     .command('mcp')
@@ -128,7 +128,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nAgent programs start it in a task’s worktree, and speak MCP with it on standard input and output.',
     )
     .addHelpText('after', examples([['claude mcp add copse -- copse mcp', 'register it with Claude Code']]))
-    .action(on(() => import('./commands/agents/mcp.ts')));
+    .action(on(() => import('../commands/agents/mcp.ts')));
   program.commandsGroup('Review and land:');
   program
     .command('merge')
@@ -147,7 +147,7 @@ function addRunCommands(program: Command, on: On): void {
         ['copse merge a1b2 c3d4', ''],
       ]),
     )
-    .action(on(() => import('./commands/queue/merge.ts')));
+    .action(on(() => import('../commands/queue/merge.ts')));
   program.commandsGroup('Called by agents:');
   program
     .command('notify')
@@ -161,7 +161,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nFor hooks of agent programs. `notifications` in copse.yml says how people are notified.',
     )
     .addHelpText('after', examples([['copse notify idle --message "Which port?"', 'in a worktree']]))
-    .action(on(() => import('./commands/agents/notify.ts')));
+    .action(on(() => import('../commands/agents/notify.ts')));
   program.commandsGroup('Review and land:');
   program
     .command('radar')
@@ -173,7 +173,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nconflict: git cannot merge the two. overlap: both change the same files, and git can merge them.\nUncommitted changes do not count.',
     )
     .addHelpText('after', examples([['copse radar a1b2', 'collisions of one task']]))
-    .action(on(() => import('./commands/queue/radar.ts')));
+    .action(on(() => import('../commands/queue/radar.ts')));
   program.commandsGroup('Run agents:');
   program
     .command('restart')
@@ -187,7 +187,7 @@ function addRunCommands(program: Command, on: On): void {
       '\nThe worktree stays the same. A stuck task starts at once; a failed one waits for an orchestrator.',
     )
     .addHelpText('after', examples([['copse restart a1b2 --answer "Keep both tables"', '']]))
-    .action(on(() => import('./commands/tasks/restart.ts')));
+    .action(on(() => import('../commands/tasks/restart.ts')));
   program
     .command('resume')
     .argument('<id>', aTask)
@@ -196,7 +196,7 @@ function addRunCommands(program: Command, on: On): void {
     .option('--command <line>', 'a shell command to use as the agent')
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse resume a1b2 --message "Please add a test"', '']]))
-    .action(on(() => import('./commands/tasks/resume.ts')));
+    .action(on(() => import('../commands/tasks/resume.ts')));
   program.commandsGroup('Review and land:');
   program
     .command('review')
@@ -219,7 +219,7 @@ function addRunCommands(program: Command, on: On): void {
         ['copse review a1b2 --send-back "Please add a test"', ''],
       ]),
     )
-    .action(on(() => import('./commands/queue/review.ts')));
+    .action(on(() => import('../commands/queue/review.ts')));
   program.commandsGroup('Run agents:');
   program
     .command('pause')
@@ -227,7 +227,7 @@ function addRunCommands(program: Command, on: On): void {
     .description('Stop the agent of a task; copse resume continues.')
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse pause a1b2', '']]))
-    .action(on(() => import('./commands/tasks/pause.ts')));
+    .action(on(() => import('../commands/tasks/pause.ts')));
   program
     .command('cancel')
     .argument('<id>', aTask)
@@ -235,7 +235,7 @@ function addRunCommands(program: Command, on: On): void {
     .option('--reason <text>', 'why')
     .option('--json', 'print the task as JSON')
     .addHelpText('after', examples([['copse cancel a1b2 --reason "Not needed"', '']]))
-    .action(on(() => import('./commands/tasks/cancel.ts')));
+    .action(on(() => import('../commands/tasks/cancel.ts')));
 }
 
 function addWhyCommand(program: Command, on: On): void {
@@ -246,7 +246,7 @@ function addWhyCommand(program: Command, on: On): void {
     .description('Explain the status of a task, and what to do about it.')
     .option('--json', 'print { "task", "because", "next" }')
     .addHelpText('after', examples([['copse why a1b2', '']]))
-    .action(on(() => import('./commands/tasks/why.ts')));
+    .action(on(() => import('../commands/tasks/why.ts')));
 }
 
 function addDemoCommand(program: Command, on: On): void {
@@ -262,7 +262,7 @@ function addDemoCommand(program: Command, on: On): void {
       '\nIt shows a crash, a conflict and a question. It needs no API key and no network, and changes nothing outside its folder,\nwhich stays; the last line says how to delete it. Ctrl+C ends the demo and its agents.',
     )
     .addHelpText('after', examples([['copse demo --dir ~/thermo --speed 2', '']]))
-    .action(on(() => import('./commands/setup/demo.ts')));
+    .action(on(() => import('../commands/setup/demo.ts')));
 }
 
 export const runGroups: readonly Group[] = [

@@ -5,17 +5,17 @@
 
 import { Command } from 'commander';
 
-import { ledgerKinds } from '../tasks/rules/ledger.ts';
-import { defaultPolicy } from '../kernel/policy.ts';
-import { openPhases } from '../agents/rules/session/session.ts';
-import { taskKinds, taskStatuses } from '../tasks/rules/task.ts';
-import { refuseSessions } from './by-session.ts';
-import { run as list } from './commands/tasks/list.ts';
-import { run as show } from './commands/tasks/show.ts';
-import type { Cli } from './invocation.ts';
-import { type Group, type On, type Run, examples } from './program-parts.ts';
-import { addQueueCommands } from './program-queue.ts';
-import { runGroups } from './program-run.ts';
+import { ledgerKinds } from '../../tasks/rules/ledger.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { openPhases } from '../../agents/rules/session/session.ts';
+import { taskKinds, taskStatuses } from '../../tasks/rules/task.ts';
+import { refuseSessions } from '../by-session.ts';
+import { run as list } from '../commands/tasks/list.ts';
+import { run as show } from '../commands/tasks/show.ts';
+import type { Cli } from '../invocation.ts';
+import { type Group, type On, type Run, examples } from './parts.ts';
+import { addQueueCommands } from './queue.ts';
+import { runGroups } from './run.ts';
 
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
@@ -95,7 +95,7 @@ function addAddCommand(program: Command, on: On): void {
         ['copse add "Document the API" --depends cp-a1b2 --accept "npm run docs"', ''],
       ]),
     )
-    .action(on(() => import('./commands/tasks/add.ts')));
+    .action(on(() => import('../commands/tasks/add.ts')));
 }
 
 function addShowCommand(program: Command, on: On): void {
@@ -147,7 +147,7 @@ function addEditCommands(program: Command, on: On): void {
       '\nAreas, capabilities and accept commands replace the old ones; dependencies are added.\n',
     )
     .addHelpText('after', examples([['copse edit a1b2 --priority p5 --depends cp-c3d4', '']]))
-    .action(on(() => import('./commands/tasks/edit.ts')));
+    .action(on(() => import('../commands/tasks/edit.ts')));
 
   program
     .command('delete')
@@ -157,7 +157,7 @@ function addEditCommands(program: Command, on: On): void {
     .option('--unlink', 'also if other tasks wait for them; those stop waiting')
     .option('--json', 'print { "deleted": [...] }')
     .addHelpText('after', examples([['copse delete a1b2 c3d4', '']]))
-    .action(on(() => import('./commands/tasks/delete.ts')));
+    .action(on(() => import('../commands/tasks/delete.ts')));
 }
 
 function definitionOptions(command: Command): Command {
@@ -194,20 +194,20 @@ function addPlanCommands(program: Command, on: On): void {
     .option('--body-file <file>', 'the text of the plan, from a file (- for standard input)')
     .option('--json', 'print the plan as JSON')
     .addHelpText('after', examples([['copse plan add "Passwordless login" --body-file plans/login.md', '']]))
-    .action(on(() => import('./commands/plans/plan-add.ts')));
+    .action(on(() => import('../commands/plans/plan-add.ts')));
   plan
     .command('show')
     .argument('<id>', 'a plan id, or the unique beginning of one')
     .description('Show a plan and its tasks.')
     .option('--json', 'print the plan as JSON')
     .addHelpText('after', examples([['copse plan show pl-a1b2', '']]))
-    .action(on(() => import('./commands/plans/plan-show.ts')));
+    .action(on(() => import('../commands/plans/plan-show.ts')));
   plan
     .command('list')
     .description('List the plans.')
     .option('--json', 'print { "plans": [...] }')
     .addHelpText('after', examples([['copse plan list --json', '']]))
-    .action(on(() => import('./commands/plans/plan-list.ts')));
+    .action(on(() => import('../commands/plans/plan-list.ts')));
 }
 
 function addLedgerCommands(program: Command, on: On): void {
@@ -229,14 +229,14 @@ function addLedgerCommands(program: Command, on: On): void {
         ['copse ledger add handoff "The parser is done, the printer is not"', 'in its worktree'],
       ]),
     )
-    .action(on(() => import('./commands/plans/ledger-add.ts')));
+    .action(on(() => import('../commands/plans/ledger-add.ts')));
   ledger
     .command('list')
     .description('List the ledger of a task.')
     .option('--task <id>', 'the task (default: COPSE_TASK_ID)')
     .option('--json', 'print { "entries": [...] }')
     .addHelpText('after', examples([['copse ledger list --task a1b2', '']]))
-    .action(on(() => import('./commands/plans/ledger-list.ts')));
+    .action(on(() => import('../commands/plans/ledger-list.ts')));
 }
 
 function addBoardCommands(program: Command, on: On): void {
@@ -250,14 +250,14 @@ function addBoardCommands(program: Command, on: On): void {
     .option('-f, --follow', 'keep printing new events until Ctrl+C')
     .option('--json', 'print one JSON document per line')
     .addHelpText('after', examples([['copse events --follow --json', 'for scripts and integrations']]))
-    .action(on(() => import('./commands/setup/events.ts')));
+    .action(on(() => import('../commands/setup/events.ts')));
   program
     .command('export')
     .argument('[file]', 'the file to write (default: standard output)')
     .description('Export the board as JSON lines.')
     .option('--force', 'replace an existing file')
     .addHelpText('after', examples([['copse export board.jsonl', '']]))
-    .action(on(() => import('./commands/setup/export.ts')));
+    .action(on(() => import('../commands/setup/export.ts')));
   program
     .command('import')
     .argument('<file>', 'an export (- for standard input)')
@@ -270,7 +270,7 @@ function addBoardCommands(program: Command, on: On): void {
         ['COPSE_BOARD=postgres://db.example/team copse import board.jsonl', 'move to PostgreSQL'],
       ]),
     )
-    .action(on(() => import('./commands/setup/import.ts')));
+    .action(on(() => import('../commands/setup/import.ts')));
 }
 
 function addWorkCommands(program: Command, on: On): void {
@@ -289,13 +289,13 @@ function addWorkCommands(program: Command, on: On): void {
         ['copse work a1b2 --resume', 'continue in its worktree'],
       ]),
     )
-    .action(on(() => import('./commands/workspaces/work.ts')));
+    .action(on(() => import('../commands/workspaces/work.ts')));
   program
     .command('tend')
     .description('Free disk space and refill the worktree pool.')
     .option('--json', 'print { "thinned", "deleted", "pool" }')
     .addHelpText('after', examples([['copse tend', 'Copse also runs it in the background']]))
-    .action(on(() => import('./commands/workspaces/tend.ts')));
+    .action(on(() => import('../commands/workspaces/tend.ts')));
 }
 
 function addWorktreesCommand(program: Command, on: On): void {
@@ -306,7 +306,7 @@ function addWorktreesCommand(program: Command, on: On): void {
     .option('--all', 'also pooled worktrees and worktrees not created by Copse')
     .option('--json', 'print { "worktrees": [...] }')
     .addHelpText('after', examples([['copse worktrees --all', '']]))
-    .action(on(() => import('./commands/workspaces/worktrees.ts')));
+    .action(on(() => import('../commands/workspaces/worktrees.ts')));
 }
 
 function addWorktreeCommands(program: Command, on: On): void {
@@ -319,7 +319,7 @@ function addWorktreeCommands(program: Command, on: On): void {
     .option('--delete-branch', 'also delete its branch, even if it is not merged')
     .option('--json', 'print { "removed": [...], "kept": [...] }')
     .addHelpText('after', examples([['copse cleanup a1b2 --force', '']]))
-    .action(on(() => import('./commands/workspaces/cleanup.ts')));
+    .action(on(() => import('../commands/workspaces/cleanup.ts')));
   program
     .command('sync')
     .argument('[id]', 'a task (default: the task of the current worktree)')
@@ -327,7 +327,7 @@ function addWorktreeCommands(program: Command, on: On): void {
     .option('--conflict', 'leave a conflict in the worktree, to resolve it there')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples([['copse sync a1b2', '']]))
-    .action(on(() => import('./commands/workspaces/sync.ts')));
+    .action(on(() => import('../commands/workspaces/sync.ts')));
   program
     .command('diff')
     .argument('[id]', 'a task (default: the task of the current worktree)')
@@ -336,7 +336,7 @@ function addWorktreeCommands(program: Command, on: On): void {
     .option('--uncommitted', 'include uncommitted changes')
     .option('--json', 'print the files and the patch as JSON')
     .addHelpText('after', examples([['copse diff a1b2 > a1b2.patch', 'for git apply']]))
-    .action(on(() => import('./commands/workspaces/diff.ts')));
+    .action(on(() => import('../commands/workspaces/diff.ts')));
 }
 
 function addReportCommands(program: Command, on: On): void {
@@ -357,7 +357,7 @@ function addReportCommands(program: Command, on: On): void {
         ['copse finish --no-changes', 'it was already done'],
       ]),
     )
-    .action(on(() => import('./commands/agents/finish.ts')));
+    .action(on(() => import('../commands/agents/finish.ts')));
   program
     .command('stuck')
     .argument(id, about)
@@ -365,7 +365,7 @@ function addReportCommands(program: Command, on: On): void {
     .option('--reason <text>', 'the question and the choices (- for standard input)')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', examples([['copse stuck --reason "Delete the old table, or keep both?"', '']]))
-    .action(on(() => import('./commands/agents/stuck.ts')));
+    .action(on(() => import('../commands/agents/stuck.ts')));
   program
     .command('phase')
     .argument('<phase>', openPhases.join(', '))
@@ -373,20 +373,20 @@ function addReportCommands(program: Command, on: On): void {
     .description('Report the phase of the work; phases only go forward.')
     .option('--json', 'print { "task", "phase" }')
     .addHelpText('after', examples([['copse phase working', '']]))
-    .action(on(() => import('./commands/agents/phase.ts')));
+    .action(on(() => import('../commands/agents/phase.ts')));
   program
     .command('heartbeat')
     .argument(id, about)
     .description('Renew the lease of a task during long work.')
     .option('--json', 'print { "task", "alive" }')
     .addHelpText('after', examples([['copse heartbeat', '']]))
-    .action(on(() => import('./commands/agents/heartbeat.ts')));
+    .action(on(() => import('../commands/agents/heartbeat.ts')));
   program
     .command('hook', { hidden: true })
     .argument('<kind>', 'stop, permission or notice')
     .description('Pass the question of an agent program’s hook to the runner.')
     .option('--timeout <seconds>', 'the longest time to wait for an answer')
-    .action(on(() => import('./commands/agents/hook.ts')));
+    .action(on(() => import('../commands/agents/hook.ts')));
 }
 
 function addRescueCommands(program: Command, on: On): void {
@@ -398,14 +398,14 @@ function addRescueCommands(program: Command, on: On): void {
     .description('List the rescues, the latest first.')
     .option('--json', 'print { "rescues": [...] }')
     .addHelpText('after', examples([['copse rescue list a1b2', '']]))
-    .action(on(() => import('./commands/workspaces/rescue-list.ts')));
+    .action(on(() => import('../commands/workspaces/rescue-list.ts')));
   rescue
     .command('show')
     .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
     .description('Show the contents of a rescue.')
     .option('--json', 'print the rescue and its changes as JSON')
     .addHelpText('after', examples([['copse rescue show cp-a1b2', '']]))
-    .action(on(() => import('./commands/workspaces/rescue-show.ts')));
+    .action(on(() => import('../commands/workspaces/rescue-show.ts')));
   rescue
     .command('restore')
     .argument('<ref>', 'a rescue: its ref, or a part of it that no other rescue has')
@@ -413,7 +413,7 @@ function addRescueCommands(program: Command, on: On): void {
     .option('--into <folder>', 'a checkout of this repository (default: the worktree of its task)')
     .option('--json', 'print the folder and the number of files as JSON')
     .addHelpText('after', examples([['copse rescue restore cp-a1b2 --into .', '']]))
-    .action(on(() => import('./commands/workspaces/rescue-restore.ts')));
+    .action(on(() => import('../commands/workspaces/rescue-restore.ts')));
   rescue
     .command('move')
     .argument('<id>', 'the task whose worktree gets the files')
@@ -421,7 +421,7 @@ function addRescueCommands(program: Command, on: On): void {
     .description('Move changes from the main checkout into a worktree.')
     .option('--json', 'print the moved and the remaining files as JSON')
     .addHelpText('after', examples([['copse rescue move a1b2 src/login.ts', '']]))
-    .action(on(() => import('./commands/workspaces/rescue-move.ts')));
+    .action(on(() => import('../commands/workspaces/rescue-move.ts')));
   program
     .command('undo')
     .argument('[id]', 'a task (default: the latest removed or reset worktree)')
@@ -434,7 +434,7 @@ function addRescueCommands(program: Command, on: On): void {
       '\nA landing is undone by a new task that lands through the queue, and can be undone as well.',
     )
     .addHelpText('after', examples([['copse undo a1b2 --dry-run', '']]))
-    .action(on(() => import('./commands/workspaces/undo.ts')));
+    .action(on(() => import('../commands/workspaces/undo.ts')));
 }
 
 function addSetUpCommands(program: Command, on: On): void {
@@ -445,19 +445,19 @@ function addSetUpCommands(program: Command, on: On): void {
     .description('Show or check the configuration, or accept new remotes.')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples([['copse config check', '']]))
-    .action(on(() => import('./commands/setup/config.ts')));
+    .action(on(() => import('../commands/setup/config.ts')));
   program
     .command('doctor')
     .description('Check this machine, this repository and its board.')
     .option('--json', 'print { "checks": [...] }')
     .addHelpText('after', examples([['copse doctor', '']]))
-    .action(on(() => import('./commands/setup/doctor.ts')));
+    .action(on(() => import('../commands/setup/doctor.ts')));
   program
     .command('completion')
     .argument('<shell>', 'bash, zsh or fish')
     .description('Print a completion script for your shell.')
     .addHelpText('after', examples([['source <(copse completion bash)', 'in ~/.bashrc']]))
-    .action(on(() => import('./commands/setup/completion.ts')));
+    .action(on(() => import('../commands/setup/completion.ts')));
 }
 
 /** The order of the groups in `copse --help`. */
