@@ -1,5 +1,10 @@
 /** What the bundles have in place of imports of Node's own modules. */
 
+import type assertModule from 'node:assert';
+import type { execFile as execFileFunction } from 'node:child_process';
+import type pathModule from 'node:path';
+import type { promisify as promisifyFunction } from 'node:util';
+
 import { expect, test } from 'vitest';
 
 import { cheapBuiltins } from '../../scripts/build-builtins.mjs';
@@ -19,19 +24,21 @@ export const given = { assert, strictEqual, execFile, EOL, path, join, promisify
 
 const transform = (code: string) => cheapBuiltins().transform(code, '/some/file.ts')?.code;
 
-async function evaluate() {
+interface Given {
+  readonly assert: typeof assertModule;
+  readonly strictEqual: typeof assertModule.strictEqual;
+  readonly execFile: typeof execFileFunction;
+  readonly EOL: string;
+  readonly path: typeof pathModule;
+  readonly join: typeof pathModule.join;
+  readonly promisify: typeof promisifyFunction;
+}
+
+function evaluate(): Given {
   const code = transform(source)
-    ?.replace(/^import .*$/gm, '')
+    ?.replaceAll(/^import .*$/gm, '')
     .replace('export const given =', 'return');
-  type Given = Pick<typeof import('node:child_process'), 'execFile'> &
-    Pick<typeof import('node:util'), 'promisify'> &
-    Pick<typeof import('node:path'), 'join'> & {
-      assert: typeof import('node:assert');
-      strictEqual: (one: unknown, other: unknown) => void;
-      path: typeof import('node:path');
-      EOL: string;
-    };
-  // oxlint-disable-next-line typescript/no-implied-eval -- the text is the one above
+  // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call -- the text is the one above
   return new Function(code ?? '')() as Given;
 }
 
@@ -47,7 +54,7 @@ test('no import of a builtin is left, types and other imports stay as they are, 
 });
 
 test('functions, constants, whole modules and promisified functions work as imported ones do', async () => {
-  const { assert, strictEqual, execFile, EOL, path, join, promisify } = await evaluate();
+  const { assert, strictEqual, execFile, EOL, path, join, promisify } = evaluate();
   expect(() => assert(false, 'wrong')).toThrow('wrong');
   expect(() => assert.equal(1, 2)).toThrow('1 == 2');
   expect(() => strictEqual(1, 2)).toThrow('strictly equal');
