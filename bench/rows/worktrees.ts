@@ -101,7 +101,7 @@ async function measurePool(world: World): Promise<readonly Result[]> {
   const take = async (): Promise<void> => {
     const { branch, path: folder } = await newWorktree(world);
     const taken = await pool.take({ path: folder, name: branch, branch: brand(branch), tip: world.main });
-    if (!taken.taken) throw new Error(`the pool is ${taken.because}`);
+    if (taken.kind !== 'taken') throw new Error(`the pool is ${taken.because}`);
   };
   const results: Result[] = [];
   for (const { name, base, goal, limit } of [
@@ -164,7 +164,7 @@ async function measureRelease(world: World): Promise<readonly Result[]> {
   for (let count = 0; count <= repetitions; count += 1) {
     const id = await newTask(context);
     const outcome = await work(context, id, undefined);
-    if (!outcome.ok || !outcome.value.worked) throw new Error('the worktree was not made');
+    if (!outcome.ok || outcome.value.kind !== 'worked') throw new Error('the worktree was not made');
     ids.push(id);
     folders.push(addWithGit(world));
   }
@@ -183,7 +183,8 @@ async function measureRelease(world: World): Promise<readonly Result[]> {
     {
       copse: async () => {
         const removed = await removeWorkspace({ ...context, rescues }, ids.pop()!, request);
-        if (!removed.removed) throw new Error('reason' in removed ? removed.reason : removed.question);
+        if (removed.kind !== 'removed')
+          throw new Error('reason' in removed ? removed.reason : removed.question);
       },
       plain: () => run(['git', 'worktree', 'remove', '--force', folders.pop()!], repository),
     },
@@ -204,7 +205,7 @@ async function measureRescue(world: World): Promise<readonly Result[]> {
   ]) {
     const id = await newTask(context);
     const outcome = await work(context, id, undefined);
-    if (!outcome.ok || !outcome.value.worked) throw new Error('the worktree was not made');
+    if (!outcome.ok || outcome.value.kind !== 'worked') throw new Error('the worktree was not made');
     const folder = outcome.value.workspace.path;
     for (let file = 0; file < edits; file += 1) appendFileSync(path.join(folder, nameOf(file)), '// more\n');
     let at = 1_800_000_000_000;

@@ -47,7 +47,7 @@ describe('a program is found', () => {
   });
 });
 
-describe('what is passed over, though a program of that name comes later:', () => {
+describe('these are skipped, though a program of that name comes later:', () => {
   const wrong: readonly (readonly [string, (folder: string) => unknown])[] = [
     ['a file that may not be run', (folder) => program(folder, 'agent', { mode: 0o644 })],
     ['a folder of that name', (folder) => mkdirSync(path.join(folder, 'agent'))],

@@ -20,19 +20,19 @@ function newFolder(): string {
   return folder;
 }
 
-describe('a file that somebody else may replace', () => {
+describe('a file that an agent may replace', () => {
   test('is read to its end, or as far as one wants', () => {
     const file = path.join(newFolder(), 'text');
     writeFileSync(file, '12345');
-    expect(readPlainFile(file, 6)).toEqual({ is: 'plain', value: { text: '12345', isCut: false } });
-    expect(readPlainFile(file, 5)).toEqual({ is: 'plain', value: { text: '12345', isCut: false } });
-    expect(readPlainFile(file, 4)).toEqual({ is: 'plain', value: { text: '1234', isCut: true } });
+    expect(readPlainFile(file, 6)).toEqual({ kind: 'plain', value: { text: '12345', isCut: false } });
+    expect(readPlainFile(file, 5)).toEqual({ kind: 'plain', value: { text: '12345', isCut: false } });
+    expect(readPlainFile(file, 4)).toEqual({ kind: 'plain', value: { text: '1234', isCut: true } });
   });
 
   test('may be empty', () => {
     const file = path.join(newFolder(), 'text');
     writeFileSync(file, '');
-    expect(readPlainFile(file, 0)).toEqual({ is: 'plain', value: { text: '', isCut: false } });
+    expect(readPlainFile(file, 0)).toEqual({ kind: 'plain', value: { text: '', isCut: false } });
   });
 
   test('is the one that was opened, whatever takes its name meanwhile', () => {
@@ -42,7 +42,7 @@ describe('a file that somebody else may replace', () => {
       execFileSync('sh', ['-c', 'echo other > "$1.new" && mv "$1.new" "$1"', 'sh', file]);
       return { text: readFileSync(opened, 'utf8'), size };
     });
-    expect(read).toEqual({ is: 'plain', value: { text: 'before', size: 6 } });
+    expect(read).toEqual({ kind: 'plain', value: { text: 'before', size: 6 } });
   });
 
   test('is closed again, also when the work fails', () => {
@@ -59,12 +59,12 @@ describe('a file that somebody else may replace', () => {
   });
 });
 
-describe('what is no plain file is not read:', () => {
+describe('other kinds of files are not read:', () => {
   test('nothing, and a file in place of its folder', () => {
     const folder = newFolder();
     writeFileSync(path.join(folder, 'file'), '');
-    expect(readPlainFile(path.join(folder, 'none'), 10)).toEqual({ is: 'missing' });
-    expect(readPlainFile(path.join(folder, 'file', 'none'), 10)).toEqual({ is: 'missing' });
+    expect(readPlainFile(path.join(folder, 'none'), 10)).toEqual({ kind: 'missing' });
+    expect(readPlainFile(path.join(folder, 'file', 'none'), 10)).toEqual({ kind: 'missing' });
   });
 
   test('a link, to something or to nowhere', () => {
@@ -72,11 +72,11 @@ describe('what is no plain file is not read:', () => {
     writeFileSync(path.join(folder, 'secret'), 'secret');
     symlinkSync('secret', path.join(folder, 'link'));
     symlinkSync('gone', path.join(folder, 'dangling'));
-    expect(readPlainFile(path.join(folder, 'link'), 10)).toEqual({ is: 'link' });
-    expect(readPlainFile(path.join(folder, 'dangling'), 10)).toEqual({ is: 'link' });
+    expect(readPlainFile(path.join(folder, 'link'), 10)).toEqual({ kind: 'link' });
+    expect(readPlainFile(path.join(folder, 'dangling'), 10)).toEqual({ kind: 'link' });
   });
 
-  test('a folder, a pipe that nobody writes to, a socket', async () => {
+  test('a folder, a pipe without a writer, a socket', async () => {
     const folder = newFolder();
     const pipe = path.join(folder, 'pipe');
     execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe]);
@@ -85,11 +85,11 @@ describe('what is no plain file is not read:', () => {
     const server = createServer();
     onTestFinished(() => void server.close());
     await new Promise<void>((resolve) => server.listen(socket, resolve));
-    for (const place of [folder, pipe, socket]) expect(readPlainFile(place, 10)).toEqual({ is: 'other' });
+    for (const place of [folder, pipe, socket]) expect(readPlainFile(place, 10)).toEqual({ kind: 'other' });
   });
 });
 
-describe('inside of a folder that somebody else prepared', () => {
+describe('inside a folder that an agent can change', () => {
   test('a file is read, however deep it is, and also below a root that is a link', () => {
     const folder = newFolder();
     mkdirSync(path.join(folder, 'a', 'b'), { recursive: true });
@@ -115,7 +115,7 @@ describe('inside of a folder that somebody else prepared', () => {
       expect({ file, read: readInside({ root, file }, 10) }).toEqual({ file, read: undefined });
   });
 
-  test('what is not there, or has a file on the way, is nothing', () => {
+  test('a missing file, or one below a file, is undefined', () => {
     const root = newFolder();
     writeFileSync(path.join(root, 'file'), '');
     for (const file of ['none', 'a/none', 'file/none', 'file/none/none'])

@@ -143,7 +143,7 @@ export class Observer {
       if (state.status === 'in_progress' || state.status === 'landing' || state.status === 'ready')
         return `${id}, which is ${state.status}`;
     }
-    // Elsewhere there may be what another machine began and did not finish; it stays.
+    // Elsewhere there may be what another machine started and did not finish; it stays.
     const [node] = nodes.size === 1 ? nodes.values() : [];
     for (const { name, path } of node?.registrations.values() ?? []) {
       const state = store.get('task', name)?.state;

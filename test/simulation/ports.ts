@@ -336,7 +336,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
   const occupancy: Occupancy = {
     inside: (folder, { roots, sessions }) =>
       call(`who is in ${folder}`, () => ({
-        known: true,
+        kind: 'known',
         processes: world
           .alive((one) => here(one) && one.folder === folder && one !== process)
           .map((one) => ({
@@ -355,7 +355,7 @@ function processPorts(of: Surroundings, node: SimNode, process: Process) {
     isAlive: (wanted) =>
       call(`is ${wanted.pid} alive`, () => world.alive((one) => here(one) && isThe(wanted, one)).length > 0),
     end: (list, { graceMs }) => endProcesses(world, process, node.id, list, graceMs),
-    tmuxSessions: () => call('tmux sessions', () => ({ known: true, sessions: [] })),
+    tmuxSessions: () => call('tmux sessions', () => ({ kind: 'known', sessions: [] })),
     killTmuxSession: () => call('kill tmux', () => false),
   };
   return {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../../packages/copse/src/processes/start/connections.ts';
+import { openPrograms } from '../../../packages/copse/src/processes/start/programs.ts';
 import { type AcpSettings, acpRuntime } from '../../../packages/copse/src/agents/runtimes/acp/runtime.ts';
 import { readForAgent, writeForAgent } from '../../../packages/copse/src/agents/runtimes/acp/files.ts';
 import { outcomeOfError, outcomeOfStop } from '../../../packages/copse/src/agents/runtimes/acp/outcome.ts';
@@ -42,7 +42,7 @@ interface Played {
 }
 
 function make(command: AcpSettings['command'], permissions: AcpSettings['permissions']) {
-  return acpRuntime({ command, permissions }, openConnections(), writeInside);
+  return acpRuntime({ command, permissions }, openPrograms(), writeInside);
 }
 
 async function play(

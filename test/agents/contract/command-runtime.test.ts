@@ -80,18 +80,18 @@ describe('how a program ended', () => {
     const starting = runtime(['no such program', 'x']).start(newTurn(area));
     await expect(starting).rejects.toBeInstanceOf(RuntimeUnavailable);
     await expect(starting).rejects.toThrow(
-      'The program no such program is not there. Install it, or correct the agent’s `command` in copse.yml.',
+      'The program no such program is not installed. Install it, or correct the agent’s `command` in copse.yml.',
     );
   });
 
-  test('so is one that may not be executed, and a folder that is gone is not mistaken for it', async () => {
+  test('so is one that is not executable, and a folder that is missing is not mistaken for it', async () => {
     const turn = newTurn(area);
     const file = path.join(turn.folder, 'agent');
     writeFileSync(file, '#!/bin/sh\n', { mode: 0o600 });
-    await expect(runtime([file]).start(turn)).rejects.toThrow('may not be executed');
+    await expect(runtime([file]).start(turn)).rejects.toThrow('is not executable');
     rmSync(turn.folder, { recursive: true });
     const starting = runtime(['true']).start(turn);
-    await expect(starting).rejects.toThrow('is gone');
+    await expect(starting).rejects.toThrow('does not exist');
     await expect(starting).rejects.not.toBeInstanceOf(RuntimeUnavailable);
   });
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { attemptFiles, readOrders } from '../../../packages/copse/src/agents/files/attempt-files.ts';
 import { openRunners } from '../../../packages/copse/src/agents/files/runners.ts';
 import {

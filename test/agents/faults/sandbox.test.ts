@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newRepository, printed, startCopse } from '../../support/cli.ts';
 import {

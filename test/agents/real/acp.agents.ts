@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../../packages/copse/src/processes/start/connections.ts';
+import { openPrograms } from '../../../packages/copse/src/processes/start/programs.ts';
 import { acpRuntime } from '../../../packages/copse/src/agents/runtimes/acp/runtime.ts';
 import { writeInside } from '../../../packages/copse/src/workspaces/files/write-inside.ts';
 import type { PermissionRequest, Runtime } from '../../../packages/copse/src/agents/ports/runtime.ts';
@@ -26,7 +26,7 @@ function make(
       ...(systemPrompt !== undefined && { systemPrompt }),
       ...(dollars !== undefined && { dollars }),
     },
-    openConnections(),
+    openPrograms(),
     writeInside,
   );
 }

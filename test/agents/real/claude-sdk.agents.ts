@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { openConnections } from '../../../packages/copse/src/processes/start/connections.ts';
+import { openPrograms } from '../../../packages/copse/src/processes/start/programs.ts';
 import {
   type ClaudeSdkSettings,
   claudeSdkRuntime,
@@ -24,12 +24,12 @@ import { conversationIn, describeRuntime } from './contract.ts';
 import { environmentFor, newHome, removeHome } from './programs.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const connections = openConnections();
+const programs = openPrograms();
 
 describeRuntime('claude-sdk', {
   program: 'claude',
-  make: (settings) => claudeSdkRuntime({ ...settings, packageFrom: [here] }, connections),
-  makeMissing: () => claudeSdkRuntime({ permissions: 'all' }, connections),
+  make: (settings) => claudeSdkRuntime({ ...settings, packageFrom: [here] }, programs),
+  makeMissing: () => claudeSdkRuntime({ permissions: 'all' }, programs),
   environment: { CLAUDE_CODE_MAX_RETRIES: '1' },
   tries: 12,
   contextTokens: 1_000_000,
@@ -72,7 +72,7 @@ describe('only the runtime claude-sdk', () => {
 
   async function work(changes: Partial<Turn> = {}, settings: Partial<ClaudeSdkSettings> = {}) {
     const { turn, events } = begin(changes);
-    const runtime = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], ...settings }, connections);
+    const runtime = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], ...settings }, programs);
     return { turn, events, outcome: await (await runtime.start(turn)).ended };
   }
 
@@ -200,11 +200,11 @@ describe('only the runtime claude-sdk', () => {
     for (const file of ['package.json', 'sdk.mjs'])
       writeFileSync(path.join(scope, file), readFileSync(path.join(installed, file)));
     const { turn } = begin();
-    const partial = claudeSdkRuntime({ permissions: 'all', packageFrom: [folder] }, connections);
+    const partial = claudeSdkRuntime({ permissions: 'all', packageFrom: [folder] }, programs);
     await expect(partial.start(turn)).rejects.toThrow(RuntimeUnavailable);
     await expect(partial.start(turn)).rejects.toThrow(/without --omit=optional/);
     const program = path.join(area, 'no-such-claude');
-    const wrong = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], program }, connections);
+    const wrong = claudeSdkRuntime({ permissions: 'all', packageFrom: [here], program }, programs);
     await expect(wrong.start(turn)).rejects.toThrow(RuntimeUnavailable);
   });
 

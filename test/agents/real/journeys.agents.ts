@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, finished, newArea, printed, startCopse } from '../../support/cli.ts';
 import type { Step } from '../../support/model-server/protocol.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, git, newRepository, printed } from '../../support/cli.ts';
 import type { Step } from '../../support/model-server/protocol.ts';

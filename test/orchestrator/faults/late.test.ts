@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { attemptFiles } from '../../../packages/copse/src/agents/files/attempt-files.ts';
 import { openRunners } from '../../../packages/copse/src/agents/files/runners.ts';
 import { Orchestrator } from '../../../packages/copse/src/orchestrator/orchestrate.ts';

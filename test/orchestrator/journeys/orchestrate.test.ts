@@ -156,7 +156,7 @@ describe('a run', () => {
       [1, 2].flatMap(() => [`before ${bad}`, `error ${bad}`]),
     );
     const why = await scene.why(id('is not made ready'));
-    expect(why).toContain('the hook before_run ended with 7: echo no database; exit 7.');
+    expect(why).toContain('hook before_run failed (exit code 7): echo no database; exit 7.');
     expect(why).toContain('\n      no database\n');
   });
 

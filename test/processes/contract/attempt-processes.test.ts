@@ -4,10 +4,7 @@ import path from 'node:path';
 
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 
-import {
-  endAttempt,
-  processesOfAttempt,
-} from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { endAttempt, endMarked, processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { identify, isAlive } from '../../../packages/copse/src/processes/identity.ts';
 import { readRecord, recordProcesses } from '../../../packages/copse/src/processes/start/recorder.ts';
 import { type AttemptId, brand } from '../../../packages/copse/src/kernel/ids.ts';
@@ -66,7 +63,7 @@ async function pidsOf(attempt: AttemptId, record?: string): Promise<readonly num
 
 describe.runIf(isLinux)('the processes of an attempt', () => {
   // promise: no-process-left
-  test('are those with its mark, wherever they went, and nobody with another one', async () => {
+  test('are those with its mark, wherever they went, and none with another mark', async () => {
     const { attempt, root, pids } = await start(`${DAEMON}; exec sleep 620`);
     const [daemon = 0] = await pids(1);
     await until(async () => (await pidsOf(attempt)).length === 2);
@@ -83,7 +80,7 @@ describe.runIf(isLinux)('the processes of an attempt', () => {
 
   test('are never this process, even if it has the mark itself', async () => {
     const { attempt } = await start('exec sleep 623');
-    const script = `import(${JSON.stringify(path.resolve('packages/copse/src/processes/start/attempt-processes.ts'))}).then(async (m) => console.log((await m.processesOfAttempt(${JSON.stringify(attempt)})).some(({ pid }) => pid === process.pid)))`;
+    const script = `import(${JSON.stringify(path.resolve('packages/copse/src/processes/end.ts'))}).then(async (m) => console.log((await m.processesOfAttempt(${JSON.stringify(attempt)})).some(({ pid }) => pid === process.pid)))`;
     const child = spawn(process.execPath, ['-e', script], {
       env: { ...process.env, COPSE_ATTEMPT_ID: attempt },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -105,6 +102,25 @@ describe.runIf(isLinux)('the processes of an attempt', () => {
     expect(remaining).toEqual([]);
     expect(await pids(2)).toHaveLength(2);
     expect(await pidsOf(attempt)).toEqual([]);
+  });
+});
+
+describe('the processes of a command whose first process has ended', () => {
+  test('are ended if they stayed in its session, without a mark and without a parent', async () => {
+    folders += 1;
+    const folder = path.join(area, `f ${folders}`);
+    mkdirSync(folder);
+    const script = `env -i /bin/sh -c 'echo $$ >> pids; exec sleep 628' & sleep 0.1`;
+    const child = spawn('sh', ['-c', script], { cwd: folder, stdio: 'ignore', detached: true });
+    await new Promise((resolve) => child.once('exit', resolve));
+    const [left = 0] = (await wordsIn(path.join(folder, 'pids'), 1)).map(Number);
+    toEnd.push(left);
+    const process = (await identify(left))!;
+    const mark = 'COPSE_COMMAND=none-has-it';
+    expect((await endMarked(mark, [], { graceMs })).ended).toEqual([]);
+    expect(await isAlive(process)).toBe(true);
+    expect((await endMarked(mark, [], { graceMs, leader: child.pid! })).ended).toEqual([process]);
+    expect(await isAlive(process)).toBe(false);
   });
 });
 
@@ -160,7 +176,7 @@ describe('the record of an attempt', () => {
     expect(readRecord(file).map(({ pid }) => pid)).not.toContain(leaf);
   });
 
-  test('has what is added and below that, such as the pane of a terminal', async () => {
+  test('has added processes and those below them, the pane of a terminal for example', async () => {
     // Not below this process: its parent is gone at once.
     const started = await start(
       `(setsid sh -c 'echo $$ >> pids; sleep 628; true' &); while ! test -f go; do sleep 0.05; done`,

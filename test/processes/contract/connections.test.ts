@@ -6,11 +6,13 @@ import { text } from 'node:stream/consumers';
 
 import { afterEach, expect, test } from 'vitest';
 
-import { openConnections } from '../../../packages/copse/src/processes/start/connections.ts';
+import { openPrograms } from '../../../packages/copse/src/processes/start/programs.ts';
 import { isAlive } from '../../../packages/copse/src/processes/identity.ts';
 import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
-import type { ConnectedProgram } from '../../../packages/copse/src/processes/ports/connections.ts';
-import { ProgramMissing } from '../../../packages/copse/src/processes/ports/programs.ts';
+import {
+  type ConnectedProgram,
+  ProgramMissing,
+} from '../../../packages/copse/src/processes/ports/programs.ts';
 import { newArea } from '../../support/cli.ts';
 import { endTurns, newTurn, pidsOf, printedIn, wordsIn } from '../../support/records/turns.ts';
 
@@ -24,20 +26,20 @@ function program(...argv: readonly [string, ...string[]]) {
   return { turn, program: made };
 }
 
-test('a program hears what is written to it and is heard; what it prints as errors is in the log', async () => {
+test('a program reads its input, its output is read, and its standard error is in the log', async () => {
   const { turn, program: cat } = program('sh', '-c', 'cat; echo "an error" >&2; exit 7');
   const started: ProcessIdentity[] = [];
-  const connection = openConnections({ onStart: (one) => started.push(one) }).open(cat);
+  const connection = openPrograms({ onStart: (one) => started.push(one) }).connect(cat);
   connection.input.end('hello 林\n');
   expect(await text(connection.output)).toBe('hello 林\n');
-  expect(await connection.ended).toEqual({ how: 'exited', code: 7 });
+  expect(await connection.ended).toEqual({ kind: 'exited', code: 7 });
   expect(started).toEqual([await connection.started]);
   expect(printedIn(turn)).toBe('an error\n');
 });
 
 test('a program gets its own environment and folder, and leads a group of its own', async () => {
   const { turn, program: look } = program('sh', '-c', 'pwd; env; ps -o pgid= -p $$');
-  const connection = openConnections().open(look);
+  const connection = openPrograms().connect(look);
   const printed = await text(connection.output);
   expect(printed).toContain(turn.folder);
   expect(printed).toContain(`COPSE_ATTEMPT_ID=${turn.attempt}`);
@@ -47,31 +49,31 @@ test('a program gets its own environment and folder, and leads a group of its ow
 
 test('a program that is not there, and a folder that is gone, are told in a sentence', async () => {
   const { program: nobody } = program('no-such-program');
-  const connection = openConnections().open(nobody);
+  const connection = openPrograms().connect(nobody);
   await expect(connection.started).rejects.toThrow(ProgramMissing);
-  expect(await connection.ended).toEqual({ how: 'vanished' });
+  expect(await connection.ended).toEqual({ kind: 'vanished' });
   await connection.stop({ graceMs: 0 });
   const folder = path.join(area, 'gone');
-  expect(() => openConnections().open({ ...nobody, folder })).toThrow(folder);
+  expect(() => openPrograms().connect({ ...nobody, folder })).toThrow(folder);
 });
 
 test('a program that does not listen is ended with all that it started', async () => {
   const pids = path.join(area, 'pids');
   const script = `trap '' TERM; setsid sleep 1000 & echo $! $$ >> "$0"; while :; do sleep 1; done`;
   const { turn, program: deaf } = program('sh', '-c', script, pids);
-  const connection = openConnections().open(deaf);
+  const connection = openPrograms().connect(deaf);
   await wordsIn(pids, 2);
   await connection.stop({ graceMs: 100 });
   expect(await pidsOf(turn)).toEqual([]);
   expect(await isAlive((await connection.started)!)).toBe(false);
-  expect(await connection.ended).toMatchObject({ how: 'signalled' });
+  expect(await connection.ended).toMatchObject({ kind: 'signalled' });
   expect(readFileSync(pids, 'utf8')).toMatch(/\d/);
 });
 
 test('a program that goes before it has heard everything breaks nothing', async () => {
   const { program: hasty } = program('true');
-  const connection = openConnections().open(hasty);
+  const connection = openPrograms().connect(hasty);
   for (let line = 0; line < 1_000; line += 1) connection.input.write('x'.repeat(1_000));
-  expect(await connection.ended).toEqual({ how: 'exited', code: 0 });
+  expect(await connection.ended).toEqual({ kind: 'exited', code: 0 });
   connection.input.write('anybody?');
 });

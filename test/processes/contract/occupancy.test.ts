@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 
 import { askPs, parseStat } from '../../../packages/copse/src/processes/identity.ts';
-import { askLsof } from '../../../packages/copse/src/processes/inside.ts';
-import { openOccupancy } from '../../../packages/copse/src/processes/occupancy.ts';
+import { askLsof, openOccupancy } from '../../../packages/copse/src/processes/occupancy.ts';
 import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
 import { newArea } from '../../support/cli.ts';
 
@@ -68,7 +67,7 @@ async function startIn(cwd: string, env?: Readonly<Record<string, string>>): Pro
 
 async function pidsIn(folder: string): Promise<readonly number[]> {
   const inside = await occupancy.inside(folder, nobody);
-  if (!inside.known) throw new Error(inside.why);
+  if (inside.kind === 'unknown') throw new Error(inside.why);
   return inside.processes.map(({ pid }) => pid);
 }
 
@@ -88,10 +87,11 @@ describe('who is inside a folder', () => {
     const below = path.join(folder, 'süb földer', '林');
     mkdirSync(below, { recursive: true });
     const pids = [await startIn(folder), await startIn(below)];
-    await until(async () => (await occupancy.inside(folder, nobody)).known);
+    await until(async () => (await occupancy.inside(folder, nobody)).kind === 'known');
     const inside = await occupancy.inside(folder, nobody);
-    expect(inside).toMatchObject({ known: true, unreadable: [] });
-    const places = inside.known ? inside.processes.map(({ pid, at, isOurs }) => ({ pid, at, isOurs })) : [];
+    expect(inside).toMatchObject({ kind: 'known', unreadable: [] });
+    const places =
+      inside.kind === 'known' ? inside.processes.map(({ pid, at, isOurs }) => ({ pid, at, isOurs })) : [];
     expect(places.toSorted((a, b) => a.pid - b.pid)).toEqual(
       [
         { pid: pids[0], at: folder, isOurs: false },
@@ -100,7 +100,7 @@ describe('who is inside a folder', () => {
     );
   });
 
-  it('is not somebody in a folder whose name only begins alike, or above', async () => {
+  it('is not in a folder whose name only begins alike, or above', async () => {
     const folder = newFolder('cp-1');
     mkdirSync(`${folder}0`);
     await startIn(`${folder}0`);
@@ -192,10 +192,12 @@ describe('who is inside a folder', () => {
 describe('who is an agent’s own', () => {
   const owned = async (folder: string, owners: Parameters<typeof occupancy.inside>[1]) => {
     const inside = await occupancy.inside(folder, owners);
-    return inside.known ? inside.processes.filter(({ isOurs }) => isOurs).map(({ pid }) => pid) : undefined;
+    return inside.kind === 'known'
+      ? inside.processes.filter(({ isOurs }) => isOurs).map(({ pid }) => pid)
+      : undefined;
   };
 
-  it('is a recorded process and all that descend from it, and nobody beside it', async () => {
+  it('is a recorded process and its descendants, and no other', async () => {
     const folder = newFolder();
     const agent = start(folder, 'sh -c "echo \\$\\$; exec sleep 600" & wait');
     const below = await pidFrom(agent);
@@ -205,7 +207,7 @@ describe('who is an agent’s own', () => {
     expect(own).not.toContain(foreign);
   });
 
-  it('is nobody when another process has the pid now', async () => {
+  it('is none when another process has the pid now', async () => {
     const folder = newFolder();
     const pid = await startIn(folder);
     const { startTime } = await identity(pid);
@@ -233,7 +235,8 @@ describe('who is an agent’s own', () => {
       started.push(child.pid!);
       await until(async () => (await namesIn(folder)).includes('sleep'));
       const inside = await occupancy.inside(folder, { roots: [], sessions: ['se-2'] });
-      const shell = inside.known ? inside.processes.find(({ name }) => name === 'sleep') : undefined;
+      const shell =
+        inside.kind === 'known' ? inside.processes.find(({ name }) => name === 'sleep') : undefined;
       started.push(shell!.pid);
       expect(shell).toMatchObject({ isOurs: false });
     },
@@ -259,6 +262,7 @@ describe('a process', () => {
       pid: 12,
       name: 'a) Z (b ) 3 4',
       parent: 1,
+      group: 5,
       session: 6,
       hasTerminal: true,
       startTime: 22,
@@ -297,7 +301,7 @@ describe('ending processes', () => {
     expect(await pidsIn(folder)).toEqual([]);
   });
 
-  it('lets a process end by itself, and kills one that will not', async () => {
+  it('lets a process end after SIGTERM, and kills one that does not', async () => {
     const folder = newFolder();
     const polite = start(folder, 'trap "echo bye > said; exit" TERM; echo $$; while :; do sleep 0.02; done');
     const stubborn = start(folder, 'trap "" TERM; echo $$; while :; do sleep 0.02; done');
@@ -345,7 +349,7 @@ describe.runIf(has('tmux'))('the terminal of a task', () => {
   });
 
   it('is none without a server', async () => {
-    expect(await occupancy.tmuxSessions('copse-cp-1')).toEqual({ known: true, sessions: [] });
+    expect(await occupancy.tmuxSessions('copse-cp-1')).toEqual({ kind: 'known', sessions: [] });
     expect(await occupancy.killTmuxSession('copse-cp-1')).toBe(false);
   });
 
@@ -355,15 +359,15 @@ describe.runIf(has('tmux'))('the terminal of a task', () => {
       tmux('new-session', '-d', '-s', name, '-c', folder, 'sleep 600');
     const found = await occupancy.tmuxSessions('copse-cp-1');
     expect(found).toEqual({
-      known: true,
+      kind: 'known',
       sessions: [{ name: 'copse-cp-1', panes: [expect.any(Number)], attached: 0 }],
     });
-    const pane = found.known ? found.sessions[0]!.panes[0]! : 0;
+    const pane = found.kind === 'known' ? found.sessions[0]!.panes[0]! : 0;
     expect(await pidsIn(folder)).toContain(pane);
 
     expect(await occupancy.killTmuxSession('copse-cp')).toBe(false);
     expect(await occupancy.killTmuxSession('copse-cp-1')).toBe(true);
-    expect(await occupancy.tmuxSessions('copse-cp-1')).toEqual({ known: true, sessions: [] });
+    expect(await occupancy.tmuxSessions('copse-cp-1')).toEqual({ kind: 'known', sessions: [] });
     expect(await occupancy.killTmuxSession('copse-cp-1')).toBe(false);
     expect(await occupancy.tmuxSessions('copse-cp-10')).toMatchObject({
       sessions: [{ name: 'copse-cp-10' }],
@@ -372,13 +376,13 @@ describe.runIf(has('tmux'))('the terminal of a task', () => {
 
   it('is unknown when tmux answers with something else', async () => {
     const found = await openOccupancy({ socket: 'x'.repeat(300) }).tmuxSessions('copse-cp-1');
-    expect(found).toMatchObject({ known: false });
+    expect(found).toMatchObject({ kind: 'unknown' });
   });
 });
 
 async function namesIn(folder: string): Promise<readonly string[]> {
   const inside = await occupancy.inside(folder, nobody);
-  return inside.known ? inside.processes.map(({ name }) => name) : [];
+  return inside.kind === 'known' ? inside.processes.map(({ name }) => name) : [];
 }
 
 function has(program: string): boolean {

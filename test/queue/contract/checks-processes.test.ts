@@ -137,9 +137,9 @@ describe.runIf(isLinux)('what a check starts', () => {
 });
 
 async function processesIn({ worktree }: CheckSite): Promise<readonly string[]> {
-  const { processesInside } = await import('../../../packages/copse/src/processes/inside.ts');
+  const { processesInside } = await import('../../../packages/copse/src/processes/occupancy.ts');
   const inside = await processesInside(worktree);
-  return inside.known ? inside.processes.map(({ name }) => name) : [inside.why];
+  return inside.kind === 'known' ? inside.processes.map(({ name }) => name) : [inside.why];
 }
 
 describe.runIf(isLinux)('a run that is called off', () => {

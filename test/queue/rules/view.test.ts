@@ -23,7 +23,7 @@ import type { Batch, QueueState, BatchStage } from '../../../packages/copse/src/
 import { type QueueRecords, viewQueue } from '../../../packages/copse/src/queue/rules/view/view.ts';
 import { rangeText, runText, standingText } from '../../../packages/copse/src/explain/rules/queue.ts';
 import { named } from '../../../packages/copse/src/kernel/text.ts';
-import { spanText } from '../../../packages/copse/src/kernel/durations.ts';
+import { spanText } from '../../../packages/copse/src/kernel/time.ts';
 
 const main = brand<BranchName>('main');
 const node = brand<NodeId>('no-1');

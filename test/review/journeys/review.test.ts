@@ -195,7 +195,7 @@ describe('a branch that moves after it was approved', () => {
     git(worktreeOf(scene, id), 'reset', '--quiet', '--hard', 'main');
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
-    expect(await scene.why(id)).toContain('nothing to land');
+    expect(await scene.why(id)).toContain('has no commit to land');
     expect(
       scene.git('for-each-ref', '--contains', approved, '--format=%(refname)', 'refs/copse/keep'),
     ).not.toBe('');

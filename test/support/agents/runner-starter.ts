@@ -1,6 +1,6 @@
 /** Stands in for an orchestrator: starts one runner, says so, and waits to be killed. */
 
-import { processesOfAttempt } from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import { openRunners } from '../../../packages/copse/src/agents/files/runners.ts';
 import type { Orders } from '../../../packages/copse/src/agents/ports/runners.ts';
 

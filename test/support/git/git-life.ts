@@ -80,7 +80,7 @@ export async function liveIn(
 
 async function prepare(context: WorkspaceContext, task: Task): Promise<unknown> {
   const prepared = await prepareWorkspace(context, { task, agent: null, session: null });
-  if (!prepared.prepared) return prepared;
+  if (prepared.kind !== 'prepared') return prepared;
   const { branch, base, reused, notes } = prepared;
   return { branch, base, reused, notes };
 }

@@ -4,10 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import {
-  endAttempt,
-  processesOfAttempt,
-} from '../../../packages/copse/src/processes/start/attempt-processes.ts';
+import { endAttempt, processesOfAttempt } from '../../../packages/copse/src/processes/end.ts';
 import {
   type AttemptId,
   type SessionId,

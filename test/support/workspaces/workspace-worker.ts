@@ -112,12 +112,12 @@ async function outcomeOf(
     const record = await context.board.get('task', of);
     if (record === undefined) throw new Error(`There is no task ${of}`);
     const prepared = await prepareWorkspace(context, { task: record, agent: null, session: null, onStep });
-    return prepared.prepared ? { ok: true, reason: '' } : { ok: false, reason: prepared.reason };
+    return prepared.kind === 'prepared' ? { ok: true, reason: '' } : { ok: false, reason: prepared.reason };
   }
   if (act === 'remove') {
     const request = { by: 'person', isNamed: true, isForced: true, deleteBranch: true } as const;
     const removed = await removeWorkspace(context, task, request, onStep);
-    if (removed.removed) return { ok: true, reason: '' };
+    if (removed.kind === 'removed') return { ok: true, reason: '' };
     return { ok: false, reason: 'question' in removed ? removed.question : removed.reason };
   }
   const outcome = await (act === 'undo' ? undo(context, task) : reset());

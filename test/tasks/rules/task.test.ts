@@ -14,7 +14,8 @@ import {
   taskTransitions,
 } from '../../../packages/copse/src/tasks/rules/task.ts';
 import { decideCancel, decideDelete } from '../../../packages/copse/src/tasks/rules/decisions.ts';
-import { backoffMs, decideLand } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
+import { backoffMs } from '../../../packages/copse/src/kernel/backoff.ts';
+import { decideLand } from '../../../packages/copse/src/tasks/rules/outcomes.ts';
 import { Model, type Step, anyStep, commit } from '../../support/records/world.ts';
 
 const quiet: Step = {
@@ -353,7 +354,8 @@ describe('a crash', () => {
   });
 
   it('waits at most five minutes, however often it happened', () => {
-    expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, defaultPolicy.retry))).toEqual([
+    const { firstBackoffMs: firstMs, maxBackoffMs: mostMs } = defaultPolicy.retry;
+    expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, { firstMs, mostMs }))).toEqual([
       10_000, 20_000, 40_000, 300_000, 300_000, 300_000,
     ]);
   });

@@ -82,7 +82,7 @@ describe('the diff of a task', () => {
     expect(git(main, 'write-tree')).toBe(git(worktree, 'rev-parse', 'HEAD^{tree}'));
   });
 
-  it('includes what is not committed, when asked, and writes nothing into the worktree', async () => {
+  it('includes uncommitted changes, when asked, and writes nothing into the worktree', async () => {
     await using scene = await newScene();
     const { worktree, commit } = scene;
     write(worktree, { 'a.txt': 'committed\n' });

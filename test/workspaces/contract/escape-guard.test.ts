@@ -202,7 +202,7 @@ describe('the escape guard', () => {
     expect((await context.board.get('workspace', 'ws-of-se-1'))?.escape?.paths).toEqual(['x.txt']);
   });
 
-  it('says nothing while nobody runs, and while a session runs that belongs there', async () => {
+  it('reports nothing while no session runs, or one that works in the main checkout', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
     const begun = await beginGuard(context);
@@ -265,7 +265,7 @@ describe('moving an escape', () => {
     expect(lstatSync(path.join(worktree, 'link')).isSymbolicLink()).toBe(true);
     expect(readdirSync(main).filter((name) => name.includes('copse-'))).toEqual([]);
     expect((await context.board.get('workspace', 'ws-of-se-1'))?.escape).toBeUndefined();
-    if (outcome.moved === null) throw new Error(outcome.reason);
+    if (outcome.kind === 'refused') throw new Error(outcome.reason);
     expect(git(main, 'show', `${outcome.rescue}:a.txt`)).toBe('edited');
     expect(await moveEscape(context, { task, paths: ['a.txt'] })).toMatchObject({
       because: 'nothing_to_move',
@@ -292,7 +292,7 @@ describe('moving an escape', () => {
   });
 
   // promise: checkout-untouched
-  it('leaves what is staged where it is', async () => {
+  it('leaves staged changes staged', async () => {
     await using scene = await newScene();
     const { context, main, worktree } = scene;
     const task = await scene.run('se-1');

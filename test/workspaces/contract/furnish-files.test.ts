@@ -58,7 +58,7 @@ describe('files named by .worktreeinclude', () => {
     expect(git(worktree, 'status', '--porcelain')).toBe('');
   });
 
-  test('are the only ones brought from a folder in which git ignores others too, and empty folders are nobody’s', async () => {
+  test('are the only ones brought from a folder in which git ignores others too, and empty folders are not brought', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': '*.env\n*.log\n', '.worktreeinclude': '*.env\n' },
       others: { 'p/one/a.env': '1', 'p/one/a.log': '1', 'q/b.env': '2', 'q/plain': '2' },
@@ -96,11 +96,11 @@ describe('files named by .worktreeinclude', () => {
     });
     expect(brought).toEqual([]);
     expect(skipped.map((one) => one.why)).toEqual([
-      '.worktreeinclude cannot name what is outside the repository.',
-      '.worktreeinclude cannot name what is outside the repository.',
-      'workspace.copy cannot name what is outside the repository.',
+      '.worktreeinclude cannot name paths outside the repository.',
+      '.worktreeinclude cannot name paths outside the repository.',
+      'workspace.copy cannot name paths outside the repository.',
       'workspace.copy takes paths relative to the repository root.',
-      'workspace.copy cannot name what is outside the repository.',
+      'workspace.copy cannot name paths outside the repository.',
       'workspace.copy cannot name the folders of git or of Copse.',
       'workspace.copy cannot name the whole repository.',
       'workspace.copy cannot name the folders of git or of Copse.',
@@ -110,7 +110,7 @@ describe('files named by .worktreeinclude', () => {
 });
 
 describe('files named by workspace.copy', () => {
-  test('are paths and globs from the root, and what is not brought is explained', async () => {
+  test('are paths and globs from the root, and skipped entries are explained', async () => {
     const { worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': '*.env\ncache/\n[x]/\n', 'src/a.ts': 'a' },
       others: {
@@ -233,7 +233,7 @@ describe('files named by workspace.copy', () => {
   });
 });
 
-describe('what is in the worktree already', () => {
+describe('files that the worktree already has', () => {
   // promise: no-link-followed
   test('is never overwritten, and a link there is never written through', async () => {
     const victim = path.join(area, 'victim');
@@ -253,14 +253,14 @@ describe('what is in the worktree already', () => {
     expect(read(victim, 'env')).toBe('mine');
     expect(read(worktree, '.env.c')).toBe('old');
     expect(why(report.skipped)).toMatchObject({
-      '.env': 'A link is there already.',
-      '.env.b': 'A link is there already.',
-      '.env.c': 'It is there already.',
+      '.env': 'A link already exists there.',
+      '.env.b': 'A link already exists there.',
+      '.env.c': 'It already exists.',
     });
   });
 
   // promise: no-link-followed
-  test('cannot send what is being brought elsewhere by making .copse a link', async () => {
+  test('cannot redirect brought files by making .copse a link', async () => {
     const victim = path.join(area, 'victim of the folder');
     mkdirSync(victim, { recursive: true });
     const { worktree, furnish } = newFixture(area, {
@@ -354,7 +354,7 @@ describe('what workspace.link names', () => {
     const report = await furnish({ link: ['src', 'out', '../x'] });
     expect(report.linked).toEqual([]);
     expect(why(report.skipped)).toEqual({
-      '../x': 'workspace.link cannot name what is outside the repository.',
+      '../x': 'workspace.link cannot name paths outside the repository.',
       src: 'Git does not ignore it in the main checkout, so it is not brought.',
       out: 'It leads outside the main checkout.',
     });

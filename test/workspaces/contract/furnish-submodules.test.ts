@@ -38,7 +38,7 @@ describe('submodules of a worktree', () => {
     const root = withSubmodule(url);
     const { worktree, request, furnish } = addWorktree(root);
     renameSync(url, `${url} is gone`);
-    expect((await furnish()).submodules).toEqual([{ path: at, ready: true }]);
+    expect((await furnish()).submodules).toEqual([{ path: at, kind: 'ready' }]);
     const folder = path.join(worktree, at);
     expect(readFileSync(path.join(folder, 'lib.c'), 'utf8')).toBe('library');
     expect(git(worktree, 'status', '--porcelain')).toBe('');
@@ -61,8 +61,8 @@ describe('submodules of a worktree', () => {
     git(area, 'clone', '--quiet', withSubmodule(url), clone);
     const { worktree, furnish } = addWorktree(clone);
     expect((await furnish()).submodules).toEqual([
-      { path: at, ready: true },
-      { path: `${at}/inner`, ready: true },
+      { path: at, kind: 'ready' },
+      { path: `${at}/inner`, kind: 'ready' },
     ]);
     expect(readFileSync(path.join(worktree, at, 'inner/nested.c'), 'utf8')).toBe('n');
     expect(git(worktree, 'status', '--porcelain')).toBe('');
@@ -79,7 +79,7 @@ describe('submodules of a worktree', () => {
     const clone = path.join(area, 'clone with a relative one');
     git(area, 'clone', '--quiet', upstream, clone);
     const { worktree, furnish } = addWorktree(clone);
-    expect((await furnish()).submodules).toEqual([{ path: 'l', ready: true }]);
+    expect((await furnish()).submodules).toEqual([{ path: 'l', kind: 'ready' }]);
     expect(existsSync(path.join(worktree, 'l/lib.c'))).toBe(true);
   });
 
@@ -105,13 +105,13 @@ describe('submodules of a worktree', () => {
     git(root, 'commit', '--quiet', '--message=bad ones');
     const { furnish } = addWorktree(root);
     const { submodules, setup } = await furnish();
-    expect(submodules.map((one) => [one.path, one.ready])).toEqual([
-      ['a-name', false],
-      ['b-ext', false],
-      ['c-option', false],
-      ['d-gone', false],
-      ['e-undescribed', false],
-      [at, true],
+    expect(submodules.map((one) => [one.path, one.kind])).toEqual([
+      ['a-name', 'not_ready'],
+      ['b-ext', 'not_ready'],
+      ['c-option', 'not_ready'],
+      ['d-gone', 'not_ready'],
+      ['e-undescribed', 'not_ready'],
+      [at, 'ready'],
     ]);
     expect(setup.ok).toBe(true);
     expect(existsSync(ran)).toBe(false);
@@ -128,17 +128,17 @@ describe('submodules of a worktree', () => {
       rmSync(request.marker, { force: true });
       return furnish();
     };
-    expect((await again()).submodules).toEqual([{ path: at, ready: true }]);
+    expect((await again()).submodules).toEqual([{ path: at, kind: 'ready' }]);
     expect(readFileSync(path.join(worktree, at, 'lib.c'), 'utf8')).toBe('library');
     write(path.join(worktree, at), { 'lib.c': 'edited' });
     // What an agent configures there must not run when Copse looks again.
     const ran = path.join(area, 'fsmonitor ran');
     git(path.join(worktree, at), 'config', 'core.fsmonitor', `touch '${ran}'; false`);
-    expect((await again()).submodules).toEqual([{ path: at, ready: true }]);
+    expect((await again()).submodules).toEqual([{ path: at, kind: 'ready' }]);
     expect(readFileSync(path.join(worktree, at, 'lib.c'), 'utf8')).toBe('edited');
     expect(existsSync(ran)).toBe(false);
     rmSync(path.join(worktree, at), { recursive: true });
-    expect((await again()).submodules).toMatchObject([{ path: at, ready: false }]);
+    expect((await again()).submodules).toMatchObject([{ path: at, kind: 'not_ready' }]);
     expect(existsSync(path.join(gitDir, 'HEAD'))).toBe(true);
   });
 
@@ -149,7 +149,7 @@ describe('submodules of a worktree', () => {
     const { worktree, furnish } = addWorktree(withSubmodule(library()));
     rmSync(path.join(worktree, 'vendor'), { recursive: true });
     symlinkSync(victim, path.join(worktree, 'vendor'));
-    expect((await furnish()).submodules).toMatchObject([{ path: at, ready: false }]);
+    expect((await furnish()).submodules).toMatchObject([{ path: at, kind: 'not_ready' }]);
     expect(execFileSync('ls', ['-A', victim], { encoding: 'utf8' })).toBe('');
   });
 });

@@ -151,7 +151,7 @@ describe('an entry of the pool that a task takes', () => {
     const fixture = newFixture();
     await refill(fixture, 1, where === 'behind it' ? fixture.old : fixture.tip);
     const taken = await take(fixture, 'cp-a');
-    expect(taken).toMatchObject({ taken: true, wasAtTip: where === 'at its tip' });
+    expect(taken).toMatchObject({ kind: 'taken', wasAtTip: where === 'at its tip' });
     const worktree = at(fixture, 'cp-a');
     expectLikePlainGit(fixture, worktree, fixture.tip);
     expect(git(fixture.repository, 'worktree', 'list', '--porcelain')).toContain(
@@ -171,9 +171,12 @@ describe('an entry of the pool that a task takes', () => {
     );
     expect(all.map(({ stderr }) => stderr).join('')).toBe('');
     const outcomes = all.map(({ stdout }) => JSON.parse(stdout) as Taken);
-    expect(outcomes.filter(({ taken }) => taken)).toHaveLength(4);
-    expect(outcomes.flatMap((one) => (one.taken ? [] : one.because))).toEqual(Array(12).fill('empty'));
-    for (const one of outcomes) if (one.taken) expectLikePlainGit(fixture, one.place.path, fixture.old);
+    expect(outcomes.filter(({ kind }) => kind === 'taken')).toHaveLength(4);
+    expect(outcomes.flatMap((one) => (one.kind === 'taken' ? [] : one.because))).toEqual(
+      Array(12).fill('empty'),
+    );
+    for (const one of outcomes)
+      if (one.kind === 'taken') expectLikePlainGit(fixture, one.place.path, fixture.old);
     expect(names.filter((name) => existsSync(at(fixture, name)))).toHaveLength(4);
   }, 60_000);
 
@@ -181,13 +184,13 @@ describe('an entry of the pool that a task takes', () => {
     const fixture = newFixture();
     await refill(fixture, 1, fixture.tip);
     mkdirSync(at(fixture, 'cp-b'));
-    expect(await take(fixture, 'cp-b')).toEqual({ taken: false, because: 'place_in_use' });
+    expect(await take(fixture, 'cp-b')).toEqual({ kind: 'not_taken', because: 'place_in_use' });
     git(fixture.repository, 'worktree', 'add', '--quiet', '-b', 'cp-c', path.join(area, 'elsewhere'));
     const job = { ...fixture, do: { take: 'cp-c', tip: fixture.tip } };
-    expect(await doJob(job)).toEqual({ taken: false, because: 'branch_in_use' });
+    expect(await doJob(job)).toEqual({ kind: 'not_taken', because: 'branch_in_use' });
     git(fixture.repository, 'branch', 'cp-d', fixture.old);
     expect(await doJob({ ...job, do: { take: 'cp-d', tip: fixture.tip } })).toEqual({
-      taken: false,
+      kind: 'not_taken',
       because: 'branch_moved',
     });
     expect(poolOf(fixture).list()).toHaveLength(1);
@@ -198,10 +201,10 @@ describe('an entry of the pool that a task takes', () => {
     async (size) => {
       const fixture = newFixture(size);
       await refill(fixture, 1, fixture.old);
-      expect(await take(fixture, 'cp-a')).toMatchObject({ taken: true });
+      expect(await take(fixture, 'cp-a')).toMatchObject({ kind: 'taken' });
       expectLikePlainGit(fixture, at(fixture, 'cp-a'), fixture.tip);
       await refill(fixture, 1, fixture.tip);
-      expect(await take(fixture, 'cp-b')).toMatchObject({ taken: true, wasAtTip: true });
+      expect(await take(fixture, 'cp-b')).toMatchObject({ kind: 'taken', wasAtTip: true });
       fake(at(fixture, 'cp-b', 'same.txt'));
       expect(git(at(fixture, 'cp-b'), 'status', '--porcelain')).toBe(' M same.txt');
     },
@@ -254,7 +257,7 @@ describe('an entry of the pool that a task takes', () => {
     const entry = at(fixture, '.pool', '1');
     spoil(entry, fixture);
     const before = contents(entry);
-    expect(await take(fixture, 'cp-a')).toEqual({ taken: false, because: 'spoiled' });
+    expect(await take(fixture, 'cp-a')).toEqual({ kind: 'not_taken', because: 'spoiled' });
     expect(existsSync(at(fixture, 'cp-a'))).toBe(false);
     const refilled = await refill(fixture, 1, fixture.tip);
     expect(refilled).toMatchObject({ ready: 1, made: 1, left: [{ path: entry }] });
@@ -270,7 +273,7 @@ describe('an entry of the pool that a task takes', () => {
       spoil(entry!.path, fixture);
       expect([what, await take(fixture, `cp-${index}`)]).toEqual([
         what,
-        { taken: false, because: 'spoiled' },
+        { kind: 'not_taken', because: 'spoiled' },
       ]);
       expect(existsSync(at(fixture, `cp-${index}`))).toBe(false);
     }
@@ -282,7 +285,7 @@ describe('an entry of the pool that a task takes', () => {
     const seal = path.join(fixture.repository, '.copse/pool/1.json');
     const { files: _, ...rest } = JSON.parse(readFileSync(seal, 'utf8')) as Record<string, unknown>;
     writeFileSync(seal, JSON.stringify(rest));
-    expect(await take(fixture, 'cp-a')).toEqual({ taken: false, because: 'empty' });
+    expect(await take(fixture, 'cp-a')).toEqual({ kind: 'not_taken', because: 'empty' });
   });
 
   // promise: pool-isolated
@@ -292,7 +295,7 @@ describe('an entry of the pool that a task takes', () => {
     const registration = path.join(fixture.repository, '.git/worktrees/copse-pool-1');
     plantInto(registration);
     const taken = await take(fixture, 'cp-a');
-    if (!taken.taken) throw new Error('not taken');
+    if (taken.kind !== 'taken') throw new Error('not taken');
     expect(readdirSync(taken.place.gitDir).toSorted()).toEqual([
       'HEAD',
       'commondir',
@@ -340,12 +343,12 @@ describe('a kill while an entry is handed out', () => {
       const before = existsSync(worktree) ? contents(worktree) : undefined;
 
       const other = await take(fixture, 'cp-b');
-      expect(other.taken).toBe(true);
+      expect(other.kind).toBe('taken');
       expectLikePlainGit(fixture, at(fixture, 'cp-b'), fixture.tip);
-      expect(await take(fixture, 'cp-c')).toEqual({ taken: false, because: 'empty' });
+      expect(await take(fixture, 'cp-c')).toEqual({ kind: 'not_taken', because: 'empty' });
       const refilled = await refill(fixture, 2, fixture.tip);
       expect(refilled.ready).toBe(2);
-      expect((await take(fixture, 'cp-d')).taken).toBe(true);
+      expect((await take(fixture, 'cp-d')).kind).toBe('taken');
       expectLikePlainGit(fixture, at(fixture, 'cp-d'), fixture.tip);
       if (before) expect(contents(worktree)).toEqual(before);
       expect((await lookAtWorktree(dir, worktree)).state).toBe(state);
@@ -371,13 +374,13 @@ describe('a kill while the pool is filled', () => {
     expect(killed.code).toBe(null);
     const isWhole = step === 'sealed';
     expect(poolOf(fixture).list()).toHaveLength(isWhole ? 1 : 0);
-    expect((await take(fixture, 'cp-z')).taken).toBe(isWhole);
+    expect((await take(fixture, 'cp-z')).kind).toBe(isWhole ? 'taken' : 'not_taken');
     expect(await refill(fixture, 1, fixture.tip)).toMatchObject({
       ready: 1,
       cleared: isWhole ? 0 : 1,
       left: [],
     });
-    expect((await take(fixture, 'cp-a')).taken).toBe(true);
+    expect((await take(fixture, 'cp-a')).kind).toBe('taken');
     expectLikePlainGit(fixture, at(fixture, 'cp-a'), fixture.tip);
   });
 });
@@ -403,7 +406,7 @@ describe('a recycled worktree', () => {
     const inode = lstatSync(path.join(files, 'run me.sh')).ino;
     const outcome = (await doJob({ ...fixture, do: { recycle: files, base: fixture.tip } })) as Recycled;
     // Written: what the tip changed, added or renamed, and the file whose line endings git converts.
-    expect(outcome).toMatchObject({ recycled: true, kept: 6, written: 4 });
+    expect(outcome).toMatchObject({ kind: 'recycled', kept: 6, written: 4 });
     await take(fixture, 'cp-a');
     expect(lstatSync(at(fixture, 'cp-a', 'run me.sh')).ino).toBe(inode);
     expectLikePlainGit(fixture, at(fixture, 'cp-a'), fixture.tip);
@@ -442,8 +445,8 @@ describe('a recycled worktree', () => {
     });
     const before = contents(files);
     const outcome = (await doJob({ ...fixture, do: { recycle: files, base: fixture.old } })) as Recycled;
-    expect(outcome).toMatchObject({ recycled: true });
-    expect(await take(fixture, 'cp-a', fixture.old)).toMatchObject({ taken: true, wasAtTip: true });
+    expect(outcome).toMatchObject({ kind: 'recycled' });
+    expect(await take(fixture, 'cp-a', fixture.old)).toMatchObject({ kind: 'taken', wasAtTip: true });
     expectLikePlainGit(fixture, at(fixture, 'cp-a'), fixture.old);
     expect(lstatSync(at(fixture, 'cp-a', 'src/deep/er/größe 林.ts')).nlink).toBe(1);
     const gone = before.filter((line) => !contents(files).includes(line));
@@ -460,7 +463,7 @@ describe('a recycled worktree', () => {
       removed(fixture, files, (worktree) => utimesSync(path.join(worktree, 'run me.sh'), 1e9, 1e9));
       await doJob({ ...fixture, do: { recycle: files, base: fixture.old } });
       fake(at(fixture, '.pool', '1', 'run me.sh'));
-      expect(await take(fixture, 'cp-a', fixture.old)).toEqual({ taken: false, because: 'spoiled' });
+      expect(await take(fixture, 'cp-a', fixture.old)).toEqual({ kind: 'not_taken', because: 'spoiled' });
     },
   );
 
@@ -485,12 +488,12 @@ describe('a recycled worktree', () => {
     removed(fixture, files);
     git(fixture.repository, 'config', 'core.autocrlf', 'true');
     const outcome = await doJob({ ...fixture, do: { recycle: files, base: fixture.old } });
-    expect(outcome).toEqual({ recycled: false, because: 'files_are_converted' });
+    expect(outcome).toEqual({ kind: 'not_recycled', because: 'files_are_converted' });
   });
 });
 
 describe('refilling', () => {
-  it('makes what is missing, brings the rest to the base and takes away what is too much', async () => {
+  it('makes missing entries, brings the rest to the base and removes surplus ones', async () => {
     const fixture = newFixture();
     expect(await refill(fixture, 3, fixture.old)).toEqual({
       ready: 3,
@@ -519,7 +522,7 @@ describe('refilling', () => {
     renameSync(fixture.repository, repository);
     const moved = { ...fixture, repository, trash: path.join(repository, '.copse/trash') };
     expect(await refill(moved, 1, fixture.tip)).toMatchObject({ ready: 1, made: 0, left: [] });
-    expect((await take(moved, 'cp-a')).taken).toBe(true);
+    expect((await take(moved, 'cp-a')).kind).toBe('taken');
     expectLikePlainGit(moved, at(moved, 'cp-a'), fixture.tip);
   });
 
@@ -527,7 +530,7 @@ describe('refilling', () => {
     const fixture = newFixture();
     await refill(fixture, 1, fixture.tip);
     rmSync(at(fixture, '.pool', '1'), { recursive: true });
-    expect((await take(fixture, 'cp-a')).taken).toBe(false);
+    expect((await take(fixture, 'cp-a')).kind).toBe('not_taken');
     expect(await refill(fixture, 1, fixture.tip)).toMatchObject({ cleared: 1, made: 1, left: [] });
   });
 });

@@ -182,7 +182,7 @@ describe('finding rescues', () => {
     expect(await site.rescues.list()).toHaveLength(2);
   });
 
-  test('refs that somebody else made there are no rescues, and do no harm', async () => {
+  test('refs that Copse did not make there are not rescues, and do no harm', async () => {
     const site = newSite(area, FILES);
     git(site.repository, 'update-ref', 'refs/copse/rescue/cp-w0rk/whatever', 'HEAD');
     git(

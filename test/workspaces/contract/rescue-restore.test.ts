@@ -53,7 +53,7 @@ async function rescued(files: Readonly<Record<string, string>>): Promise<{
 }
 
 // promise: restore-overwrites-nothing
-describe('what is in the way', () => {
+describe('files that block it', () => {
   test('an edit of a file that the rescue changed', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n', new: 'saved\n' });
     write(site.worktree, 'a.txt', 'newer\n');
@@ -125,7 +125,7 @@ describe('what is in the way', () => {
   });
 });
 
-describe('what is not in the way', () => {
+describe('files that do not block it', () => {
   test('changes elsewhere', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n' });
     write(site.worktree, 'b/c.txt', 'mine\n');

@@ -77,7 +77,7 @@ describe('what comes back', () => {
   });
 
   // promise: rescue-exact
-  test('what is staged stays staged, and what is not stays that way', async () => {
+  test('staged changes stay staged, and unstaged ones unstaged', async () => {
     const site = newSite(area, FILES);
     write(site.worktree, 'a.txt', 'staged\n');
     write(site.worktree, 'staged-new', 'staged\n');

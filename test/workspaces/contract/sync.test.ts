@@ -20,7 +20,7 @@ import {
   type SyncOutcome,
   type SyncRequest,
   syncSteps,
-} from '../../../packages/copse/src/workspaces/ports/sync.ts';
+} from '../../../packages/copse/src/workspaces/ports/worktrees.ts';
 import { git, newArea, newRepository } from '../../support/cli.ts';
 import {
   BRANCH,
@@ -111,7 +111,7 @@ describe('a sync', () => {
     const scene = new Scene();
     const before = scene.work();
     const main = scene.advance();
-    expect(await scene.bring()).toMatchObject({ synced: 'merged', from: before, tip: scene.tip(), files: 4 });
+    expect(await scene.bring()).toMatchObject({ kind: 'merged', from: before, tip: scene.tip(), files: 4 });
     expect(git(scene.worktree, 'log', '-1', '--format=%P%n%B').trim()).toBe(
       `${before} ${main}\nMerge main into cp-0001/work\n\nTask: cp-0001`,
     );
@@ -129,7 +129,7 @@ describe('a sync', () => {
   it('moves a branch without commits of its own forward, without a merge', async () => {
     const scene = new Scene();
     const main = scene.advance();
-    expect(await scene.bring()).toMatchObject({ synced: 'fast_forwarded', tip: main });
+    expect(await scene.bring()).toMatchObject({ kind: 'fast_forwarded', tip: main });
     expect([scene.tip(), scene.status()]).toEqual([main, '']);
   });
 
@@ -139,7 +139,7 @@ describe('a sync', () => {
     scene.advance();
     await scene.bring();
     const before = scene.everything();
-    expect(await scene.bring()).toEqual({ synced: 'up_to_date', tip: scene.tip() });
+    expect(await scene.bring()).toEqual({ kind: 'up_to_date', tip: scene.tip() });
     expect(scene.everything()).toEqual(before);
   });
 
@@ -152,7 +152,7 @@ describe('a sync', () => {
     git(scene.worktree, 'add', 'b.txt');
     write(scene.worktree, { 'b.txt': 'staged\nand more\n', 'dir/c.txt': 'edited\n' });
     const before = scene.status();
-    expect(await scene.bring()).toMatchObject({ synced: 'merged' });
+    expect(await scene.bring()).toMatchObject({ kind: 'merged' });
     expect(scene.status()).toBe(before);
     expect(git(scene.worktree, 'show', ':b.txt')).toBe('staged');
     expect([scene.read('b.txt'), scene.read('dir/c.txt')]).toEqual(['staged\nand more\n', 'edited\n']);
@@ -201,7 +201,7 @@ describe('a sync', () => {
     scene.advance();
     const file = overlap(scene);
     const before = scene.everything();
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'in_the_way', paths: [file] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_the_way', paths: [file] });
     expect(scene.everything()).toEqual(before);
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
   });
@@ -211,7 +211,7 @@ describe('a sync', () => {
     scene.work();
     scene.advance();
     write(scene.worktree, { 'a.txt': 'one\ntwo\nTHREE\n', 'new/d ü.txt': 'd\n' });
-    expect(await scene.bring()).toMatchObject({ synced: 'merged' });
+    expect(await scene.bring()).toMatchObject({ kind: 'merged' });
     expect(scene.status()).toBe('');
   });
 
@@ -220,7 +220,7 @@ describe('a sync', () => {
     scene.work({ 'a.txt': 'one\ntwo\ndrei\n', 'x.txt': 'x\n' });
     scene.advance();
     const before = scene.everything();
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'conflict', paths: ['a.txt'] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'conflict', paths: ['a.txt'] });
     expect(scene.everything()).toEqual(before);
   });
 
@@ -234,7 +234,7 @@ describe('a sync', () => {
       advance();
     }
     expect(await scene.bring({ leaveConflict: true })).toEqual({
-      synced: 'conflict_left',
+      kind: 'conflict_left',
       paths: ['a.txt', 'gone.txt'],
     });
     expect(() => git(twin.worktree, 'merge', 'main')).toThrow(/merge main/);
@@ -243,7 +243,7 @@ describe('a sync', () => {
     expect(scene.read('a.txt').replaceAll(/ [0-9a-f]{40}| HEAD| main/g, '')).toBe(
       twin.read('a.txt').replaceAll(/ HEAD| main/g, ''),
     );
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'in_progress', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_progress', paths: [] });
     write(scene.worktree, { 'a.txt': 'resolved\n' });
     git(scene.worktree, 'add', 'a.txt', 'gone.txt');
     git(scene.worktree, 'commit', '--quiet', '--no-edit');
@@ -258,21 +258,21 @@ describe('a sync', () => {
     scene.work();
     scene.advance();
     git(scene.worktree, 'switch', '--quiet', '--detach');
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'detached', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'detached', paths: [] });
     git(scene.main, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
     git(scene.worktree, 'symbolic-ref', 'HEAD', 'refs/heads/alias');
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'detached', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'detached', paths: [] });
     git(scene.worktree, 'symbolic-ref', 'HEAD', 'refs/heads/cp-0001/work');
     mkdirSync(scene.gitFile('rebase-merge'));
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'in_progress', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_progress', paths: [] });
   });
 
-  it('waits for nobody: a lock of another git command is an outcome and stays', async () => {
+  it('does not wait: a lock of another git command is an outcome and stays', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
     writeFileSync(scene.gitFile('index.lock'), '');
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'locked', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'locked', paths: [] });
     expect(existsSync(scene.gitFile('index.lock'))).toBe(true);
   });
 
@@ -287,7 +287,7 @@ describe('a sync', () => {
         if (step === 'files_written') git(scene.main, 'update-ref', 'refs/heads/cp-0001/work', elsewhere);
       },
     });
-    expect(outcome).toEqual({ synced: 'no', because: 'moved', paths: [] });
+    expect(outcome).toEqual({ kind: 'refused', because: 'moved', paths: [] });
     expect([scene.tip(), scene.read('a.txt')]).toEqual([elsewhere, files]);
     expect(existsSync(path.join(scene.worktree, 'gone.txt'))).toBe(true);
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
@@ -327,7 +327,7 @@ describe('a sync', () => {
     for (const vector of ['merge', 'smudge', 'monitor', 'post-merge', 'reference-transaction'])
       expect(vectors).toContain(vector);
     rmSync(fired(scene), { force: true });
-    expect(await scene.bring()).toMatchObject({ synced: 'merged' });
+    expect(await scene.bring()).toMatchObject({ kind: 'merged' });
     expect(existsSync(fired(scene))).toBe(false);
     expect(scene.read('a.txt')).toBe('ONE\ntwo\nTHREE\n');
   });
@@ -345,12 +345,12 @@ describe('a sync that is killed', () => {
       git(scene.worktree, 'add', 'b.txt');
       await scene.killedAt(step);
       expect(() => git(scene.worktree, 'commit', '--all', '--quiet', '--message=half')).toThrow(/index.lock/);
-      expect(await scene.bring()).toMatchObject({ synced: expect.stringMatching(/merged|up_to_date/) });
+      expect(await scene.bring()).toMatchObject({ kind: expect.stringMatching(/merged|up_to_date/) });
       expect(git(scene.worktree, 'log', '-1', '--format=%P')).toBe(`${before} ${main}`);
       expect(git(scene.worktree, 'status', '--porcelain')).toBe('M  b.txt\n?? other.txt');
       expect(scene.read('a.txt')).toBe('one\ntwo\nTHREE\n');
       expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
-      expect(await scene.bring()).toMatchObject({ synced: 'up_to_date' });
+      expect(await scene.bring()).toMatchObject({ kind: 'up_to_date' });
     },
   );
 
@@ -362,30 +362,30 @@ describe('a sync that is killed', () => {
     write(scene.worktree, { 'a.txt': 'one\ntwo\nTHREE\n' });
     rmSync(path.join(scene.worktree, 'gone.txt'));
     const newest = scene.advance({ 'a.txt': 'one\ntwo\nTHREE and four\n' });
-    expect(await scene.bring()).toMatchObject({ synced: 'merged' });
+    expect(await scene.bring()).toMatchObject({ kind: 'merged' });
     expect([scene.status(), git(scene.worktree, 'rev-parse', 'HEAD^2')]).toEqual(['', newest]);
     expect(scene.read('a.txt')).toBe('one\ntwo\nTHREE and four\n');
   });
 
-  it('gives the worktree back with what was edited since, where that is in its way', async () => {
+  it('leaves edits made since then in place where they block it', async () => {
     const scene = new Scene();
     const before = scene.work();
     scene.advance();
     await scene.killedAt('noted');
     write(scene.worktree, { 'a.txt': 'edited after the kill\n' });
-    expect(await scene.bring()).toEqual({ synced: 'no', because: 'in_the_way', paths: ['a.txt'] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_the_way', paths: ['a.txt'] });
     expect([scene.tip(), scene.read('a.txt')]).toEqual([before, 'edited after the kill\n']);
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
   });
 
-  it('leaves alone what somebody made of it who took the lock away', async () => {
+  it('leaves changes alone that were made after its lock was removed', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
     await scene.killedAt('files_written');
     rmSync(scene.gitFile('index.lock'));
     const theirs = commitAll(scene.worktree, 'went on');
-    expect(await scene.bring()).toMatchObject({ synced: 'merged', from: theirs });
+    expect(await scene.bring()).toMatchObject({ kind: 'merged', from: theirs });
     expect(scene.status()).toBe('');
   });
 
@@ -396,7 +396,7 @@ describe('a sync that is killed', () => {
     await scene.killedAt(step, 'leave');
     const outcome = await scene.bring({ leaveConflict: true });
     expect(
-      outcome.synced === 'conflict_left' || (outcome.synced === 'no' && outcome.because === 'in_progress'),
+      outcome.kind === 'conflict_left' || (outcome.kind === 'refused' && outcome.because === 'in_progress'),
     ).toBe(true);
     expect([scene.tip(), scene.status().split('\n')[0]]).toEqual([before, 'UU a.txt']);
     expect(existsSync(scene.gitFile('MERGE_HEAD'))).toBe(true);
@@ -426,17 +426,17 @@ describe('syncing a task', () => {
     const { context, place, task } = await contextFor(scene);
     await using _ = place;
     expect(await syncTask(context, { task: task.id })).toMatchObject({
-      synced: 'merged',
+      kind: 'merged',
       base: 'main',
       notes: [],
     });
     expect(scene.read('from-remote.txt')).toBe('r\n');
     rmSync(remote, { recursive: true });
     const again = await syncTask(context, { task: task.id });
-    expect(again).toMatchObject({ synced: 'up_to_date', notes: [expect.any(String)] });
+    expect(again).toMatchObject({ kind: 'up_to_date', notes: [expect.any(String)] });
   });
 
-  it('says what to do where it is refused, and refuses while somebody else is at it', async () => {
+  it('says what to do where it is refused, and refuses while another process holds the lock', async () => {
     const scene = new Scene();
     scene.work();
     const { context, place, task } = await contextFor(scene);
@@ -444,16 +444,16 @@ describe('syncing a task', () => {
     scene.advance();
     write(scene.worktree, { 'a.txt': 'edited\n' });
     expect(await syncTask(context, { task: task.id })).toMatchObject({
-      synced: 'no',
+      kind: 'refused',
       because: 'in_the_way',
       paths: ['a.txt'],
       reason: expect.stringContaining(task.id),
     });
     await context.git.tryLock(`task-${task.id}`, async () => {
-      expect(await syncTask(context, { task: task.id })).toMatchObject({ synced: 'no', because: 'busy' });
+      expect(await syncTask(context, { task: task.id })).toMatchObject({ kind: 'refused', because: 'busy' });
     });
     expect(await syncTask(context, { task: brand<TaskId>('cp-zzzz') })).toMatchObject({
-      synced: 'no',
+      kind: 'refused',
       because: 'no_worktree',
     });
   });

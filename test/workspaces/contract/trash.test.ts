@@ -229,7 +229,7 @@ describe('a removal that is killed', () => {
     expect(listTrash(home)).toHaveLength(1);
   });
 
-  it('halfway is finished in its own entry by whoever removes it later', () => {
+  it('halfway is finished in its own entry by the next removal', () => {
     const { home, removal, record } = newWorktree();
     killedAfter('files_moved', removal);
     const entry = trashed({ ...removal, record: { ...record, at: timestamp(at + 60_000) } });
@@ -269,7 +269,7 @@ describe('a removal that is killed', () => {
 });
 
 describe('the trash', () => {
-  it('lists the newest first, and no longer what was undone', async () => {
+  it('lists the newest first, without undone entries', async () => {
     const { home, worktree, gitDir, record } = newWorktree();
     const trash = openTrash(home, 'sha1');
     const first = await trash.put({ path: worktree, gitDir, record });
@@ -311,7 +311,7 @@ describe('the trash', () => {
 });
 
 describe('bringing back', () => {
-  it('moves what the new worktree lacks, names what differs, and says nothing of what is the same', () => {
+  it('moves missing files, names those that differ, and ignores equal ones', () => {
     const { home, worktree, removal } = newWorktree();
     const before = contents(worktree);
     const entry = trashed(removal);

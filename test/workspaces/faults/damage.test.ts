@@ -50,7 +50,7 @@ describe('stale locks of git', () => {
       writeFileSync(path.join(gitDir, name), '');
       expect((await project.prepare(task)).reused).toBe(true);
       const removed = await project.tryRemove(task, { isForced: false });
-      expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(name) });
+      expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining(name) });
       rmSync(path.join(gitDir, name));
       writeFileSync(path.join(gitDir, name), '');
       await expectBackAfterUndo(project, task, before);
@@ -62,7 +62,7 @@ describe('stale locks of git', () => {
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     utimesSync(path.join(gitDir, 'index.lock'), HOUR_AGO, HOUR_AGO);
     const asked = await project.tryRemove(task, { isForced: false });
-    expect(asked).toMatchObject({ removed: false, question: expect.stringContaining('uncommitted') });
+    expect(asked).toMatchObject({ kind: 'question', question: expect.stringContaining('uncommitted') });
   });
 
   it('a lock on the branch that is to be made is named, or taken away when it is old', async () => {
@@ -152,7 +152,7 @@ describe('stale locks of git', () => {
   });
 });
 
-describe('what is missing or half written', () => {
+describe('missing or half-written files', () => {
   it('a worktree whose folder was deleted is made again on its branch, and says so', async () => {
     const { project, task, worktree } = await newScene();
     rmSync(worktree, { recursive: true });
@@ -165,7 +165,7 @@ describe('what is missing or half written', () => {
   it('a worktree whose folder was deleted can be removed', async () => {
     const { project, task, worktree } = await newScene();
     rmSync(worktree, { recursive: true });
-    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expect(await project.remove(task)).toMatchObject({ kind: 'removed' });
     expectSound(project.folder);
   });
 
@@ -209,7 +209,7 @@ describe('what is missing or half written', () => {
   ])('a worktree with %s is removed and loses no file', async (_, damage) => {
     const { project, task, worktree, gitDir } = await newScene();
     damage({ worktree, gitDir });
-    expect(await project.remove(task)).toMatchObject({ removed: true });
+    expect(await project.remove(task)).toMatchObject({ kind: 'removed' });
     expectAllFound(project.folder, textsOf(task));
   });
 
@@ -242,7 +242,7 @@ describe('what is missing or half written', () => {
     expect(aside?.record.why).not.toBe('leftover');
   });
 
-  it('what a killed process left in Copse’s own folders hinders nobody', async () => {
+  it('remains of a killed process in Copse’s own folders block no other process', async () => {
     const project = await openForTest(newProject(newPlace()));
     const task = await project.addTask();
     mkdirSync(path.join(project.folder, '.git', `copse-new-${task}-${process.pid}`), { recursive: true });

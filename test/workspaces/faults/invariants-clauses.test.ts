@@ -86,7 +86,7 @@ it('INVARIANT 1: commits of the branch that an undo moves back stay reachable', 
 });
 
 // promise: rescue-first
-it('INVARIANT 2: what is in a broken worktree is in a rescue ref before a retry sets it aside', async () => {
+it('INVARIANT 2: the files of a broken worktree are in a rescue ref before a retry sets it aside', async () => {
   const { project, task, worktree } = await newDirty(newPlace());
   rmSync(path.join(worktree, '.git'));
   await project.prepare(task);
@@ -142,7 +142,7 @@ it('INVARIANT 4: ignored files of a broken worktree that was set aside stay in t
 });
 
 // promise: trash-keeps-work, in-use-kept
-it('INVARIANTS 4 and 7: the trash is emptied when it is old, and not while somebody is in it', async () => {
+it('INVARIANTS 4 and 7: old trash is deleted, but not while a process is in it', async () => {
   const { project, task } = await newDirty(newPlace());
   await project.remove(task);
   const [entry] = await project.context.trash.list();

@@ -34,7 +34,7 @@ async function newStray() {
 
 it('an orphan is removed', async () => {
   const { project, task, worktree } = await newStray();
-  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ removed: true });
+  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ kind: 'removed' });
   expect(existsSync(worktree)).toBe(false);
 });
 
@@ -75,7 +75,7 @@ const reasons: readonly [string, (worktree: string, project: Project) => void | 
 it.each(reasons)('a worktree that the board does not know is kept for %s', async (_, make) => {
   const { project, task, worktree } = await newStray();
   await make(worktree, project);
-  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ removed: false });
+  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ kind: 'refused' });
   expect(git(worktree, 'rev-parse', '--show-toplevel')).toBe(worktree);
 });
 
@@ -114,22 +114,22 @@ const strays: readonly [string, (place: string, project: Project) => string][] =
 ];
 
 // promise: unknown-kept
-it.each(strays)('%s in the place of a worktree is kept: nobody knows what is in it', async (_, make) => {
+it.each(strays)('%s in the place of a worktree is kept: its content is unknown', async (_, make) => {
   const project = await openForTest(newProject(newPlace()));
   const task = brand<TaskId>('cp-9zzz');
   const mine = make(project.worktree(task), project);
   writeFileSync(mine, 'mine\n');
-  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ removed: false });
+  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ kind: 'refused' });
   expect(readFileSync(mine, 'utf8')).toBe('mine\n');
 });
 
-it('what was staged in a worktree whose folder is gone is kept with what git knows of it', async () => {
+it('staged changes of a worktree whose folder was deleted are kept with its registration', async () => {
   const { project, task, worktree } = await newStray();
   writeFileSync(path.join(worktree, 'staged.txt'), 'mine\n');
   git(worktree, 'add', '--all');
   const gitDir = git(worktree, 'rev-parse', '--absolute-git-dir');
   rmSync(worktree, { recursive: true });
-  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ removed: false });
+  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ kind: 'refused' });
   expect(existsSync(path.join(gitDir, 'index'))).toBe(true);
 });
 
@@ -139,7 +139,7 @@ it('a worktree whose task was deleted is kept for its record, by a clean-up of e
   const task = await project.addTask();
   const { path: worktree } = await project.prepare(task);
   must(await deleteTasks(project.context, [task], { unlink: false }));
-  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ removed: false });
+  expect(await removeWorkspace(project.context, task, sweep)).toMatchObject({ kind: 'refused' });
   const everything = await cleanUp(project.context, {
     isForced: true,
     mayRemove: () => Promise.resolve(true),

@@ -49,7 +49,7 @@ it('INVARIANT 27: a ref of Copse is made of the task’s id, a time, a reason an
   expect(refs.filter((ref) => !rescue.test(ref) && !keep.test(ref))).toEqual([]);
 });
 
-it('INVARIANT 27: a rescue of what is no task’s id is refused', async () => {
+it('INVARIANT 27: a rescue for an invalid task id is refused', async () => {
   const { project, worktree } = await newDirty(newPlace());
   const refs = () => git(project.folder, 'for-each-ref');
   const before = refs();

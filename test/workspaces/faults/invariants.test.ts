@@ -140,19 +140,19 @@ it('INVARIANT 7: a worktree with a live process in it is not removed, reset or r
   onTestFinished(() => void shell.kill('SIGKILL'));
   await new Promise((resolve) => shell.once('spawn', resolve));
   const removed = await project.tryRemove(task);
-  expect(removed).toMatchObject({ removed: false, reason: expect.stringContaining(`pid ${shell.pid}`) });
+  expect(removed).toMatchObject({ kind: 'refused', reason: expect.stringContaining(`pid ${shell.pid}`) });
   await expect(project.reset(task)).rejects.toThrow(`pid ${shell.pid}`);
   expect(stateOf(worktree)).toEqual(before);
 });
 
 // promise: in-use-kept
-it('INVARIANT 7: a worktree whose task is leased by another node is not removed, by force either', async () => {
+it('INVARIANT 7: a worktree whose task is leased by another machine is not removed, by force either', async () => {
   const { project, task, worktree, before } = await newScene();
   const claimed = await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
   expect(claimed?.id).toBe(task);
   expect(await project.tryRemove(task)).toMatchObject({
-    removed: false,
-    reason: expect.stringContaining('node'),
+    kind: 'refused',
+    reason: expect.stringContaining('on another machine'),
   });
   expect(stateOf(worktree)).toEqual(before);
 });
@@ -165,7 +165,7 @@ it('INVARIANT 8: a sweep keeps a worktree without a record if anything in it cou
   git(project.folder, 'worktree', 'add', '--quiet', '-b', 'stray', worktree);
   writeFileSync(path.join(worktree, 'mine.txt'), 'nobody else has this\n');
   const sweep = { by: 'sweep', pruneUnmergedBranches: true } as const;
-  expect(await removeWorkspace(project.context, stray, sweep)).toMatchObject({ removed: false });
+  expect(await removeWorkspace(project.context, stray, sweep)).toMatchObject({ kind: 'refused' });
   expect(readFileSync(path.join(worktree, 'mine.txt'), 'utf8')).toBe('nobody else has this\n');
 });
 

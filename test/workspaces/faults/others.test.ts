@@ -46,7 +46,7 @@ describe('a broken worktree', () => {
     const { project, task, worktree } = await newBroken();
     const pid = await goInto(worktree);
     expect(await project.tryPrepare(task)).toMatchObject({
-      prepared: false,
+      kind: 'refused',
       because: 'occupied',
       reason: expect.stringContaining(`sleep (pid ${pid})`),
       next: [expect.stringContaining(`copse work ${task}`)],
@@ -57,7 +57,7 @@ describe('a broken worktree', () => {
   });
 
   // promise: in-use-kept
-  it('INVARIANT 7: is not set aside when somebody goes in while it is being saved', async () => {
+  it('INVARIANT 7: is not set aside when a process enters while it is being saved', async () => {
     const { project, task, worktree } = await newBroken();
     const { rescues } = project.context;
     const snapshot: typeof rescues.snapshot = async (request) => {
@@ -66,7 +66,7 @@ describe('a broken worktree', () => {
       return outcome;
     };
     const context = { ...project.context, rescues: { ...rescues, snapshot } };
-    expect(await prepareIn(context, task)).toMatchObject({ prepared: false, because: 'occupied' });
+    expect(await prepareIn(context, task)).toMatchObject({ kind: 'refused', because: 'occupied' });
     expect(existsSync(path.join(worktree, 'ignored', 'deep', 'cache.bin'))).toBe(true);
   });
 
@@ -75,13 +75,13 @@ describe('a broken worktree', () => {
     const { project, task, worktree } = await newBroken();
     const { context } = project;
     const { token } = must(await claimTask(context, task, { ...claimant('se-agent'), node: context.node }));
-    expect(await prepareIn(context, task)).toMatchObject({ prepared: false, because: 'occupied' });
+    expect(await prepareIn(context, task)).toMatchObject({ kind: 'refused', because: 'occupied' });
     expect(existsSync(path.join(worktree, 'ignored', 'deep', 'cache.bin'))).toBe(true);
 
     const record = await context.board.get('task', task);
     if (record === undefined) throw new Error('The task is gone');
     const request = { task: record, agent: null, session: null, token };
-    expect(await prepareWorkspace(context, request)).toMatchObject({ prepared: true, reused: false });
+    expect(await prepareWorkspace(context, request)).toMatchObject({ kind: 'prepared', reused: false });
   });
 
   async function prepareIn(context: WorkspaceContext, id: TaskId) {
@@ -171,7 +171,7 @@ describe('what a teardown does to a worktree with uncommitted changes', () => {
   }
 
   // promise: rescue-first
-  it('INVARIANT 2: is rescued too, and what was there before can be undone', async () => {
+  it('INVARIANT 2: is rescued too, and the state before it can be restored', async () => {
     const { project, task, folder, worktree, before } = await newTeardown(
       'echo kept > report.txt; echo over > staged.txt; rm tool.sh',
     );

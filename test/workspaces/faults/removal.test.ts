@@ -33,7 +33,7 @@ it.each(['agent_ended', 'torn_down', 'rescued', 'trashed'] as const)(
       if (step === moment) made = commitOn(project, branch);
     };
     const removed = await removeWorkspace(project.context, task, byForce, onStep);
-    expect(removed).toMatchObject({ removed: true, becameOfBranch: 'kept', notes: [expect.any(String)] });
+    expect(removed).toMatchObject({ kind: 'removed', becameOfBranch: 'kept', notes: [expect.any(String)] });
     expect(git(project.folder, 'rev-parse', branch)).toBe(made);
   },
 );
@@ -62,7 +62,7 @@ it.each(['trashed', 'branch_deleted'] as const)(
 );
 
 // promise: in-use-kept
-it('INVARIANT 7: whoever goes in while the files are being saved is not disturbed by a reset or an undo', async () => {
+it('INVARIANT 7: a process that enters while the files are being saved stops a reset or an undo', async () => {
   const { project, task, worktree } = await newScene();
   await project.remove(task);
   await project.prepare(task);
@@ -127,7 +127,7 @@ it('an agent that has the name of the person is not taken for work by hand', asy
   must(await claimTask(project.context, task, { ...claimant('se-agent'), node, agent: brand('ada') }));
   const unforced = await project.tryRemove(task, { isForced: false });
   expect(unforced).toMatchObject({
-    removed: false,
+    kind: 'refused',
     reason: expect.stringContaining('a session holds the task'),
   });
   expect(stateOf(worktree)).toEqual(before);

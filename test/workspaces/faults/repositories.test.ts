@@ -81,7 +81,7 @@ it('a branch that is checked out in a submodule itself is taken', async () => {
   await using project = await Project.open(submodule);
   const task = await project.addTask();
   git(submodule, 'switch', '--quiet', '--create', `${task}/do-it`);
-  expect(await project.tryPrepare(task)).toMatchObject({ prepared: false, because: 'taken' });
+  expect(await project.tryPrepare(task)).toMatchObject({ kind: 'refused', because: 'taken' });
 });
 
 it('a branch that is checked out in the main checkout is taken, and nothing is made', async () => {
@@ -91,7 +91,7 @@ it('a branch that is checked out in the main checkout is taken, and nothing is m
   git(folder, 'switch', '--quiet', '--create', `${task}/do-it`);
   const prepared = await project.tryPrepare(task);
   expect(prepared).toMatchObject({
-    prepared: false,
+    kind: 'refused',
     because: 'taken',
     reason: expect.stringContaining(folder),
   });
@@ -144,7 +144,7 @@ it('a task that another clone began is continued, and its branch there is never 
   git(theirs, 'commit', '--quiet', '--message=theirs');
   git(theirs, 'push', '--quiet', 'origin', `${task}/do-it`);
   const { notes, path: worktree } = await project.prepare(task);
-  expect(notes.join('\n')).toContain('another machine began');
+  expect(notes.join('\n')).toContain('another machine started');
   expect(git(worktree, 'log', '--format=%s')).toBe('theirs\nfirst');
 
   git(theirs, 'commit', '--quiet', '--allow-empty', '--message=theirs again');

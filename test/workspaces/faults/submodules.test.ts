@@ -39,7 +39,7 @@ function emptyTrash({ context }: Project) {
   return tend({ ...context, clock });
 }
 
-it('the trash is emptied of a worktree in whose submodule nobody did anything', async () => {
+it('the trash deletes a worktree whose submodule is untouched', async () => {
   const { project } = await removedAfter((submodule) => git(submodule, 'log', '-1'));
   expect(await emptyTrash(project)).toMatchObject({ deleted: 1, kept: [] });
   expect(await project.context.trash.all()).toEqual([]);

@@ -21,7 +21,7 @@ const list = async (at: { readonly cwd: string }, ...words: readonly string[]) =
   (await answer<{ rescues: readonly RescueDocument[] }>(['rescue', 'list', ...words], at)).rescues;
 
 describe('copse rescue', () => {
-  test('lists what was saved, the latest first, for one task or for all', async () => {
+  test('lists rescues, the latest first, for one task or for all', async () => {
     const at = newProject(area);
     expect(await list(at)).toEqual([]);
     const one = await taken('One', at);
@@ -96,7 +96,7 @@ describe('copse rescue', () => {
   });
 
   // promise: restore-overwrites-nothing
-  test('restores nothing over a newer file, and names what is in the way', async () => {
+  test('restores nothing over a newer file, and names the files that block it', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Newer', at);
     makeAMess(worktree);
@@ -127,7 +127,7 @@ describe('copse rescue', () => {
   });
 
   // promise: escape-reported
-  test('moves what was written in the main checkout into the worktree', async () => {
+  test('moves changes of the main checkout into the worktree', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Escaped', at);
     mkdirSync(path.join(at.cwd, 'sub'));

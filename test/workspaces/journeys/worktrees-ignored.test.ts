@@ -34,7 +34,7 @@ test('a removal names what git ignores, a rescue says where that is, and an undo
   expect(everyByte(worktree)).toEqual(before);
 });
 
-test('it is still named when the trash was made smaller, and with it the rules of what is ignored', async () => {
+test('it is still named after the trash was thinned, ignore rules included', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Wait a while', at);
   makeAMess(worktree);

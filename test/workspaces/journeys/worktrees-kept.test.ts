@@ -102,7 +102,7 @@ test('a removal from before the repository was moved is undone at the new place'
 });
 
 // promise: unknown-kept
-test('what somebody put into the folder of the pool is kept', async () => {
+test('files that are not Copse’s in the folder of the pool are kept', async () => {
   const at = newProject(area);
   await taken('First', at);
   const folder = path.join(at.cwd, '.worktrees', '.pool', '7');

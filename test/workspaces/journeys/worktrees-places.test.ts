@@ -54,7 +54,7 @@ describe('a worktree is made', () => {
     git(source.cwd, 'branch', `${id}/go-on`);
     git(source.cwd, 'commit', '--quiet', '--allow-empty', '--message=newer');
     const { worktree, notes } = await answer<WorkDocument>(['work', id], { cwd: clone });
-    expect(notes.join()).toContain('another machine began');
+    expect(notes.join()).toContain('another machine started');
     expect(git(worktree, 'rev-parse', 'HEAD')).toBe(git(source.cwd, 'rev-parse', `${id}/go-on`));
   });
 
@@ -98,7 +98,7 @@ describe('a worktree is not made', () => {
     expect(await answer(['work', id], at)).toMatchObject({ task: id, branch: `${id}-blocked` });
   });
 
-  test('for what is no task', async () => {
+  test('for an argument that is no task', async () => {
     const at = newProject(area);
     await newTasks(['Some'], at);
     const others = ['cleanup', 'undo', 'sync', 'diff', 'rescue list', 'rescue move'];
@@ -181,7 +181,7 @@ describe('inside a worktree', () => {
 });
 
 describe('copse worktrees', () => {
-  test('lists what is in each of them', async () => {
+  test('lists the facts of each of them', async () => {
     const at = newProject(area);
     expect(await answer(['worktrees'], at)).toEqual({ worktrees: [] });
     const { task, worktree, branch } = await taken('Listed', at);
@@ -198,7 +198,7 @@ describe('copse worktrees', () => {
     expect(await answer(['worktrees'], at)).toMatchObject({ worktrees: [{ task, branch: null }] });
   });
 
-  test('are, with --all, also those that somebody else made, marked as such', async () => {
+  test('are, with --all, also those that Copse did not make, marked as such', async () => {
     const at = newProject(area);
     const { worktree } = await taken('Ours', at);
     const other = path.join(area, 'somebody else’s');

@@ -52,7 +52,7 @@ test('a worktree whose branch is gone is set aside with what it had, and comes b
 });
 
 // promise: undo-complete
-test('undoing brings back the permissions of what was not committed', async () => {
+test('undo restores the permissions of uncommitted files', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Keep it secret', at);
   const modes = {

@@ -62,7 +62,7 @@ describe('copse work', () => {
     expect(stderr).toMatch(/p5 {2}Now\n.*p3 {2}Later\n {2}→ copse work cp-/);
   });
 
-  test('asks what is to become of a worktree that is there, and changes nothing meanwhile', async () => {
+  test('asks whether to resume or reset an existing worktree, and changes nothing until then', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Twice', at);
     makeAMess(worktree);
@@ -89,7 +89,7 @@ describe('copse work', () => {
   });
 
   // promise: undo-complete
-  test('resets a worktree to its base, and undo brings back what was there', async () => {
+  test('resets a worktree to its base, and undo restores it', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Start over', at);
     makeAMess(worktree);
@@ -114,7 +114,7 @@ describe('copse work', () => {
     expect(JSON.parse(loser?.stderr ?? '')).toMatchObject({ error: { code: 'wrong_status' } });
   });
 
-  test('is refused for a task that somebody else works on', async () => {
+  test('is refused for a task that another session holds', async () => {
     const at = newProject(area);
     const { task } = await taken('Mine', at);
     const { code, stderr } = await copse(['work', task, '--resume'], { ...at, env: { USER: 'grace' } });
@@ -162,7 +162,7 @@ describe('copse cleanup', () => {
     expect(everyByte(worktree)).toEqual(before);
   });
 
-  test('asks before work is removed, and says so where nobody can be asked', async () => {
+  test('asks before work is removed, and refuses where it cannot ask', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Asked', at);
     makeAMess(worktree);
@@ -198,7 +198,7 @@ describe('copse cleanup', () => {
     }
   });
 
-  test('without an id removes what is finished, and lists why the rest is kept', async () => {
+  test('without an id removes worktrees of finished tasks, and lists why the rest is kept', async () => {
     const at = newProject(area);
     const clean = await taken('Clean and over', at);
     const dirty = await taken('Over, with work in it', at);

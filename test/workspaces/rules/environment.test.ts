@@ -40,7 +40,7 @@ test('an agent is told everything about its work', () => {
   });
 });
 
-test('what is not known is left out', () => {
+test('unknown values are left out', () => {
   const nothing = { session: null, agent: null, workItem: null, worktree: null, ports: [] };
   expect(agentEnvironment({ ...facts, ...nothing, strategy: 'none' })).toEqual({
     COPSE_TASK_ID: 'cp-1',

@@ -128,7 +128,7 @@ describe('a workspace', () => {
     expect(escaped).toEqual({ ...prepared, escape: { ...escape, at: 2 } });
   });
 
-  it('forgets what was moved, and the escape when all of it was', () => {
+  it('forgets moved paths, and the escape when all of them were moved', () => {
     expect(moved(['a']).escape?.paths).toEqual(['b']);
     expect(moved(['a', 'b'])).toEqual(prepared);
   });

@@ -24,42 +24,50 @@ const cases: readonly [string, Partial<PreparationFacts>, Partial<Preparation>][
   [
     'begins at the base when there is nothing',
     {},
-    { do: 'make', from: 'base', start: tip('b'), aside: null },
+    { kind: 'new_worktree', from: 'base', start: tip('b'), aside: null },
   ],
-  ['continues a local branch', { localTip: tip('1') }, { do: 'make', from: 'branch', start: tip('1') }],
+  [
+    'continues a local branch',
+    { localTip: tip('1') },
+    { kind: 'new_worktree', from: 'branch', start: tip('1') },
+  ],
   [
     'prefers the local branch to the remote one',
     { localTip: tip('1'), remoteTip: tip('2') },
     { start: tip('1') },
   ],
-  ['continues a remote branch', { remoteTip: tip('2') }, { do: 'make', from: 'remote', start: tip('2') }],
+  [
+    'continues a remote branch',
+    { remoteTip: tip('2') },
+    { kind: 'new_worktree', from: 'remote', start: tip('2') },
+  ],
   [
     'leaves a branch that is checked out elsewhere',
     { localTip: tip('1'), holder: '/x' },
-    { do: 'taken', by: '/x' },
+    { kind: 'taken', by: '/x' },
   ],
-  ['reuses a healthy worktree', { worktree: healthy }, { do: 'reuse', notes: [] }],
+  ['reuses a healthy worktree', { worktree: healthy }, { kind: 'reuse', notes: [] }],
   [
     'reuses one whose branch was renamed, and says so',
     { worktree: { ...healthy, branch: brand('other') } },
-    { do: 'reuse', branch: brand('other'), notes: ['Its branch is now other, not cp-a1b2/fix-it.'] },
+    { kind: 'reuse', branch: brand('other'), notes: ['Its branch is now other, not cp-a1b2/fix-it.'] },
   ],
   [
     'reuses one in the middle of a rebase',
     { worktree: { ...healthy, branch: null, operation: 'rebase' } },
-    { do: 'reuse', notes: ['A rebase is in progress there.'] },
+    { kind: 'reuse', notes: ['A rebase is in progress there.'] },
   ],
   [
     'sets a broken one aside and continues its branch',
     { worktree: { state: 'broken', why: 'its index is gone', isUnfinished: false }, localTip: tip('1') },
-    { do: 'make', from: 'branch', aside: 'its index is gone' },
+    { kind: 'new_worktree', from: 'branch', aside: 'its index is gone' },
   ],
   [
     'recovers from a folder that was deleted by hand',
     { worktree: { state: 'absent', isRegistered: true }, localTip: tip('1') },
-    { do: 'make', from: 'branch', aside: 'its folder was deleted' },
+    { kind: 'new_worktree', from: 'branch', aside: 'its folder was deleted' },
   ],
-  ['cannot begin without a base', { base: undefined }, { do: 'nothing_to_begin_from' }],
+  ['cannot begin without a base', { base: undefined }, { kind: 'no_base' }],
 ];
 
 describe('decidePreparation', () => {
@@ -89,10 +97,10 @@ describe('decidePreparation', () => {
             remoteTip: remote,
             holder,
           });
-          if (decided.do === 'make' && decided.from === 'base')
+          if (decided.kind === 'new_worktree' && decided.from === 'base')
             expect([local, remote]).toEqual([undefined, undefined]);
-          expect(decided.do === 'reuse').toBe(found.state === 'healthy');
-          if (decided.do === 'make')
+          expect(decided.kind === 'reuse').toBe(found.state === 'healthy');
+          if (decided.kind === 'new_worktree')
             expect(decided.aside !== null).toBe(
               found.state === 'broken' || ('isRegistered' in found && found.isRegistered),
             );

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
+import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {
   type RemovalDecision,
@@ -35,7 +34,7 @@ const empty: RemovalFacts = {
   inside: [],
   unreadable: [],
   tmux: [],
-  lease: { is: 'none' },
+  lease: { kind: 'none' },
   locks: [],
   operation: null,
   disposition: { is: 'in_use' },
@@ -62,8 +61,8 @@ const decide = (facts: Partial<RemovalFacts>, request: RemovalRequest = requests
 
 /** `delete` and `keep` mean that it may go, and what becomes of the branch. */
 function inShort(decision: RemovalDecision): string {
-  if (decision.may === true) return decision.branch;
-  return decision.may === false ? decision.because : decision.may;
+  if (decision.kind === 'allowed') return decision.branch;
+  return decision.kind === 'refused' ? decision.because : decision.kind;
 }
 
 describe('the removal table', () => {
@@ -74,30 +73,30 @@ describe('the removal table', () => {
     ['processes that cannot be listed', { inside: null }, all('processes_unknown')],
     ['a tmux that does not answer', { tmux: null }, all('processes_unknown')],
     [
-      'a process nobody may look into',
+      'a process whose folder cannot be read',
       { unreadable: [{ ...shell, at: '' }] },
-      { person: 'ask', force: 'delete', sweep: 'processes_unknown', landing: 'processes_unknown' },
+      { person: 'question', force: 'delete', sweep: 'processes_unknown', landing: 'processes_unknown' },
     ],
     ["somebody's shell", { inside: [shell] }, all('foreign_process')],
     ["somebody's shell beside the agent", { inside: [agent, shell] }, all('foreign_process')],
     [
       "somebody's shell in an abandoned one",
-      { inside: [shell], status: 'in_progress', lease: { is: 'expired', forMs: abandonedWorktreeAgeMs } },
+      { inside: [shell], status: 'in_progress', lease: { kind: 'expired', forMs: abandonedWorktreeAgeMs } },
       all('foreign_process'),
     ],
     [
-      'a session on another node',
-      { status: 'in_progress', lease: { is: 'live', holder: 'elsewhere' } },
+      'a session on another machine',
+      { status: 'in_progress', lease: { kind: 'live', holder: 'elsewhere' } },
       all('leased_elsewhere'),
     ],
     [
       'a session at work here',
-      { status: 'in_progress', lease: { is: 'live', holder: 'here' }, inside: [agent], tmux: [terminal] },
+      { status: 'in_progress', lease: { kind: 'live', holder: 'here' }, inside: [agent], tmux: [terminal] },
       { person: 'agent_alive', force: 'end_first', sweep: 'task_open', landing: 'task_open' },
     ],
     [
       'a session here that has no process inside',
-      { status: 'in_progress', lease: { is: 'live', holder: 'here' } },
+      { status: 'in_progress', lease: { kind: 'live', holder: 'here' } },
       { person: 'agent_alive', force: 'end_first', sweep: 'task_open', landing: 'task_open' },
     ],
     [
@@ -114,7 +113,7 @@ describe('the removal table', () => {
       'an expired lease whose agent still lives',
       {
         status: 'in_progress',
-        lease: { is: 'expired', forMs: abandonedWorktreeAgeMs },
+        lease: { kind: 'expired', forMs: abandonedWorktreeAgeMs },
         inside: [agent],
         branch: 'unmerged',
       },
@@ -124,17 +123,17 @@ describe('the removal table', () => {
       'a lease that expired long ago',
       {
         status: 'in_progress',
-        lease: { is: 'expired', forMs: abandonedWorktreeAgeMs },
+        lease: { kind: 'expired', forMs: abandonedWorktreeAgeMs },
         uncommitted: 2,
         branch: 'unmerged',
       },
-      { person: 'ask', force: 'keep', sweep: 'keep', landing: 'task_open' },
+      { person: 'question', force: 'keep', sweep: 'keep', landing: 'task_open' },
     ],
     [
       'a lease that expired just now',
       {
         status: 'in_progress',
-        lease: { is: 'expired', forMs: abandonedWorktreeAgeMs - 1 },
+        lease: { kind: 'expired', forMs: abandonedWorktreeAgeMs - 1 },
         branch: 'unmerged',
       },
       { person: 'keep', force: 'keep', sweep: 'task_open', landing: 'task_open' },
@@ -169,32 +168,32 @@ describe('the removal table', () => {
     [
       'an unfinished rebase',
       { operation: 'rebase' },
-      { person: 'ask', force: 'delete', sweep: 'delete', landing: 'work_left' },
+      { person: 'question', force: 'delete', sweep: 'delete', landing: 'work_left' },
     ],
     [
       'a workspace that is kept',
       { disposition: kept },
-      { person: 'ask', force: 'delete', sweep: 'kept', landing: 'kept' },
+      { person: 'question', force: 'delete', sweep: 'kept', landing: 'kept' },
     ],
     [
       'uncommitted changes',
       { uncommitted: 3 },
-      { person: 'ask', force: 'delete', sweep: 'delete', landing: 'work_left' },
+      { person: 'question', force: 'delete', sweep: 'delete', landing: 'work_left' },
     ],
     [
       'changes that git cannot count',
       { uncommitted: null },
-      { person: 'ask', force: 'delete', sweep: 'work_left', landing: 'work_left' },
+      { person: 'question', force: 'delete', sweep: 'work_left', landing: 'work_left' },
     ],
     [
       'commits that git cannot count',
       { unmerged: null },
-      { person: 'ask', force: 'delete', sweep: 'work_left', landing: 'work_left' },
+      { person: 'question', force: 'delete', sweep: 'work_left', landing: 'work_left' },
     ],
     [
       'unmerged commits',
       { unmerged: 1, branch: 'unmerged' },
-      { person: 'ask', force: 'keep', sweep: 'keep', landing: 'work_left' },
+      { person: 'question', force: 'keep', sweep: 'keep', landing: 'work_left' },
     ],
     [
       'a branch that is not merged though nothing is counted',
@@ -205,18 +204,18 @@ describe('the removal table', () => {
     [
       'a task in the merge queue',
       { status: 'landing', branch: 'unmerged' },
-      { person: 'ask', force: 'keep', sweep: 'task_open', landing: 'task_open' },
+      { person: 'question', force: 'keep', sweep: 'task_open', landing: 'task_open' },
     ],
     ['an orphan', { status: null, disposition: null }, all('delete')],
     [
       'a folder without a record that has changes',
       { status: null, disposition: null, uncommitted: 1 },
-      { person: 'ask', force: 'delete', sweep: 'work_left', landing: 'work_left' },
+      { person: 'question', force: 'delete', sweep: 'work_left', landing: 'work_left' },
     ],
     [
       'a folder without a record that has commits of its own',
       { status: null, disposition: null, unmerged: 1, branch: 'unmerged' },
-      { person: 'ask', force: 'keep', sweep: 'work_left', landing: 'work_left' },
+      { person: 'question', force: 'keep', sweep: 'work_left', landing: 'work_left' },
     ],
     [
       'a folder without a record that an agent is in',
@@ -245,7 +244,7 @@ describe('the removal table', () => {
 });
 
 describe('a removal', () => {
-  it('without a name neither takes what is kept nor ends an agent, even by force', () => {
+  it('without a name neither removes a kept worktree nor ends an agent, even by force', () => {
     const everything = { ...requests.force, isNamed: false };
     expect(inShort(decide({ disposition: kept }, everything))).toBe('kept');
     expect(inShort(decide({ inside: [agent] }, everything))).toBe('agent_alive');
@@ -254,27 +253,27 @@ describe('a removal', () => {
   it('deletes an unmerged branch only when it was asked for by name or pruning is configured', () => {
     const facts = { unmerged: 2, branch: 'unmerged' } as const;
     const asked = { ...requests.force, deleteBranch: true };
-    expect(decide(facts, asked)).toEqual({ may: true, branch: 'delete' });
-    expect(decide(facts, { ...asked, isNamed: false })).toEqual({ may: true, branch: 'keep' });
+    expect(decide(facts, asked)).toEqual({ kind: 'allowed', branch: 'delete' });
+    expect(decide(facts, { ...asked, isNamed: false })).toEqual({ kind: 'allowed', branch: 'keep' });
     expect(decide(facts, { by: 'sweep', pruneUnmergedBranches: true })).toEqual({
-      may: true,
+      kind: 'allowed',
       branch: 'delete',
     });
   });
 
   it('names who is inside, where, and how to go on', () => {
     expect(decide({ inside: [shell, { ...shell, pid: 5 }] }, requests.force)).toEqual({
-      may: false,
+      kind: 'refused',
       because: 'foreign_process',
       reason:
         '/work/cp-0001 is in use: bash (pid 4242) is in /work/cp-0001/src and 1 more process. Copse does not end what it did not start.',
-      next: ['Leave the folder or end it, kill 4242, then: copse cleanup cp-0001'],
+      next: ['Leave the folder or end the process (kill 4242), then: copse cleanup cp-0001'],
     });
   });
 
   it('says what would be rescued before it asks', () => {
     expect(decide({ uncommitted: 1, unmerged: 2, operation: 'merge', branch: 'unmerged' })).toEqual({
-      may: 'ask',
+      kind: 'question',
       question:
         'Remove the worktree of cp-0001? It has 1 uncommitted change, 2 unmerged commits and an unfinished merge, which would be kept as a rescue or on its branch.',
     });
@@ -283,12 +282,12 @@ describe('a removal', () => {
   it('says what has to be ended first: processes, terminals and the claim', () => {
     const facts = {
       status: 'in_progress',
-      lease: { is: 'live', holder: 'here' },
+      lease: { kind: 'live', holder: 'here' },
       inside: [agent],
       tmux: [terminal],
     } as const;
     expect(decide(facts, requests.force)).toEqual({
-      may: 'end_first',
+      kind: 'end_first',
       ends: { processes: [agent], tmux: ['copse-cp-0001'], lease: true },
     });
   });
@@ -318,12 +317,12 @@ describe('whatever the facts are', () => {
     unreadable: fc.array(anyProcess, { maxLength: 1 }),
     tmux: fc.option(fc.array(fc.constant(terminal), { maxLength: 1 })),
     lease: fc.oneof(
-      fc.constant({ is: 'none' } as const),
+      fc.constant({ kind: 'none' } as const),
       fc.record({
-        is: fc.constant('live' as const),
+        kind: fc.constant('live' as const),
         holder: fc.constantFrom('here' as const, 'elsewhere' as const),
       }),
-      fc.record({ is: fc.constant('expired' as const), forMs: fc.nat(2 * abandonedWorktreeAgeMs) }),
+      fc.record({ kind: fc.constant('expired' as const), forMs: fc.nat(2 * abandonedWorktreeAgeMs) }),
     ),
     locks: fc.array(
       fc.record({ file: fc.string(), ageMs: fc.integer({ max: 2 * staleLockAgeMs }), isHeld: fc.boolean() }),
@@ -379,19 +378,19 @@ describe('whatever the facts are', () => {
   it('a worktree with a live process, an open terminal or an unexpired lease is not removed', () => {
     let removed = 0;
     forAll((facts, _, decision) => {
-      if (decision.may !== true) return;
+      if (decision.kind !== 'allowed') return;
       removed += 1;
       expect(facts).toMatchObject({ isManaged: true, inside: [], tmux: [] });
-      expect(facts.lease.is).not.toBe('live');
+      expect(facts.lease.kind).not.toBe('live');
     });
     expect(removed).toBeGreaterThan(10);
   });
 
   // promise: in-use-kept
-  it('nobody else is ended, and no lease held elsewhere', () => {
+  it('only the agent’s own processes are ended, and no lease held elsewhere', () => {
     let ended = 0;
     forAll((facts, _, decision) => {
-      if (decision.may !== 'end_first') return;
+      if (decision.kind !== 'end_first') return;
       ended += 1;
       expect(facts.inside?.every(({ isOurs }) => isOurs)).toBe(true);
       expect(decision.ends.processes).toEqual(facts.inside);
@@ -401,9 +400,9 @@ describe('whatever the facts are', () => {
   });
 
   // promise: unknown-kept
-  it('what is unknown is kept by everybody but a person', () => {
+  it('unknown facts keep the worktree unless a person asks', () => {
     forAll((facts, request, decision) => {
-      if (request.by === 'person' || decision.may !== true) return;
+      if (request.by === 'person' || decision.kind !== 'allowed') return;
       expect([facts.inside, facts.tmux, facts.uncommitted, facts.unmerged]).not.toContain(null);
       expect(facts.unreadable).toEqual([]);
       expect(facts.disposition?.is).not.toBe('kept');
@@ -413,7 +412,7 @@ describe('whatever the facts are', () => {
   it('only a person who does not force is asked', () => {
     let asked = 0;
     forAll((_, request, decision) => {
-      if (decision.may !== 'ask') return;
+      if (decision.kind !== 'question') return;
       asked += 1;
       expect(request).toMatchObject({ by: 'person', isForced: false });
     });
@@ -422,7 +421,7 @@ describe('whatever the facts are', () => {
 
   it('a refusal has a sentence and something to do next', () => {
     forAll((_, __, decision) => {
-      if (decision.may !== false) return;
+      if (decision.kind !== 'refused') return;
       expect(decision.reason).toMatch(/\.$/);
       expect(decision.next[0]).not.toBe('');
     });

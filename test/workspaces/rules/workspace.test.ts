@@ -103,7 +103,7 @@ describe('the status of a workspace', () => {
     expect(workspaceStatus(workspaceIn('in_use').disposition, factsOf(letters))).toBe(status);
   });
 
-  it.each(Object.keys(inUse))('with %s is what was stored once it is kept or released', (letters) => {
+  it.each(Object.keys(inUse))('with %s is the stored one once it is kept or released', (letters) => {
     expect(workspaceStatus(workspaceIn('kept').disposition, factsOf(letters))).toBe('kept');
     expect(workspaceStatus(workspaceIn('released').disposition, factsOf(letters))).toBe('released');
   });

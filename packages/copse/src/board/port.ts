@@ -33,6 +33,8 @@ export interface TaskQuery {
   readonly order: 'urgent' | 'recent';
   /** Without tasks that may not be claimed until later. */
   readonly due?: Timestamp;
+  /** Only those that are not to be claimed before a later time. */
+  readonly delayedAt?: Timestamp;
   readonly limit?: number;
   readonly offset?: number;
 }

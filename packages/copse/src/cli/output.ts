@@ -29,9 +29,11 @@ export interface Output {
 const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
-export function openOutput({ stdout, stderr }: Pick<Host, 'stdout' | 'stderr'>): Output {
+export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
+  const { stdout } = host;
   // Asked once, because asking the stream for every word is slow.
-  const isColoured = styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
+  const isColoured =
+    !stdout.isPlain && styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
   // Lines are written together.
   let waiting = '';
   const flush = () => {
@@ -52,7 +54,7 @@ export function openOutput({ stdout, stderr }: Pick<Host, 'stdout' | 'stderr'>):
         else stdout.once('drain', resolve);
       }),
     json: (document) => void stdout.write(`${asJson(document, 2)}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void host.stderr.write(`${text}\n`),
     // Colours only on a terminal, and never with NO_COLOR.
     style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
     isTerminal: stdout.isTTY === true,

@@ -89,7 +89,7 @@ export async function openWorkspaceContext(
     discard: async ({ path: entry, gitDir, isProven }) => {
       // A process is in there: the entry stays until the next time.
       const inside = entry && (await occupancy.inside(entry, { roots: [], sessions: [] }));
-      if (inside && (!inside.known || inside.processes.length > 0)) return;
+      if (inside && (inside.kind === 'unknown' || inside.processes.length > 0)) return;
       const at = systemClock.now();
       const nothing = { branch: null, branchTip: null, head: null, base: null, rescue: null };
       const task = brand<TaskId>('pool');

@@ -1,10 +1,11 @@
 /** Shared by the orchestrator and its runners: the clock, the program files, and the `copse` for agents. */
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { writeAtomically } from '../kernel/system/write-atomically.ts';
 import { timestamp } from '../kernel/ids.ts';
 import { shellQuoted } from '../kernel/shell.ts';
 import type { Timer } from '../kernel/clock.ts';
@@ -35,9 +36,6 @@ export function ownPrograms(home: string): string {
   const script = `#!/bin/sh\nexec ${shellQuoted(process.execPath)} ${shellQuoted(programFile('cli'))} "$@"\n`;
   if (existsSync(file) && readFileSync(file, 'utf8') === script) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${process.pid}.new`;
-  writeFileSync(temporary, script, { mode: 0o700 });
-  chmodSync(temporary, 0o700);
-  renameSync(temporary, file);
+  writeAtomically(file, script, { mode: 0o700 });
   return folder;
 }

@@ -1,7 +1,7 @@
 /** Changed and ignored files, in words. */
 
 import { counted, shown } from '../kernel/text.ts';
-import type { ChangedFile, Diff } from '../workspaces/ports/diff.ts';
+import type { ChangedFile, Diff } from '../workspaces/ports/worktrees.ts';
 
 export function fileLines(files: readonly ChangedFile[]): readonly string[] {
   return files.map(({ path, from, change, lines }) => {

@@ -5,7 +5,7 @@ import type { BoardEvent } from '../board/rules/event.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
-import { spanText } from '../kernel/durations.ts';
+import { spanText } from '../kernel/time.ts';
 import { waitText } from './rules/queue.ts';
 import { attentionText, delayText, doneText, failedText, firstLine, statusTexts } from './rules/status.ts';
 

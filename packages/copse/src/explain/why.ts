@@ -4,7 +4,7 @@ import { type OpenQuestion, openQuestionOf } from '../agents/act/answer.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import { unreachable } from '../kernel/unreachable.ts';
-import { spanText } from '../kernel/durations.ts';
+import { spanText } from '../kernel/time.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
 import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';

@@ -1,4 +1,4 @@
-/** Where time and chance come from. Decisions get them as arguments; only `app` asks for them. */
+/** Where time and randomness come from. Rules get them as arguments; only acts read them. */
 
 import type { Timestamp } from './ids.ts';
 
@@ -11,7 +11,7 @@ export type Random = () => number;
 
 /** A clock one can wait on. */
 export interface Timer extends Clock {
-  /** Milliseconds on a clock that nobody sets. */
+  /** Milliseconds on a monotonic clock. */
   elapsedMs(): number;
   /** Returns early, without an error, when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

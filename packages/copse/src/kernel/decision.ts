@@ -18,7 +18,7 @@ export type RefusalCode =
   | 'invalid'
   | 'cycle';
 
-/** What a command ends with that was refused, and with it a program whose last command that was. */
+/** The exit code of a command that was refused. */
 export const refusedExitCode = 4;
 
 export interface Refusal {

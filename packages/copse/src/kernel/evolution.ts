@@ -1,11 +1,11 @@
-/** What every `evolve…` function relies on: a record begins once and, until it ends, is there. */
+/** What every `evolve…` function relies on: a record begins once and exists until it ends. */
 
 interface Happened {
   readonly type: string;
   readonly id: string;
 }
 
-/** A second beginning would quietly replace what is there, tokens included. */
+/** A second beginning would replace the record without notice, tokens included. */
 export function mustBeNew(record: object | undefined, event: Happened): void {
   if (record !== undefined) throw new Error(`${event.type} happened to ${event.id}, which already exists`);
 }

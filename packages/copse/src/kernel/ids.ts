@@ -87,7 +87,7 @@ export function* planIdDraws(random: () => number): Generator<PlanId, void> {
   for (const id of growingDraws(PLAN_ID_PREFIX, random, defaultPolicy.naming)) yield brand<PlanId>(id);
 }
 
-/** An id for a record that is not a task, long enough that nobody asks whether it is taken. */
+/** An id for a record that is not a task, long enough to be unique without asking the board. */
 export function drawId(prefix: string, random: () => number): string {
   return prefix + drawCharacters(defaultPolicy.naming.recordIdLength, random);
 }

@@ -17,25 +17,25 @@ export const defaultPolicy = {
   lease: {
     durationMs: 30 * SECOND,
     renewEveryMs: 5 * SECOND,
-    /** How long after a change of the board a runner looks whether it still has its task: many changes come together. */
+    /** How long after a change of the board a runner checks that it still has its task, so that one check covers many changes. */
     lookAfterMs: 200,
-    /** A person who works by hand renews nothing. */
+    /** The lease of a person who works by hand; it is not renewed. */
     byHandMs: 7 * DAY,
   },
 
   orchestration: {
     maxAgents: 4,
     pollIntervalMs: 5 * SECOND,
-    /** What happens within this time is looked at together. */
+    /** Changes within this time are handled together. */
     gatherMs: 20,
-    /** No further session starts on a node with less than this. */
+    /** With less than this, no further session starts on a machine. */
     minFreeMemoryBytes: GIGABYTE,
     minFreeDiskBytes: 2 * GIGABYTE,
-    /** A runner that has not told the board who it is by then never started. */
+    /** A runner that has not recorded its process by then counts as not started. */
     runnerStartMs: 15 * SECOND,
-    /** How many ready tasks are looked at together. */
+    /** How many ready tasks are considered at once. */
     consideredAtOnce: 200,
-    /** How long until the worktree of a finished task that could not be removed is tried again. */
+    /** How long until a refused removal of a finished task's worktree is retried. */
     releaseAgainMs: MINUTE,
   },
 
@@ -48,7 +48,7 @@ export const defaultPolicy = {
     maxStuckRestarts: 0,
   },
 
-  /** How often the same agent is asked again before a person is. */
+  /** How often the task goes back to the same agent before a person is asked. */
   handback: {
     conflict: 2,
     dirty: 2,
@@ -61,18 +61,18 @@ export const defaultPolicy = {
   session: {
     /** A session whose context is fuller than this is asked for a handoff. */
     contextHandoffShare: 0.85,
-    /** How long an agent that said it is finished or stuck has to end by itself. */
+    /** How long an agent that reported finished or stuck has to exit. */
     exitGraceMs: 30 * SECOND,
     /** How long an agent that is stopped has before it is killed. */
     stopGraceMs: 5 * SECOND,
-    /** How often whoever stops an agent looks whether its runner has done it. */
+    /** How often `copse stop` looks whether the runner has stopped the agent. */
     stopLookMs: 100,
-    /** How long it waits for somebody else who prepares or removes the same worktree. */
+    /** How long a runner waits for another process that prepares or removes the same worktree. */
     workspaceBusyMs: MINUTE,
     workspaceBusyLookMs: 250,
     /** How often an agent that asked a person looks for the answer. */
     answerLookMs: 500,
-    /** How long a task waits whose branch somebody else has checked out. */
+    /** How long a task waits whose branch is checked out elsewhere. */
     takenDelayMs: MINUTE,
     /** How long a task waits whose agent hit a rate limit that does not say when it ends. */
     rateLimitDelayMs: 5 * MINUTE,
@@ -91,7 +91,7 @@ export const defaultPolicy = {
     /** Random characters in the id of every record that is not a task. */
     recordIdLength: 12,
     slugLength: 30,
-    /** Stands in for a title that has no letter or digit a branch could show. */
+    /** For a title without a letter or digit that a branch name can hold. */
     emptySlug: 'work',
     branchPattern: '{task}/{slug}',
     scheduledBranchPattern: 'agent/{agent}/{schedule}/{date}',
@@ -152,7 +152,7 @@ export const defaultPolicy = {
   pool: {
     /** A checkout of fewer files takes less than starting an agent does. */
     minTrackedFiles: 2_000,
-    /** With `auto`, enough for what is needed in this time. */
+    /** With `auto`, enough worktrees for this time. */
     coverMs: 15 * MINUTE,
     maxAutoSize: 8,
     /** Of the disk above the floor of `orchestration.minFreeDiskBytes`. */
@@ -162,17 +162,17 @@ export const defaultPolicy = {
   },
 
   removal: {
-    /** How long processes of an agent have to end by themselves before they are killed. */
+    /** How long processes of an agent have to end after SIGTERM before they are killed. */
     endGraceMs: 5 * SECOND,
-    /** How often an agent is ended that is there again, before the removal is refused. */
+    /** How often an agent that reappears is ended before the removal is refused. */
     endTimes: 3,
     /** A younger lock file of git may belong to a command that is still running. */
     staleLockAgeMs: MINUTE,
-    /** How long an undo waits for the upkeep of the trash. */
+    /** How long an undo waits for `copse tend`. */
     undoPatienceMs: 30 * SECOND,
   },
 
-  /** TCP ports that sessions get for servers of their own. */
+  /** TCP ports for the servers of sessions. */
   ports: {
     from: 4100,
     to: 4999,
@@ -182,7 +182,7 @@ export const defaultPolicy = {
   escape: {
     /** Files of the main checkout that an event names. */
     listedPaths: 200,
-    /** How long a look at the main checkout waits for whoever moves it along, and how often it tries. */
+    /** How long a look at the main checkout waits for a landing that moves it, and how often it tries. */
     patienceMs: 5 * SECOND,
     lookEveryMs: 50,
   },
@@ -196,47 +196,47 @@ export const defaultPolicy = {
     everyCommitGreen: false,
     checkSlots: 2,
     checkTimeoutMs: 30 * MINUTE,
-    /** How long a node leads a queue without saying so again. */
+    /** How long a machine leads a queue without renewing. */
     leadMs: MINUTE,
-    /** How often it says so while that lasts. */
+    /** Renewals in that time. */
     leadRenewals: 4,
-    /** How often the leader looks if nobody wakes it. */
+    /** How often the leader looks at the queue if no event wakes it. */
     lookEveryMs: 2 * SECOND,
-    /** How long what the remote said is believed; and by a leader that is about to move the target. */
+    /** How old the last fetch may be; and for a leader that is about to move the target. */
     fetchEveryMs: 5 * SECOND,
-    believedMs: 500,
-    /** How often checks that cannot run are begun again by the same leader; after that it is for whoever looks next. */
+    freshMs: 500,
+    /** How often the same leader retries checks that could not run, before it leaves them to the next look. */
     patientTimes: 3,
-    /** A leader whose looks change something and land nothing waits longer each time, up to so many `gatherMs`. */
+    /** A leader whose looks land nothing waits longer each time, up to so many `gatherMs`. */
     longestPause: 50,
     /** The most changes that are checked together. */
     largestBatch: 32,
     /** The most changes that land with one move of the target where there are no checks. */
     landedAtOnce: 64,
-    /** How often later changes may go first before one goes first and alone. */
+    /** How often later changes may overtake one before it is checked first and alone. */
     mostPassedOver: 8,
-    /** How long until checks are begun again that could not run, the first time and at most. */
+    /** Backoff for checks that could not run: the first wait and the longest. */
     troubleFirstMs: 5 * SECOND,
     troubleMostMs: 5 * MINUTE,
-    /** How long nothing may move before somebody is told. */
+    /** How long the queue may stand still before a person is notified. */
     stallMs: 10 * MINUTE,
-    /** From how many of the latest events it is told how the queue did lately. */
+    /** How many of the latest events the queue's statistics cover. */
     recentEvents: 5_000,
-    /** How long until a push that the remote refused is tried again. */
+    /** How long until a refused push is retried. */
     pushAgainMs: 30 * SECOND,
   },
 
   pullRequest: {
-    /** How often one that is open is looked at, and one that was closed and may be opened again. */
+    /** How often an open pull request is looked at, and a closed one that may be reopened. */
     lookEveryMs: MINUTE,
     closedLookEveryMs: 10 * MINUTE,
-    /** How long until one that could not be opened, or looked at, is tried again: the first time and at most. */
+    /** Backoff after a failed request to the forge: the first wait and the longest. */
     firstAgainMs: 30 * SECOND,
     mostAgainMs: 10 * MINUTE,
-    /** Tries to push a branch that goes on anyway, and the time between them. */
+    /** Attempts to push a branch, and the time between them. */
     pushTries: 3,
     pushAgainMs: 2 * SECOND,
-    /** How long one question to a forge may take. */
+    /** How long one request to a forge may take. */
     timeoutMs: 30 * SECOND,
     /** GitHub takes 65,536 characters. */
     bodyLength: 60_000,
@@ -244,11 +244,11 @@ export const defaultPolicy = {
 
   /** Comparing live branches with each other. */
   radar: {
-    /** Least time between two looks that nobody asked for. */
+    /** Least time between two automatic looks. */
     everyMs: 5 * SECOND,
     /** Trial merges of one such look; the next one goes on. */
     trialsAtOnce: 50,
-    /** How long the last look of an orchestrator that stops begins further ones. */
+    /** How long an orchestrator that stops goes on starting trial merges. */
     lastMs: SECOND,
     /** A branch that changes more is not listed by its paths. */
     pathsPerBranch: 1_000,
@@ -256,13 +256,13 @@ export const defaultPolicy = {
     listedPairs: 500,
     /** Files that are named of each pair. */
     listedFiles: 20,
-    /** How long a ready task may be passed over for one that is as urgent and collides with nobody. */
+    /** How long a ready task may be passed over for an equally urgent one that collides with no other. */
     preferMs: 10 * MINUTE,
-    /** How long somebody who asks waits for a look that is going on. */
+    /** How long `copse radar` waits for a look that is running. */
     patienceMs: 30 * SECOND,
   },
 
-  /** How much of a conflict whoever resolves it is told; together less than `briefing.entryLength`. */
+  /** How much of a conflict the resolving agent is told; together less than `briefing.entryLength`. */
   conflict: {
     hunkFiles: 5,
     hunksLength: 3_500,
@@ -280,7 +280,7 @@ export const defaultPolicy = {
     /** Conflicts of generated files, and how much of each. */
     generated: 50,
     generatedBytes: 8 * 1024 ** 2,
-    /** Since one was last of use. */
+    /** Since its last use. */
     ageMs: 60 * DAY,
   },
 
@@ -313,18 +313,18 @@ export const defaultPolicy = {
     events: ['permission', 'idle', 'stuck', 'needs_attention', 'review', 'stalled', 'failed', 'landed'],
     /** Least time between two of the same kind about the same task. */
     repeatMs: MINUTE,
-    /** As many as this in this time are sent one by one; what comes on top waits, and is sent as one. */
+    /** So many in this time are sent one by one; further ones wait and are sent as one. */
     burst: 3,
     burstMs: 10 * SECOND,
-    /** What happens within this time is told together. */
+    /** Events within this time are sent together. */
     gatherMs: 50,
     /** As much of a reason as is sent. */
     reasonLength: 200,
     /** How long a channel has to take one. */
     sendMs: 5 * SECOND,
-    /** How long until what an address did not take is sent to it once more. */
+    /** How long until a failed notification is sent once more. */
     sendAgainMs: SECOND,
-    /** How long an orchestrator that stops waits for those on their way. */
+    /** How long an orchestrator that stops waits for notifications in flight. */
     lastMs: 2 * SECOND,
   },
 
@@ -333,19 +333,19 @@ export const defaultPolicy = {
     mostBytes: 1024 ** 2,
     /** An agent that writes more questions than any program asks is left without answers. */
     most: 10_000,
-    /** How often the runner looks for questions that no bell told it of, and a hook for its answer. */
+    /** How often the runner looks for questions besides file events, and a hook for its answer. */
     lookEveryMs: 250,
     waitEveryMs: 25,
-    /** How long a hook waits for a folder that is not there. */
-    nobodyMs: 2 * SECOND,
+    /** How long a hook waits for the folder of its runner. */
+    noRunnerMs: 2 * SECOND,
   },
 
   /** Locks of a git that was killed. */
   gitLocks: {
-    /** The lock of a ref is held for moments: one that has not changed for so long belongs to nobody. */
+    /** A ref's lock is held for moments only: one that has not changed for so long is stale. */
     deadMs: 10 * SECOND,
     lookEveryMs: 100,
-    /** For a git that packs and packs: then whoever wants the lock says that it is locked. */
+    /** How long to wait for a git that packs refs before reporting the lock. */
     patienceMs: MINUTE,
   },
 
@@ -356,11 +356,11 @@ export const defaultPolicy = {
   },
 
   board: {
-    /** How long a reader waits for a file that somebody else is creating, recovering or closing. */
+    /** How long a reader waits for a file that another process is creating, recovering or closing. */
     busyTimeoutMs: 10 * SECOND,
-    /** How long a write may wait in all before a person hears of it. */
+    /** How long a write may wait in all before it fails. */
     writePatienceMs: 60 * SECOND,
-    /** A follower that heard nothing looks anyway. */
+    /** How often a follower looks without an event. */
     followPollMs: 5 * SECOND,
   },
 

@@ -1,6 +1,6 @@
 /**
- * What people and agents write. Titles and names are shown everywhere in one line, so what would break that line is
- * refused when it is written. Bodies are kept as they came, whatever is in them; `shown` makes them harmless when printed.
+ * Text of people and agents. Titles and names are shown in one line, so characters that break a line are refused when they
+ * are written. Bodies are stored unchanged; `shown` makes them harmless when printed.
  */
 import { defaultPolicy } from './policy.ts';
 
@@ -95,7 +95,7 @@ function findLineProblem(line: string, what: string, longest: number): string | 
 }
 
 /**
- * Overrides make a line read as something it is not, and nobody needs them to write a right-to-left language.
+ * Overrides make a line read differently from its content, and no right-to-left language needs them.
  * Embeddings and isolates are fine when each is closed by its own kind, so that nothing after it is reordered.
  */
 function hasMisleadingBidi(line: string): boolean {
@@ -124,7 +124,7 @@ function hexadecimal(character: string): string {
   return character.charCodeAt(0).toString(16);
 }
 
-/** As many as are worth reading. */
+/** How many names a sentence lists before it counts. */
 const NAMED = 3;
 
 export function named(names: readonly string[]): string {

@@ -6,7 +6,7 @@ export interface Usage {
   /** Tokens read from or written to the vendor's cache. */
   readonly cached: number;
   readonly output: number;
-  /** Null when nobody says. */
+  /** Null when the vendor does not say. */
   readonly dollars: number | null;
 }
 
@@ -21,7 +21,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** From what a program says in total. One that says less than before has begun to count anew. */
+/** The difference of two totals. A total that is smaller than before began to count anew. */
 export function usageSince(total: Usage, before: Usage): Usage {
   const since = (now: number, then: number) => (now >= then ? now - then : now);
   return {

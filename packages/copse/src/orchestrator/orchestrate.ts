@@ -239,7 +239,7 @@ export class Orchestrator {
     this.#removalTried.set(task, this.#context.clock.elapsedMs());
     this.#inBackground(task, async () => {
       const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-      if (!removed.removed && 'reason' in removed && !removed.isBusy) this.#report(task, removed.reason);
+      if (removed.kind === 'refused') this.#report(task, removed.reason);
     });
   }
 

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 
-/** A program of Node's, on its own from now on: nobody waits for it, and its end of the terminal is closed. */
+/** Starts a program of Node.js in the background, detached from the terminal. */
 export function startBackground(
   argv: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
 ): void {
   const child = spawn(process.execPath, [...argv], { cwd, env, detached: true, stdio: 'ignore' });
-  // Whatever it would have done is done the next time.
+  // The next command starts it again.
   child.on('error', () => {});
   child.unref();
 }

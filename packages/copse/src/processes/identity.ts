@@ -13,6 +13,7 @@ import { hasCode } from '../kernel/system/error-code.ts';
 
 export interface RunningProcess extends ProcessIdentity {
   readonly parent: number;
+  readonly group: number;
   /** The pid of the session's leader: all that were started from one terminal, or by one daemon. */
   readonly session: number;
   readonly hasTerminal: boolean;
@@ -49,7 +50,7 @@ export function listPids(): readonly number[] {
     .map(Number);
 }
 
-/** Undefined when there is no such process or it is only waiting to be buried. */
+/** Undefined when there is no such process or it is a zombie. */
 function readProcess(pid: number): RunningProcess | undefined {
   let stat: string;
   try {
@@ -66,12 +67,13 @@ export function parseStat(stat: string): RunningProcess | undefined {
   const open = stat.indexOf('(');
   const close = stat.lastIndexOf(')');
   const fields = stat.slice(close + 2).split(' ');
-  const [state = '', parent, , session, terminal] = fields;
+  const [state = '', parent, group, session, terminal] = fields;
   if (open < 0 || close < open || DEAD.has(state)) return undefined;
   return {
     pid: Number.parseInt(stat, 10),
     name: Buffer.from(stat.slice(open + 1, close), 'latin1').toString(),
     parent: Number(parent),
+    group: Number(group),
     session: Number(session),
     hasTerminal: terminal !== '0',
     // Field 22 of the line; the third is the first after the name.
@@ -81,13 +83,40 @@ export function parseStat(stat: string): RunningProcess | undefined {
 
 const DEAD: ReadonlySet<string> = new Set(['Z', 'X', 'x']);
 
+/**
+ * The roots that still run, all that descend from them, and all that belong to a session one of these leads: a child that
+ * lost its parent has another one now, but stays in its session. A root whose pid another process has now is left out.
+ */
+export function descent(
+  roots: readonly ProcessIdentity[],
+  running: readonly RunningProcess[],
+): ReadonlyMap<number, RunningProcess> {
+  const began = new Map(roots.map(({ pid, startTime }) => [pid, startTime]));
+  const below = new Map<number, RunningProcess[]>();
+  for (const one of running) {
+    for (const above of new Set([one.parent, one.session])) {
+      const others = below.get(above);
+      if (others === undefined) below.set(above, [one]);
+      else others.push(one);
+    }
+  }
+  const found = new Map<number, RunningProcess>();
+  const waiting = running.filter(({ pid, startTime }) => began.get(pid) === startTime);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (found.has(next.pid)) continue;
+    found.set(next.pid, next);
+    waiting.push(...(below.get(next.pid) ?? []));
+  }
+  return found;
+}
+
 /** It ended while it was looked at. */
 export function isGone(error: unknown): boolean {
   return hasCode(error, 'ENOENT', 'ESRCH');
 }
 
 export function askPs(which: readonly string[]): Promise<readonly RunningProcess[]> {
-  const columns = ['pid=', 'ppid=', 'sess=', 'stat=', 'tty=', 'lstart=', 'comm='];
+  const columns = ['pid=', 'ppid=', 'pgid=', 'sess=', 'stat=', 'tty=', 'lstart=', 'comm='];
   return new Promise((resolve, reject) => {
     execFile(
       'ps',
@@ -102,15 +131,17 @@ export function askPs(which: readonly string[]): Promise<readonly RunningProcess
   });
 }
 
-const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(\w+ +\w+ +\d+ [\d:]+ \d+)\s+(.*)$/;
+const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(\w+ +\w+ +\d+ [\d:]+ \d+)\s+(.*)$/;
 
 function parsePs(line: string): RunningProcess | undefined {
-  const [, pid, parent, session, state = '', terminal = '', began = '', name = ''] = PS_LINE.exec(line) ?? [];
+  const [, pid, parent, group, session, state = '', terminal = '', began = '', name = ''] =
+    PS_LINE.exec(line) ?? [];
   if (pid === undefined || DEAD.has(state.charAt(0))) return undefined;
   return {
     pid: Number(pid),
     parent: Number(parent),
-    // Some systems print an address here, which is no pid: then sessions say nothing.
+    group: Number(group),
+    // Some systems print an address instead of a pid; then the session is unknown.
     session: Number(session) || 0,
     hasTerminal: !/^\?+$|^-$/.test(terminal),
     startTime: Date.parse(`${began} UTC`),

@@ -1,7 +1,7 @@
 /**
- * Files that this process was given without asking for them. Node keeps its own from its children, and those with low
- * numbers that it was given, but not the rest: a pipe that a shell or a test opened somewhere above would stay open for as
- * long as a runner lives, and whoever reads it would wait for that.
+ * Closes file descriptors that this process inherited. A pipe that a shell or a test opened above it would otherwise stay
+ * open for as long as a runner lives, and its reader would wait for that. Node passes inherited descriptors above 2 on to
+ * its children, but none that it opened itself.
  */
 
 import { closeSync, readFileSync, readdirSync } from 'node:fs';
@@ -19,7 +19,7 @@ export function closeInherited(): void {
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-/** All that Node opens is marked to be closed when another program is started. */
+/** Node marks every file that it opens as close-on-exec. */
 function isInherited(file: number): boolean {
   try {
     const [, flags = ''] = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${file}`, 'latin1')) ?? [];

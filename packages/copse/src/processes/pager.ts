@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 
-/** Quits by itself when everything fits, and leaves what was shown on the screen. */
+/** Quits at once if the text fits on the screen, and leaves it there. */
 const LESS = 'less -FRX';
 
 /** False when there is none, or it could not be started. */
@@ -15,7 +15,7 @@ export function page(text: string, pager: string | undefined): Promise<boolean> 
     child.once('error', () => resolve(false));
     // 127: there is no such program.
     child.once('exit', (code) => resolve(code !== 127 && code !== 126));
-    // Whoever has seen enough leaves before the end.
+    // The person may quit before the end.
     child.stdin.on('error', () => {}).end(text);
   });
 }

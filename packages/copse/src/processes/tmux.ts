@@ -1,6 +1,6 @@
 /**
  * The terminal of a task: the tmux session with exactly this name, on the server of this user. No tmux and no server mean
- * that there is none; anything else that goes wrong means that nobody knows.
+ * that there is none; any other error means `unknown`.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -15,23 +15,23 @@ export interface TmuxServer {
 
 export async function tmuxSessions(name: string, server: TmuxServer = {}): Promise<TmuxSessions> {
   const answer = await askTmux(['list-panes', '-a', '-F', FORMAT], server);
-  if (answer.is === 'none') return { known: true, sessions: [] };
-  if (answer.is === 'failed') return { known: false, why: answer.said };
+  if (answer.kind === 'none') return { kind: 'known', sessions: [] };
+  if (answer.kind === 'failed') return { kind: 'unknown', why: answer.said };
   const panes = answer.said.split('\n').flatMap((line) => parsePane(line) ?? []);
   const own = panes.filter((pane) => pane.name === name);
   const [first] = own;
-  if (first === undefined) return { known: true, sessions: [] };
+  if (first === undefined) return { kind: 'known', sessions: [] };
   const session: TmuxSession = { name, attached: first.attached, panes: own.map(({ pid }) => pid) };
-  return { known: true, sessions: [session] };
+  return { kind: 'known', sessions: [session] };
 }
 
 /** False when there is no such session. Without `=`, tmux would take the beginning of a name for the whole. */
 export async function killTmuxSession(name: string, server: TmuxServer = {}): Promise<boolean> {
   const answer = await askTmux(['kill-session', '-t', `=${name}`], server);
-  if (answer.is === 'failed') {
+  if (answer.kind === 'failed') {
     throw new Error(`tmux could not end the session ${name}: ${answer.said}. Look at it: tmux list-sessions`);
   }
-  return answer.is === 'answered';
+  return answer.kind === 'answered';
 }
 
 const FORMAT = '#{pane_pid} #{session_attached} #{session_name}';
@@ -41,8 +41,8 @@ function parsePane(line: string) {
   return name === undefined ? undefined : { pid: Number(pid), attached: Number(attached), name };
 }
 
-type Answer = { readonly is: 'answered' | 'failed'; readonly said: string } | Absent;
-type Absent = { readonly is: 'none'; readonly isInstalled: boolean };
+type Answer = { readonly kind: 'answered' | 'failed'; readonly said: string } | Absent;
+type Absent = { readonly kind: 'none'; readonly isInstalled: boolean };
 
 const NONE =
   /^no server running|^no current (session|target)|^can't find session|\(No such file or directory\)|\(Connection refused\)/;
@@ -55,11 +55,11 @@ export function askTmux(argv: readonly string[], { socket }: TmuxServer): Promis
       [...(socket === undefined ? [] : ['-L', socket]), ...argv],
       { env: serverEnvironment(), cwd: '/', timeout: ANSWER_MS },
       (error, stdout, stderr) => {
-        if (error === null) return resolve({ is: 'answered', said: stdout });
+        if (error === null) return resolve({ kind: 'answered', said: stdout });
         const said = stderr.trim() || error.message;
         const isInstalled = error.code !== 'ENOENT';
         const isNone = !isInstalled || NONE.test(stderr.trim());
-        resolve(isNone ? { is: 'none', isInstalled } : { is: 'failed', said });
+        resolve(isNone ? { kind: 'none', isInstalled } : { kind: 'failed', said });
       },
     );
   });
@@ -69,7 +69,7 @@ const ANSWER_MS = 10_000;
 
 /**
  * What a server keeps if this starts one. Inside a terminal of tmux, `TMUX` would choose the server of that terminal; and
- * a server with the mark of an attempt would be ended with it, and so would everybody's sessions.
+ * a server with the mark of an attempt would be ended with it, and all sessions of this user too.
  */
 function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^TMUX$|^TMUX_PANE$|^COPSE_/.test(name));

@@ -6,7 +6,7 @@ import type { Occupancy } from '../processes/ports/occupancy.ts';
 import type { AgentName } from '../kernel/ids.ts';
 import type { Artifacts, Machine, Runners } from '../agents/ports/runners.ts';
 import type { Checks } from './ports/checks.ts';
-import type { Commands } from '../workspaces/ports/commands.ts';
+import type { Commands } from '../workspaces/ports/furnishing.ts';
 import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
 import type { Merging, Resolving } from './ports/merging.ts';

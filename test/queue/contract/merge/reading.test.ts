@@ -13,7 +13,7 @@ import { ObjectReader } from '../../../../packages/copse/src/git/objects/object-
 import { Objects } from '../../../../packages/copse/src/git/objects/objects.ts';
 import { Quarantine } from '../../../../packages/copse/src/git/objects/quarantine.ts';
 import { isAncestor } from '../../../../packages/copse/src/git/refs/refs.ts';
-import { Recent } from '../../../../packages/copse/src/git/objects/recent.ts';
+import { RecentCache } from '../../../../packages/copse/src/kernel/recent-cache.ts';
 import { TreeView, diffTrees } from '../../../../packages/copse/src/git/objects/tree-diff.ts';
 import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
@@ -209,7 +209,7 @@ describe.each([
     for (const at of forks) {
       const tree = (of: string) => git(top, 'rev-parse', `${of}${at}^{tree}`);
       const found = await splice(
-        { objects, quarantine, asWritten: new Recent<string, true>(1_000), mergeFile },
+        { objects, quarantine, asWritten: new RecentCache<string, true>(1_000), mergeFile },
         { base: tree('base'), side: tree('side'), onto: tree('onto') },
       );
       if (found === undefined) continue;

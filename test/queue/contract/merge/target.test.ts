@@ -11,7 +11,7 @@ import { type MergingOptions, openMerging } from '../../../../packages/copse/src
 import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
 import type { TargetMove } from '../../../../packages/copse/src/queue/ports/merging.ts';
-import { syncSteps } from '../../../../packages/copse/src/workspaces/ports/sync.ts';
+import { syncSteps } from '../../../../packages/copse/src/workspaces/ports/worktrees.ts';
 import { git, newArea, plainEnv } from '../../../support/cli.ts';
 import { type Files, MergeScene, putFiles } from '../../../support/queue/merging.ts';
 import { bundleWorker } from '../../../support/agents/worker-program.ts';

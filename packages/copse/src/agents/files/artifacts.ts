@@ -1,7 +1,8 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Artifacts } from '../ports/runners.ts';
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 
 /** In `.copse/artifacts/<task>/`. */
 export function openArtifacts(home: string): Artifacts {
@@ -10,9 +11,7 @@ export function openArtifacts(home: string): Artifacts {
       const folder = path.join(home, '.copse', 'artifacts', task);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = path.join(folder, name);
-      const temporary = `${file}.${process.pid}.new`;
-      await writeFile(temporary, content, { mode: 0o600 });
-      await rename(temporary, file);
+      writeAtomically(file, content);
       return file;
     },
   };

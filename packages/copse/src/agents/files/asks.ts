@@ -13,19 +13,11 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import {
-  type FSWatcher,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  rmdirSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { type FSWatcher, mkdirSync, readdirSync, rmSync, rmdirSync, watch } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Ask, Asks } from '../ports/runtime.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
@@ -33,7 +25,7 @@ import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from '../../workspaces/files/in-folder.ts';
 import { NotInside } from '../../workspaces/files/inside.ts';
 
-const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, nobodyMs } = defaultPolicy.asks;
+const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, noRunnerMs } = defaultPolicy.asks;
 
 export function openAsks(channel: string): Asks {
   if (!/^[\w-]{1,100}$/.test(channel)) throw new Error(`${channel} is not a valid name for an ask channel.`);
@@ -140,7 +132,7 @@ async function askAndWait(
       );
       if (answered !== undefined) return answered;
       const now = performance.now();
-      if (now >= until || now - lastThere >= nobodyMs) return undefined;
+      if (now >= until || now - lastThere >= noRunnerMs) return undefined;
       await sleep(Math.min(waitEveryMs, until - now));
     }
   } finally {
@@ -172,7 +164,7 @@ function parsed(text: string | undefined): unknown {
 function read(file: string): string | undefined {
   try {
     const found = readPlainFile(file, mostBytes);
-    return found.is === 'plain' && !found.value.isCut ? found.value.text : undefined;
+    return found.kind === 'plain' && !found.value.isCut ? found.value.text : undefined;
   } catch (error) {
     if (isSystemError(error)) return undefined;
     throw error;
@@ -185,16 +177,8 @@ function rendered(value: unknown): string | undefined {
   return Buffer.byteLength(text) > mostBytes ? undefined : text;
 }
 
-/** Writes under another name first, then renames. A link of that name is replaced, never followed. */
 function put(folder: string, name: string, text: string): void {
-  const fresh = path.join(folder, `${randomBytes(8).toString('hex')}.new`);
-  writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
-  try {
-    renameSync(fresh, path.join(folder, name));
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
+  writeAtomically(path.join(folder, name), text);
 }
 
 function makeFolder(worktree: string, names: readonly string[]): void {

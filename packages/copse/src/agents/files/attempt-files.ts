@@ -1,8 +1,9 @@
 /** Files about an attempt while it runs: its orders, its runner's process, and the processes that it started. */
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type AttemptId, brand } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders } from '../ports/runners.ts';
@@ -42,7 +43,7 @@ export interface WrittenOrders {
 export function writeOrders(home: string, written: WrittenOrders): string {
   const { orders: file } = attemptFiles(home, written.orders.attempt);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  writeWhole(file, written);
+  writeAtomically(file, JSON.stringify(written));
   return file;
 }
 
@@ -52,7 +53,7 @@ export function readOrders(file: string): WrittenOrders {
 }
 
 export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIdentity): void {
-  writeWhole(attemptFiles(home, attempt).runner, runner);
+  writeAtomically(attemptFiles(home, attempt).runner, JSON.stringify(runner));
 }
 
 export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | undefined {
@@ -63,11 +64,4 @@ export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | 
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
-}
-
-function writeWhole(file: string, content: unknown): void {
-  const temporary = `${file}.${process.pid}.new`;
-  rmSync(temporary, { force: true });
-  writeFileSync(temporary, JSON.stringify(content), { flag: 'wx', mode: 0o600 });
-  renameSync(temporary, file);
 }

@@ -14,18 +14,10 @@
  * each second; a file system event ('event') only looks sooner and never confirms a suspicion.
  */
 
-import {
-  type FSWatcher,
-  lstatSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { type FSWatcher, lstatSync, mkdirSync, unlinkSync, watch } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../rules/session/report.ts';
 import type { Reports } from '../ports/runners.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
@@ -152,17 +144,15 @@ function readReport(worktree: string): FileContent {
 
 function readText(file: string): FileContent {
   const found = readPlainFile(file, MOST_BYTES);
-  if (found.is === 'missing') return undefined;
-  if (found.is === 'link')
+  if (found.kind === 'missing') return undefined;
+  if (found.kind === 'link')
     return { kind: 'problem', problem: 'It is a symbolic link, which Copse does not follow.' };
-  if (found.is === 'other') return { kind: 'problem', problem: 'It is not a file.' };
+  if (found.kind === 'other') return { kind: 'problem', problem: 'It is not a file.' };
   const { text, isCut } = found.value;
   return isCut
     ? { kind: 'problem', problem: `It has more than ${MOST_BYTES} bytes.` }
     : { kind: 'text', text };
 }
-
-let written = 0;
 
 function writeReport(worktree: string, report: Report): void {
   makeOwnFolder(worktree);
@@ -170,11 +160,7 @@ function writeReport(worktree: string, report: Report): void {
     const file = path.join(folder, NAME);
     const before = readReport(worktree);
     const text = mergeReport(before?.kind === 'text' ? before.text : '', report);
-    written += 1;
-    const temporary = `${file}.${process.pid}-${written}.new`;
-    rmSync(temporary, { force: true });
-    writeFileSync(temporary, text, { flag: 'wx' });
-    renameSync(temporary, file);
+    writeAtomically(file, text, { mode: 0o666 });
   });
 }
 

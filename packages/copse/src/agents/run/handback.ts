@@ -68,7 +68,7 @@ export async function handBack(
 export async function mergeFor(context: AttemptContext, { task }: Orders): Promise<boolean> {
   if (context.runtime.capabilities.commits) return false;
   const brought = await syncTask(context, { task, leaveConflict: true });
-  if (brought.synced !== 'no' || brought.because === 'in_progress') return true;
+  if (brought.kind !== 'refused' || brought.because === 'in_progress') return true;
   context.log(`The target was not merged: ${brought.reason}`);
   return false;
 }

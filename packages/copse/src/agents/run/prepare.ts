@@ -35,7 +35,7 @@ export async function prepareAttempt(
   await endEarlier(context, orders);
   const prepared = await prepareWhenFree(context, orders, task, lost);
   if (prepared === 'lost') return { kind: 'lost' };
-  if (!prepared.prepared) {
+  if (prepared.kind !== 'prepared') {
     const { because, reason } = prepared;
     context.log(reason);
     if (!PASSES[because]) return { kind: 'failed', reason };
@@ -76,14 +76,14 @@ async function prepareWhenFree(
   for (;;) {
     const prepared = await prepareWorkspace(asNode(context), { task, agent, session, token });
     if (lost.aborted) return 'lost';
-    const isBusy = !prepared.prepared && prepared.because === 'busy';
+    const isBusy = prepared.kind !== 'prepared' && prepared.because === 'busy';
     if (!isBusy || context.clock.elapsedMs() >= until) return prepared;
     await context.clock.sleep(context.policy.session.workspaceBusyLookMs, lost);
   }
 }
 
 /** Whether waiting helps: another process has the resource now and will give it back. */
-const PASSES: Readonly<Record<Extract<Prepared, { prepared: false }>['because'], boolean>> = {
+const PASSES: Readonly<Record<Extract<Prepared, { kind: 'refused' }>['because'], boolean>> = {
   taken: true,
   busy: true,
   occupied: true,
@@ -105,7 +105,7 @@ export async function settleWorktree(
   if ((await git.locks(worktree)).length === 0) return;
   await git.tryLock(`task-${task}`, async () => {
     const inside = await occupancy.inside(worktree, { roots: [], sessions: [] });
-    if (!inside.known || inside.processes.some(({ name }) => name.startsWith('git'))) return;
+    if (inside.kind !== 'known' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
     await sync.settle(worktree);
   });
 }

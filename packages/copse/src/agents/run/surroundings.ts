@@ -7,7 +7,7 @@ import type { AttemptContext } from './context.ts';
 import type { Prepared } from '../../workspaces/act/prepare.ts';
 import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
 
-export type PreparedWorkspace = Extract<Prepared, { prepared: true }>;
+export type PreparedWorkspace = Extract<Prepared, { kind: 'prepared' }>;
 
 /** An attempt whose workspace is prepared. Nothing of it changes from turn to turn. */
 export interface RunningAttempt {

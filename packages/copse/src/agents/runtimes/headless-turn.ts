@@ -101,9 +101,9 @@ async function startProgram(
 /** Why a turn ended early, with the last lines of output. */
 export function endReason(name: string, end: ProgramEnd, tail: () => string): string {
   const how =
-    end.how === 'signalled'
+    end.kind === 'signalled'
       ? `${name} was killed by ${end.signal}`
-      : end.how === 'vanished'
+      : end.kind === 'vanished'
         ? `${name} disappeared`
         : end.code === 0
           ? `${name} ended before its turn was over`

@@ -2,27 +2,20 @@
 
 import { PassThrough } from 'node:stream';
 
-import type { ConnectedProgram, Connection, Connections } from '../../processes/ports/connections.ts';
-import type { Programs } from '../../processes/ports/programs.ts';
-import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import type { ConnectedProgram, Connection, Programs, Sandbox } from '../../processes/ports/programs.ts';
 
 export function confinedPrograms(programs: Programs, sandbox: Sandbox): Programs {
   return {
     start: async (program) =>
       programs.start(sandbox.wrap(program, { hasTerminal: program.terminal !== null })),
-  };
-}
-
-export function confinedConnections(connections: Connections, sandbox: Sandbox): Connections {
-  return {
-    open: (program) => {
+    connect: (program) => {
       let wrapped: ConnectedProgram;
       try {
         wrapped = sandbox.wrap(program);
       } catch (error) {
         return neverStarted(error);
       }
-      return connections.open(wrapped);
+      return programs.connect(wrapped);
     },
   };
 }
@@ -37,7 +30,7 @@ function neverStarted(reason: unknown): Connection {
     input: new PassThrough(),
     output,
     started,
-    ended: Promise.resolve({ how: 'vanished' }),
+    ended: Promise.resolve({ kind: 'vanished' }),
     signal: () => {},
     stop: () => Promise.resolve(),
   };

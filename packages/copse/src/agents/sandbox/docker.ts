@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 import { programWriteSet } from '../rules/session/sandbox.ts';
-import type { Confinable, Sandbox } from '../../processes/ports/sandbox.ts';
+import type { Confinable, Sandbox } from '../../processes/ports/programs.ts';
 import { confinedEnvironment } from './environment.ts';
 import { openPlaces, removePlaceholders } from './places.ts';
 import { type SandboxSettings, makeOwn } from './runtime.ts';

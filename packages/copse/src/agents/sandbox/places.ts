@@ -13,7 +13,7 @@ import {
   ownNamespace,
   worktreeWriteSet,
 } from '../rules/session/sandbox.ts';
-import { type Confinable, NotConfined } from '../../processes/ports/sandbox.ts';
+import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
 export interface SandboxRepository {

@@ -15,8 +15,12 @@ import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'no
 import path from 'node:path';
 
 import { type ProgramFacts, hostsFor, isLoopback, programWriteSet } from '../rules/session/sandbox.ts';
-import { ProgramMissing } from '../../processes/ports/programs.ts';
-import { type Confinable, NotConfined, type Sandbox } from '../../processes/ports/sandbox.ts';
+import {
+  ProgramMissing,
+  type Confinable,
+  NotConfined,
+  type Sandbox,
+} from '../../processes/ports/programs.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
 import { type SandboxRepository, openPlaces, removePlaceholders } from './places.ts';

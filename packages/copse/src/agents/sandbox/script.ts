@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import { shellQuoted } from '../../kernel/shell.ts';
-import type { Confinable } from '../../processes/ports/sandbox.ts';
+import type { Confinable } from '../../processes/ports/programs.ts';
 import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
 
 /** Ends with `exec`, so that signals and the exit code are the program's own. */

@@ -2,6 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 
+import { backoffMs } from '../../kernel/backoff.ts';
 import { BoardUnavailable, type Subscription } from '../port.ts';
 import type { ColumnTypes, Queries, WriteTransaction } from './schema.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -60,7 +61,7 @@ export async function runPatiently<T>(
 
 /** Short at first, because a lock is usually held for less than a millisecond; random, so that all writers get a turn. */
 function pauseMs(attempt: number): number {
-  return Math.min(MAX_PAUSE_MS, 2 ** (attempt - 1)) * (0.5 + Math.random());
+  return backoffMs(attempt, { firstMs: 1, mostMs: MAX_PAUSE_MS }) * (0.5 + Math.random());
 }
 
 function tooBusy(location: string, patienceMs: number, cause: unknown): BoardUnavailable {

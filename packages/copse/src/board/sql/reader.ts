@@ -87,7 +87,7 @@ export class Reader implements BoardReader {
   }
 
   async tasks(query: TaskQuery): Promise<readonly TaskSummary[]> {
-    let rows = (await this.queries()).selectFrom('tasks').select('data');
+    let rows = (await this.queries()).selectFrom('tasks');
     if (query.statuses) rows = rows.where('status', 'in', query.statuses);
     if (query.plan) rows = rows.where('plan', '=', query.plan);
     if (query.agent) rows = rows.where('agent', '=', query.agent);
@@ -96,14 +96,21 @@ export class Reader implements BoardReader {
     const areLive = query.statuses?.every((status) => !isFinished(status)) ? false : undefined;
     const finished = query.finished ?? areLive;
     if (finished !== undefined) rows = rows.where('finished', '=', sql.lit(finished ? 1 : 0));
-    rows =
-      query.order === 'urgent'
-        ? rows.orderBy('priority', 'desc').orderBy('created_at').orderBy('id')
-        : rows.orderBy('updated_at', 'desc').orderBy('id');
     if (query.due !== undefined) rows = rows.where('not_before', '<=', query.due);
-    if (query.limit !== undefined) rows = rows.limit(query.limit);
-    if (query.offset !== undefined) rows = rows.offset(query.offset);
-    return summariesFromRows(await rows.execute());
+    if (query.delayedAt !== undefined) rows = rows.where('not_before', '>', query.delayedAt);
+    const order = query.order === 'urgent' ? sql`priority desc, created_at, id` : sql`updated_at desc, id`;
+    if (query.limit === undefined && query.offset === undefined) {
+      // As one text: an object for each row costs more than to read them all.
+      const all = sql<string | null>`string_agg(data, ',' order by ${order})`.as('all');
+      const { all: data } = await rows.select(all).executeTakeFirstOrThrow();
+      return summariesFromRows(data === null ? [] : [{ data }]);
+    }
+    const some = rows
+      .select('data')
+      .orderBy(order)
+      .$if(query.limit !== undefined, (chosen) => chosen.limit(query.limit ?? 0))
+      .$if(query.offset !== undefined, (chosen) => chosen.offset(query.offset ?? 0));
+    return summariesFromRows(await some.execute());
   }
 
   async idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryState, EntryView, QueueView } from '../../queue/rules/view/view.ts';
 import { pauseText, rangeText, runText, standingText, waitText } from '../../explain/rules/queue.ts';
-import { spanText } from '../../kernel/durations.ts';
+import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 import { age } from '../../explain/rules/amounts.ts';

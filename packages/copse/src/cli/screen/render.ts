@@ -27,26 +27,31 @@ const looks: Readonly<Record<TaskStatus, Look>> = {
 
 /** `[*] cp-a1b2 IN_PROGRESS (15m) Add authentication`, and below it `below` or the reason for its status. */
 export function taskLine(task: TaskSummary, output: Output, now: Timestamp, below?: string | null): string {
-  const { state, priority, dependsOn, retries } = task;
-  const delay = state.status === 'ready' ? state.delay : null;
-  const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
+  const { state } = task;
   const [mark, style] = looks[state.status];
   const head = output.style(style, `[${mark}] ${task.id} ${state.status.toUpperCase()}`);
-  const extra = [
-    ...(priority === defaultPolicy.task.priority ? [] : [formatPriority(priority)]),
-    ...(state.status === 'in_progress' ? [shown(state.claim.agent)] : []),
-    ...(state.status === 'pending' ? [`waits for ${dependsOn.join(', ')}`] : []),
-    ...(isAboutToRun && retries > 0 ? [`crashed ${times(retries)}`] : []),
-    ...(delay !== null && delay.until > now
-      ? [`${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`]
-      : []),
-  ];
-  const tail = extra.length > 0 ? output.style('dim', `  ${extra.join(' · ')}`) : '';
+  const extra = extraOf(task, now);
+  const tail = extra === '' ? '' : output.style('dim', `  ${extra}`);
   const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;
   const pullRequest = state.status === 'in_review' && state.pullRequest ? summarise(state.pullRequest) : null;
   const reason = below ?? pullRequest ?? ('reason' in state ? state.reason : null);
   return reason ? `${line}\n${indented(shown(reason), 6)}` : line;
 }
+
+/** As one text: a list of a thousand tasks takes twice as long with an array for each. */
+function extraOf({ state, priority, dependsOn, retries }: TaskSummary, now: Timestamp): string {
+  let extra = priority === defaultPolicy.task.priority ? '' : SEPARATOR + formatPriority(priority);
+  if (state.status === 'in_progress') extra += SEPARATOR + shown(state.claim.agent);
+  if (state.status === 'pending') extra += `${SEPARATOR}waits for ${dependsOn.join(', ')}`;
+  const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
+  if (isAboutToRun && retries > 0) extra += `${SEPARATOR}crashed ${times(retries)}`;
+  const delay = state.status === 'ready' ? state.delay : null;
+  if (delay !== null && delay.until > now)
+    extra += `${SEPARATOR}${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`;
+  return extra.slice(SEPARATOR.length);
+}
+
+const SEPARATOR = ' · ';
 
 export function indented(text: string, by: number): string {
   return text.replaceAll(/^/gm, ' '.repeat(by));

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { furnishingGit } from '../../workspaces/files/furnish-git.ts';
 import { openMerging } from '../../queue/merge/open.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
-import { processesOfAttempt } from '../../processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../processes/end.ts';
 import { closeInherited } from '../../processes/inherited.ts';
 import { recordProcesses } from '../../processes/start/recorder.ts';
 import { attemptFiles, readOrders } from '../../agents/files/attempt-files.ts';

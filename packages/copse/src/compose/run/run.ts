@@ -2,7 +2,7 @@
 
 import { openMerging } from '../../queue/merge/open.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
-import { processesOfAttempt } from '../../processes/start/attempt-processes.ts';
+import { processesOfAttempt } from '../../processes/end.ts';
 import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';

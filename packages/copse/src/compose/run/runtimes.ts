@@ -1,13 +1,12 @@
 /** Opens the runtime of an agent. Only the used one is loaded, to keep runners small. */
 
-import { openConnections } from '../../processes/start/connections.ts';
 import { openPrograms } from '../../processes/start/programs.ts';
-import { confinedConnections, confinedPrograms } from '../../agents/sandbox/confined.ts';
+import { confinedPrograms } from '../../agents/sandbox/confined.ts';
 import { openMemory } from '../../kernel/system/json-file.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type Runtime, RuntimeUnavailable } from '../../agents/ports/runtime.ts';
-import type { Sandbox } from '../../processes/ports/sandbox.ts';
+import type { Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 
 export interface RuntimeSurroundings {
@@ -27,9 +26,8 @@ export async function runtimeOf(
   { root, home, attempt, onStart, sandbox }: RuntimeSurroundings,
 ): Promise<Runtime> {
   const { name, runtime, command, prompt_by, permissions, model, system_prompt, limits } = agent;
-  const free = { programs: openPrograms({ onStart }), connections: openConnections({ onStart }) };
-  const programs = sandbox === null ? free.programs : confinedPrograms(free.programs, sandbox);
-  const connections = sandbox === null ? free.connections : confinedConnections(free.connections, sandbox);
+  const unconfined = openPrograms({ onStart });
+  const programs = sandbox === null ? unconfined : confinedPrograms(unconfined, sandbox);
   const common = {
     permissions,
     ...(model !== undefined && { model }),
@@ -50,7 +48,7 @@ export async function runtimeOf(
       const { claudeSdkRuntime } = await import('../../agents/runtimes/claude-sdk/runtime.ts');
       const windows = rememberedWindows(home);
       const settings = { ...common, ...dollars, windows, projectFolder: root, packageFrom: [root] };
-      return claudeSdkRuntime(settings, connections);
+      return claudeSdkRuntime(settings, programs);
     }
     case 'claude': {
       const { claudeRuntime } = await import('../../agents/runtimes/claude/runtime.ts');
@@ -74,7 +72,7 @@ export async function runtimeOf(
       if (command === undefined) break;
       const { acpRuntime } = await import('../../agents/runtimes/acp/runtime.ts');
       const { writeInside } = await import('../../workspaces/files/write-inside.ts');
-      return acpRuntime({ ...common, ...dollars, command }, connections, writeInside);
+      return acpRuntime({ ...common, ...dollars, command }, programs, writeInside);
     }
     default:
   }

@@ -10,7 +10,7 @@ import { tryOnce } from '../../agents/sandbox/try-once.ts';
 import type { Repository, Surroundings } from '../open.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
-import { NotConfined, type Sandbox } from '../../processes/ports/sandbox.ts';
+import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 
 /** Why the agent's sandbox is not available, or null. */

@@ -1,6 +1,6 @@
 /** Every sentence about the merge queue: why an entry waits, where it stands, which check runs and for what. */
 
-import { spanText } from '../../kernel/durations.ts';
+import { spanText } from '../../kernel/time.ts';
 import type { TaskId } from '../../kernel/ids.ts';
 import { counted, listed, named, shown } from '../../kernel/text.ts';
 import { unreachable } from '../../kernel/unreachable.ts';

@@ -30,6 +30,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import type { Remembered, TrustedDir } from '../process.ts';
@@ -97,10 +98,10 @@ export function makeTrustedDir(
   for (const gitDir of [made.plain, made.raw]) {
     const isRaw = gitDir === made.raw;
     lay(gitDir, commonDir, configText({ repository: settings, remotes, disk, isRaw }));
-    replace(path.join(gitDir, 'info', 'attributes'), isRaw ? RAW_ATTRIBUTES : '');
+    writeAtomically(path.join(gitDir, 'info', 'attributes'), isRaw ? RAW_ATTRIBUTES : '');
     keepShallow(gitDir, commonDir);
   }
-  replace(stampFile(repository), `${objectFormat}\n${stamp}\n${JSON.stringify(remembered)}\n`);
+  writeAtomically(stampFile(repository), `${objectFormat}\n${stamp}\n${JSON.stringify(remembered)}\n`);
   return made;
 }
 
@@ -153,8 +154,8 @@ function lay(gitDir: string, commonDir: string, config: string): void {
   mkdirSync(path.join(commonDir, 'logs'), { recursive: true });
   for (const name of SHARED) link(path.join(commonDir, name), path.join(gitDir, name));
   link(path.join(commonDir, 'info', 'exclude'), path.join(gitDir, 'info', 'exclude'));
-  replace(path.join(gitDir, 'HEAD'), 'ref: refs/heads/copse-has-no-branch\n');
-  replace(path.join(gitDir, 'config'), config);
+  writeAtomically(path.join(gitDir, 'HEAD'), 'ref: refs/heads/copse-has-no-branch\n');
+  writeAtomically(path.join(gitDir, 'config'), config);
 }
 
 function isIntact({ plain, raw, commonDir }: TrustedDir): boolean {
@@ -177,7 +178,7 @@ function keepShallow(gitDir: string, commonDir: string): void {
   const commits = named.filter((id) => /^[0-9a-f]{40,64}$/.test(id));
   const kept = commits.length === 0 ? [] : commits.filter(lacksParent(gitDir, commits));
   if (kept.length === 0) rmSync(file, { force: true });
-  else replace(file, kept.map((id) => `${id}\n`).join(''));
+  else writeAtomically(file, kept.map((id) => `${id}\n`).join(''));
 }
 
 function lacksParent(gitDir: string, commits: readonly string[]): (commit: string) => boolean {
@@ -249,13 +250,6 @@ function link(target: string, at: string): void {
 function leadsTo(at: string, target: string): boolean {
   const found = lstatSync(at, { throwIfNoEntry: false });
   return found?.isSymbolicLink() === true && readlinkSync(at) === target;
-}
-
-/** Whole or not at all, however many do it at once. */
-function replace(file: string, text: string): void {
-  const fresh = unused(file);
-  writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
-  renameSync(fresh, file);
 }
 
 /** Random, because threads share a process id, and containers on one disk may have the same ids. */

@@ -14,8 +14,8 @@ import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './commit-object.ts';
 import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
 import { git, type TrustedDir } from '../process.ts';
-import { Recent } from './recent.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
@@ -42,11 +42,11 @@ type Waiting = PromiseWithResolvers<GitObject | undefined>;
 export class Objects {
   readonly dir: TrustedDir;
   readonly reader: ObjectReader;
-  readonly #commits = new Recent<CommitId, Commit>(
+  readonly #commits = new RecentCache<CommitId, Commit>(
     MOST_COMMIT_BYTES,
     ({ message }) => OVERHEAD_BYTES + message.length,
   );
-  readonly #trees = new Recent<string, Buffer>(MOST_TREE_BYTES, (tree) => OVERHEAD_BYTES + tree.length);
+  readonly #trees = new RecentCache<string, Buffer>(MOST_TREE_BYTES, (tree) => OVERHEAD_BYTES + tree.length);
   readonly #emptyTree: string;
   readonly #places: Places;
   readonly #waiting = new Map<string, Waiting>();

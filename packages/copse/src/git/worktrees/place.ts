@@ -155,7 +155,7 @@ function filesIn(gitDir: string, folder: string): readonly string[] {
 /** Undefined when the file is absent or is not a regular file. */
 export function readRegular(file: string): Buffer | undefined {
   const found = withPlainFile(file, (opened) => readFileSync(opened));
-  return found.is === 'plain' ? found.value : undefined;
+  return found.kind === 'plain' ? found.value : undefined;
 }
 
 function oneLine(file: string): string | undefined {

@@ -1,7 +1,9 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** One JSON file in `.copse`; what cannot be read was never written. */
+import { writeAtomically } from './write-atomically.ts';
+
+/** One JSON file in `.copse`. `load` is undefined if it is missing or damaged. */
 export function openMemory<T>(home: string, name: string): { load(): T | undefined; save(value: T): void } {
   const file = path.join(home, '.copse', `${name}.json`);
   return {
@@ -13,9 +15,7 @@ export function openMemory<T>(home: string, name: string): { load(): T | undefin
       }
     },
     save(value) {
-      const temporary = `${file}.${process.pid}.new`;
-      writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
-      renameSync(temporary, file);
+      writeAtomically(file, JSON.stringify(value));
     },
   };
 }

@@ -1,29 +1,29 @@
 /**
- * Opening a file that somebody else may replace at any moment, an agent for one.
+ * Opening a file that an agent may replace at any moment.
  *
- * What is there is looked at after it was opened, so that nothing can be exchanged in between. A link is not followed, and
- * opening a pipe waits for nobody. Links among the folders on the way are the caller's to rule out.
+ * The file is examined after it was opened, so that it cannot be exchanged in between. A link is not followed, and a pipe
+ * does not block. The caller rules out links among the folders of the path.
  */
 
 import { type Stats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 import { hasCode } from './error-code.ts';
 
-export type Plain<T> = { readonly is: 'plain'; readonly value: T } | NotPlain;
+export type Plain<T> = { readonly kind: 'plain'; readonly value: T } | NotPlain;
 
 type NotPlain =
-  | { readonly is: 'missing' }
-  | { readonly is: 'link' }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'link' }
   /** A folder, a pipe and the like. */
-  | { readonly is: 'other' };
+  | { readonly kind: 'other' };
 
-/** Whatever else the system has against it is thrown. */
+/** Throws all other errors of the system. */
 export function withPlainFile<T>(file: string | Buffer, work: (opened: number, found: Stats) => T): Plain<T> {
   const opened = open(file);
   if (typeof opened !== 'number') return opened;
   try {
     const found = fstatSync(opened);
-    return found.isFile() ? { is: 'plain', value: work(opened, found) } : { is: 'other' };
+    return found.isFile() ? { kind: 'plain', value: work(opened, found) } : { kind: 'other' };
   } finally {
     closeSync(opened);
   }
@@ -38,7 +38,7 @@ export interface Beginning {
 /** Never more than `mostBytes` of it, even if it grows meanwhile. */
 export function readPlainFile(file: string, mostBytes: number): Plain<Beginning> {
   return withPlainFile(file, (opened, { size }) => {
-    // One more, so that what grows right now is noticed.
+    // One byte more, to notice a file that grows.
     const buffer = Buffer.alloc(Math.min(size, mostBytes) + 1);
     const length = readSync(opened, buffer, 0, buffer.length, 0);
     return { text: buffer.toString('utf8', 0, Math.min(length, mostBytes)), isCut: length > mostBytes };
@@ -50,10 +50,10 @@ function open(file: string | Buffer): number | NotPlain {
   try {
     return openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { is: 'missing' };
-    if (hasCode(error, 'ELOOP', 'EMLINK')) return { is: 'link' };
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'missing' };
+    if (hasCode(error, 'ELOOP', 'EMLINK')) return { kind: 'link' };
     // A socket.
-    if (hasCode(error, 'ENXIO')) return { is: 'other' };
+    if (hasCode(error, 'ENXIO')) return { kind: 'other' };
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** What was renamed into a folder, or made there, is on the disk. */
+/** Names that were created or renamed in the folder are on the disk when this returns. */
 export function syncFolder(folder: string): void {
   const opened = openSync(folder, 'r');
   try {

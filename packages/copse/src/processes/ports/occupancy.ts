@@ -1,6 +1,6 @@
 /**
- * Who is at work in a folder, and how to make an agent leave it. What cannot be found out is said to be unknown, because a
- * folder about which nothing is known is kept.
+ * Which processes are in a folder, and how to end those of an agent. What cannot be found out is reported as unknown, because
+ * a folder of which nothing is known is kept.
  */
 
 import type { InsideProcess, ProcessIdentity, TmuxSession } from '../../kernel/process.ts';
@@ -15,31 +15,31 @@ export interface Owners {
 
 export type Inside =
   | {
-      readonly known: true;
+      readonly kind: 'known';
       readonly processes: readonly InsideProcess[];
-      /** Processes of this user, on a terminal, that the system lets nobody look into. */
+      /** Processes of this user, on a terminal, whose folder the system does not show. */
       readonly unreadable: readonly InsideProcess[];
     }
-  | { readonly known: false; readonly why: string };
+  | { readonly kind: 'unknown'; readonly why: string };
 
 export type TmuxSessions =
-  | { readonly known: true; readonly sessions: readonly TmuxSession[] }
-  | { readonly known: false; readonly why: string };
+  | { readonly kind: 'known'; readonly sessions: readonly TmuxSession[] }
+  | { readonly kind: 'unknown'; readonly why: string };
 
 export interface Ended {
   readonly ended: readonly ProcessIdentity[];
-  /** Still there: another user's, stuck in the kernel, or Copse's own ancestors, which are never signalled. */
+  /** Still alive: another user's, stuck in the kernel, or Copse's own ancestors, which are never signalled. */
   readonly remaining: readonly ProcessIdentity[];
 }
 
 export interface Occupancy {
-  /** All but this process and `except` that work in the folder, run from it or have it as their root. */
+  /** All processes but this one and `except` that work in the folder, run from it or have it as their root. */
   inside(folder: string, owners: Owners, except?: readonly number[]): Promise<Inside>;
-  /** The process with this pid, as one that no later process can be mistaken for. */
+  /** The process with this pid, together with its start time. */
   identify(pid: number): Promise<ProcessIdentity | undefined>;
-  /** A zombie is dead, and so is a process whose pid another one has now. */
+  /** False for a zombie, and for a process whose pid another one has now. */
   isAlive(process: ProcessIdentity): Promise<boolean>;
-  /** Asks, waits, then kills, descendants included. Returns when they are gone or cannot be made to go. */
+  /** Terminates, waits, then kills, descendants included. Returns when they are gone or survived SIGKILL. */
   end(processes: readonly ProcessIdentity[], options: { readonly graceMs: number }): Promise<Ended>;
   tmuxSessions(name: string): Promise<TmuxSessions>;
   /** False when there is no such session. */

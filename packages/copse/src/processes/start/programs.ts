@@ -1,14 +1,22 @@
 /**
- * Starts programs so that they need nobody: each leads a session of its own, so no terminal and no group takes it along;
- * what it reads and prints are files, so it neither notices nor suffers when whoever started it is gone.
+ * Starts the programs of agents. Each leads a session of its own, so that no closing terminal and no signal to a group ends
+ * it. A program that is started reads and prints files, so it goes on when its runner is killed; a connected one has pipes
+ * and ends with its runner.
  */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Program, ProgramEnd, Programs, RunningProgram } from '../ports/programs.ts';
-import { endAttempt } from './attempt-processes.ts';
+import type {
+  ConnectedProgram,
+  Connection,
+  Program,
+  ProgramEnd,
+  Programs,
+  RunningProgram,
+} from '../ports/programs.ts';
+import { endAttempt } from '../end.ts';
 import { identify } from '../identity.ts';
 import { missing, openLog, requireFolder } from './starting.ts';
 import type { TmuxServer } from '../tmux.ts';
@@ -16,7 +24,7 @@ import { startInTmux } from './tmux-program.ts';
 
 export interface ProgramsSettings {
   readonly tmux?: TmuxServer;
-  /** Is told of each first process, which in tmux is nobody's descendant. */
+  /** Called with each first process, which in tmux does not descend from this one. */
   readonly onStart?: (process: ProcessIdentity) => void;
 }
 
@@ -31,6 +39,7 @@ export function openPrograms({ tmux = {}, onStart }: ProgramsSettings = {}): Pro
       if (running.process !== null) onStart?.(running.process);
       return running;
     },
+    connect: (program) => connect(program, onStart),
   };
 }
 
@@ -44,17 +53,9 @@ async function startHeadless(program: Program): Promise<RunningProgram> {
     stdio: [input, output, output],
     detached: true,
   });
-  const ended = new Promise<ProgramEnd>((resolve) => {
-    child.once('exit', (code, signal) => {
-      if (code !== null) resolve({ how: 'exited', code });
-      else resolve(signal === null ? { how: 'vanished' } : { how: 'signalled', signal });
-    });
-  });
+  const ended = endOf(child);
   try {
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', (error: NodeJS.ErrnoException) => reject(missing(file, error.code) ?? error));
-    });
+    await spawned(child, file);
   } finally {
     // The program has its own.
     if (typeof input === 'number') closeSync(input);
@@ -72,4 +73,58 @@ async function startHeadless(program: Program): Promise<RunningProgram> {
 
 function openInput(input: string | null): number | 'ignore' {
   return input === null ? 'ignore' : openSync(input, constants.O_RDONLY | constants.O_NOFOLLOW);
+}
+
+function connect(program: ConnectedProgram, onStart: ProgramsSettings['onStart']): Connection {
+  requireFolder(program.folder);
+  const [file, ...args] = program.argv;
+  const errors = openLog(program.log);
+  const child = spawn(file, args, {
+    cwd: program.folder,
+    env: program.environment,
+    stdio: ['pipe', 'pipe', errors],
+    detached: true,
+  });
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) throw new Error(`${file} cannot be talked to: it got no pipes.`);
+  // The program has its own.
+  closeSync(errors);
+  // The program may end before it has read everything; `ended` says how.
+  stdin.on('error', () => {});
+  const started = spawned(child, file).then(async () => {
+    const process = (child.pid === undefined ? undefined : await identify(child.pid)) ?? null;
+    if (process !== null) onStart?.(process);
+    return process;
+  });
+  // Callers that do not wait for it must not cause an unhandled rejection.
+  started.catch(() => {});
+  const ended = endOf(child);
+  return {
+    input: stdin,
+    output: stdout,
+    started,
+    ended,
+    signal: (signal) => void child.kill(signal),
+    stop: async ({ graceMs }) => {
+      const process = await started.catch(() => null);
+      await endAttempt(program.attempt, process === null ? [] : [process], { graceMs });
+    },
+  };
+}
+
+function spawned(child: ChildProcess, file: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (error: NodeJS.ErrnoException) => reject(missing(file, error.code) ?? error));
+  });
+}
+
+function endOf(child: ChildProcess): Promise<ProgramEnd> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve({ kind: 'vanished' }));
+    child.once('exit', (code, signal) => {
+      if (code !== null) resolve({ kind: 'exited', code });
+      else resolve(signal === null ? { kind: 'vanished' } : { kind: 'signalled', signal });
+    });
+  });
 }

@@ -1,19 +1,20 @@
 /**
- * Keeps a file with the processes of an attempt, for whoever has to clean up after a runner that was killed. A process that
- * was once seen below one of the roots stays in it until it ends, whoever its parent is by then.
+ * Keeps a file with the processes of an attempt, so that they can be ended after their runner was killed. A process that was
+ * once seen below one of the roots stays in it until it ends, also if its parent changes.
  *
- * It looks every second, so it costs next to nothing: on Linux it asks the kernel for the children of those it knows and
- * reads nobody else. Processes that come and go between two looks are found by their mark (attempt.ts).
+ * It looks every second at little cost: on Linux it asks the kernel for the children of known processes and reads no others.
+ * Processes that start between two looks are found by their mark (end.ts).
  *
- * A runner leads a session of its own, and so does every agent. What it has in its own are gits that it asks and that end
- * with it; they are nobody's leftovers and not recorded.
+ * A runner leads a session of its own, and so does every agent. Processes in the runner's session are its gits, which end
+ * with it, so they are not recorded.
  */
 
-import { readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import { descent } from '../descent.ts';
-import { hasProc, identifyNow, listProcesses } from '../identity.ts';
+
+import { descent, hasProc, identifyNow, listProcesses } from '../identity.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Where `ps` has to be asked, which costs as much as a hundred looks at /proc. */
@@ -43,8 +44,7 @@ export function recordProcesses({
     for (const [pid, startTime] of found) if (pid !== around.pid) known.set(pid, startTime);
     const text = render(known);
     if (text === written) return;
-    writeFileSync(`${file}.new`, text, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    writeAtomically(file, text);
     written = text;
   };
   const timer = setInterval(

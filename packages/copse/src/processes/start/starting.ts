@@ -1,4 +1,4 @@
-/** What starting a program takes, with a terminal or without. */
+/** Shared by programs with and without a terminal. */
 
 import { constants, openSync, statSync } from 'node:fs';
 
@@ -8,11 +8,11 @@ import { ProgramMissing } from '../ports/programs.ts';
 export function missing(file: string, code: string | undefined): ProgramMissing | undefined {
   if (code === 'ENOENT')
     return new ProgramMissing(
-      `The program ${file} is not there. Install it, or correct the agent’s \`command\` in copse.yml.`,
+      `The program ${file} is not installed. Install it, or correct the agent’s \`command\` in copse.yml.`,
     );
   if (code === 'EACCES')
     return new ProgramMissing(
-      `${file} may not be executed. Make it executable (chmod +x), or correct the agent’s \`command\` in copse.yml.`,
+      `${file} is not executable. Run chmod +x on it, or correct the agent’s \`command\` in copse.yml.`,
     );
   return undefined;
 }
@@ -20,10 +20,10 @@ export function missing(file: string, code: string | undefined): ProgramMissing 
 /** Starting a program in a folder that is not there fails as if the program were missing. */
 export function requireFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw new Error(`The program cannot be started: its folder ${folder} is gone.`);
+  throw new Error(`Cannot start the program: its folder ${folder} does not exist.`);
 }
 
-/** Through no link: whoever prints decides what is written, and not where. */
+/** Follows no link: the program must not choose where its output goes. */
 export function openLog(log: string): number {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   return openSync(log, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);

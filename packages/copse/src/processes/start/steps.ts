@@ -1,13 +1,15 @@
-/** Runs commands that can be called off, and ends what they leave; see processes/ports/steps.ts. */
+/** Runs commands that can be cancelled, and ends what they leave running. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Step, StepEnd, StepEnding, Steps } from '../ports/steps.ts';
-import { identify, identifyNow } from '../identity.ts';
-import { endLeftovers, visitorsOf } from './leftovers.ts';
-import { bootId, recordProcesses } from './recorder.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
+import type { EndedLeftovers, Leftovers, Step, StepEnd, StepEnding, Steps } from '../ports/programs.ts';
+import { endMarked, endProcesses, markedProcesses } from '../end.ts';
+import { identify, identifyNow, listProcesses } from '../identity.ts';
+import { processesInside } from '../occupancy.ts';
+import { bootId, readRecord, recordProcesses } from './recorder.ts';
 
 export const steps: Steps = {
   run: runStep,
@@ -20,10 +22,10 @@ export const steps: Steps = {
 };
 
 async function runStep(step: Step): Promise<StepEnd> {
-  if (step.signal.aborted) return { ending: { ended: 'cancelled' }, since: 0, drain: async () => {} };
+  if (step.signal.aborted) return { ending: { kind: 'cancelled' }, since: 0, drain: async () => {} };
   const child = start(step);
   const closed = once(child, 'close').catch(() => {});
-  const recorder = recordProcesses({ file: step.record, around: NOBODY });
+  const recorder = recordProcesses({ file: step.record, around: NO_PROCESS });
   const isOver = new AbortController();
   try {
     const ended = endingOf(child);
@@ -32,10 +34,10 @@ async function runStep(step: Step): Promise<StepEnd> {
     const limitMs = Math.min(step.timeoutMs, LONGEST_MS);
     const ending = await Promise.race([
       ended,
-      sleep(limitMs, { ended: 'timeout' as const }, { signal: isOver.signal }),
+      sleep(limitMs, { kind: 'timeout' as const }, { signal: isOver.signal }),
       calledOff(step.signal, isOver.signal),
     ]);
-    // One that lost its parents just now is still known by its session.
+    // A process that just lost its parent is still found by its session.
     await recorder.look().catch(() => {});
     return { ending, since, drain: () => drain(child, closed) };
   } finally {
@@ -44,13 +46,13 @@ async function runStep(step: Step): Promise<StepEnd> {
   }
 }
 
-const NOBODY = { pid: -1, startTime: 0 };
-/** Longer than any timer can be set for is as good as for ever. */
+const NO_PROCESS = { pid: -1, startTime: 0 };
+/** The longest time that a timer can be set for. */
 const LONGEST_MS = 2 ** 31 - 1;
 const DRAIN_MS = 1_000;
 
 function start({ command, folder, environment, output }: Step): ChildProcess {
-  // One stream for both, where there is a shell to say so: else lines would come out of their order.
+  // A shell joins both streams, so that lines keep their order.
   const [file = '', ...args] = typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command;
   const child = spawn(file, args, {
     cwd: folder,
@@ -66,23 +68,23 @@ function start({ command, folder, environment, output }: Step): ChildProcess {
 function endingOf(child: ChildProcess): Promise<StepEnding> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) =>
-      resolve({ ended: 'not_started', code: error.code, message: error.message }),
+      resolve({ kind: 'not_started', code: error.code, message: error.message }),
     );
     child.once('exit', (code, signal) =>
-      resolve(code === null ? { ended: 'signal', signal: signal ?? 'SIGKILL' } : { ended: 'exit', code }),
+      resolve(code === null ? { kind: 'signal', signal: signal ?? 'SIGKILL' } : { kind: 'exit', code }),
     );
   });
 }
 
-/** One that is over already began after this process did. */
+/** If it has already ended, the start of this process: it began after that. */
 async function beginOf({ pid }: ChildProcess): Promise<number> {
   const found = pid === undefined ? undefined : (identifyNow(pid) ?? (await identify(pid)));
   return (found ?? (await identify(process.pid)))?.startTime ?? 0;
 }
 
-function calledOff(signal: AbortSignal, isOver: AbortSignal): Promise<{ readonly ended: 'cancelled' }> {
+function calledOff(signal: AbortSignal, isOver: AbortSignal): Promise<{ readonly kind: 'cancelled' }> {
   return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve({ ended: 'cancelled' }), { once: true, signal: isOver });
+    signal.addEventListener('abort', () => resolve({ kind: 'cancelled' }), { once: true, signal: isOver });
   });
 }
 
@@ -92,4 +94,42 @@ async function drain({ stdout, stderr }: ChildProcess, closed: Promise<unknown>)
   patience.abort();
   stdout?.destroy();
   stderr?.destroy();
+}
+
+async function endLeftovers(of: Leftovers): Promise<EndedLeftovers> {
+  const { graceMs } = of;
+  const started = await endMarked(of.mark, of.records.flatMap(readRecord), { graceMs });
+  const strays = await leftInside(of);
+  const inside = strays.length === 0 ? { ended: [], remaining: [] } : await endProcesses(strays, { graceMs });
+  const count = (one: readonly ProcessIdentity[], other: readonly ProcessIdentity[]) =>
+    new Set([...one, ...other].map(({ pid }) => pid)).size;
+  return {
+    ended: count(started.ended, inside.ended),
+    remaining: count(started.remaining, inside.remaining),
+  };
+}
+
+/** None if that cannot be found out: then none of them is ended either. */
+async function visitorsOf(folder: string): Promise<readonly ProcessIdentity[]> {
+  const inside = await processesInside(folder);
+  return inside.kind === 'known' ? inside.processes.map(({ pid, startTime }) => ({ pid, startTime })) : [];
+}
+
+async function leftInside(of: Leftovers): Promise<readonly ProcessIdentity[]> {
+  const { folder, since, spare } = of;
+  const inside = await processesInside(folder);
+  if (inside.kind === 'unknown' || inside.processes.length === 0) return [];
+  const mayStay = new Set(spare === undefined ? [] : await pidsOf(spare));
+  const running = await listProcesses();
+  const onTerminal = new Set(running.filter(({ hasTerminal }) => hasTerminal).map(({ pid }) => pid));
+  const wasThere = new Map(of.visitors.map(({ pid, startTime }) => [pid, startTime]));
+  return inside.processes.filter(
+    ({ pid, startTime }) =>
+      startTime >= since && wasThere.get(pid) !== startTime && !mayStay.has(pid) && !onTerminal.has(pid),
+  );
+}
+
+async function pidsOf({ mark, records }: NonNullable<Leftovers['spare']>): Promise<readonly number[]> {
+  const found = await Promise.all([undefined, ...records].map((record) => markedProcesses(mark, record)));
+  return found.flat().map(({ pid }) => pid);
 }

@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type Program, type ProgramEnd, ProgramMissing, type RunningProgram } from '../ports/programs.ts';
-import { endAttempt } from './attempt-processes.ts';
+import { endAttempt } from '../end.ts';
 import { identify, isAlive } from '../identity.ts';
 import { missing, openLog } from './starting.ts';
 import { type TmuxServer, askTmux } from '../tmux.ts';
@@ -70,7 +70,7 @@ async function openPane(
   server: TmuxServer,
 ): Promise<Pane> {
   const at = `=${name}:`;
-  const exists = (await askTmux(['has-session', '-t', `=${name}`], server)).is === 'answered';
+  const exists = (await askTmux(['has-session', '-t', `=${name}`], server)).kind === 'answered';
   const place = exists ? ['new-window', '-t', at] : ['new-session', '-d', '-s', name, ...SIZE];
   const answer = await askTmux(
     [
@@ -84,13 +84,13 @@ async function openPane(
     ].flat(),
     server,
   );
-  if (answer.is === 'none' && !answer.isInstalled) {
+  if (answer.kind === 'none' && !answer.isInstalled) {
     throw new ProgramMissing(
       'tmux is not installed, and this agent has `terminal: tmux`. Install it (apt install tmux, brew install tmux), or set `terminal: headless`.',
     );
   }
-  if (answer.is !== 'answered') {
-    const why = answer.is === 'failed' ? answer.said : 'its server ended at once';
+  if (answer.kind !== 'answered') {
+    const why = answer.kind === 'failed' ? answer.said : 'its server ended at once';
     throw new Error(`tmux could not open the session ${name}: ${why}. Look at it: tmux list-sessions`);
   }
   const [pid = '', id = ''] = answer.said.trim().split(' ');
@@ -172,11 +172,11 @@ async function waitForEnd(launcher: ProcessIdentity | null, exit: string): Promi
   }
 }
 
-/** tmux takes a moment to notice. Whoever starts the next program in this session should not meet the end of this one. */
+/** tmux closes the pane a moment later. The next program must not start in a session that is about to close. */
 async function waitUntilClosed(pane: string, server: TmuxServer): Promise<void> {
   for (let look = 0; look < CLOSING_LOOKS; look += 1) {
     const answer = await askTmux(['list-panes', '-a', '-F', '#{pane_id}'], server);
-    if (answer.is !== 'answered' || !answer.said.split('\n').includes(pane)) return;
+    if (answer.kind !== 'answered' || !answer.said.split('\n').includes(pane)) return;
     await sleep(END_LOOK_MS);
   }
 }
@@ -199,7 +199,7 @@ function lastWord(exit: string): LastWord | undefined {
 }
 
 function programEnd(word: LastWord | undefined): ProgramEnd {
-  if (word?.code != null) return { how: 'exited', code: word.code };
-  if (word?.signal != null) return { how: 'signalled', signal: word.signal };
-  return { how: 'vanished' };
+  if (word?.code != null) return { kind: 'exited', code: word.code };
+  if (word?.signal != null) return { kind: 'signalled', signal: word.signal };
+  return { kind: 'vanished' };
 }

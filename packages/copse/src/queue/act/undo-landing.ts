@@ -27,7 +27,7 @@ import type { Task } from '../../tasks/rules/task.ts';
 import type { Submission } from '../../tasks/rules/outcomes.ts';
 import { decideUndo, findUndoable, undoDefinition } from '../rules/undo-landing.ts';
 import type { BoardReader } from '../../board/port.ts';
-import type { Diff } from '../../workspaces/ports/diff.ts';
+import type { Diff } from '../../workspaces/ports/worktrees.ts';
 import type { CommitSummary, Reverted, Reverting } from '../ports/merging.ts';
 import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';

@@ -5,7 +5,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../ports/checks.ts';
-import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/steps.ts';
+import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type Output, keepOutput } from './output.ts';
@@ -63,7 +63,7 @@ export class RunCommands {
       const began = performance.now();
       this.#say(`$ ${line}`);
       const end = await this.#runSetup(line, index + 1);
-      if (end.ending.ended === 'cancelled') return { ended: 'cancelled' };
+      if (end.ending.kind === 'cancelled') return { ended: 'cancelled' };
       const timeoutMs = this.#runner.settings.commandTimeoutMs;
       const judgement = await this.#judge(end, { command: line, timeoutMs, env: {} }, this.#worktree);
       if (judgement.verdict === 'green') continue;
@@ -113,7 +113,7 @@ export class RunCommands {
     const left = await this.#endStep(step, end.since);
     await end.drain();
     const { tail, problem } = output.close();
-    if (end.ending.ended === 'cancelled') return undefined;
+    if (end.ending.kind === 'cancelled') return undefined;
     const judgement =
       problem !== null
         ? infrastructure(`printed output that could not be written to its log (${problem})`)
@@ -187,7 +187,7 @@ export class RunCommands {
     check: Pick<CheckCommand, 'command' | 'timeoutMs' | 'env'>,
     folder: string,
   ): Promise<Judgement> {
-    if (ending.ended === 'cancelled') throw new Error('A cancelled step has no verdict');
+    if (ending.kind === 'cancelled') throw new Error('A cancelled step has no verdict');
     const where = { worktree: this.#worktree, folder, environment: this.#environment('judge', check.env) };
     const judgement = judge(ending, check, where);
     if (judgement.verdict !== 'red' || (await this.#runner.freeBytes(folder)) >= FULL_BYTES) return judgement;
@@ -215,7 +215,7 @@ export class RunCommands {
 }
 
 function codeOf({ ending }: StepEnd): number | null {
-  return ending.ended === 'exit' ? ending.code : null;
+  return ending.kind === 'exit' ? ending.code : null;
 }
 
 function infrastructure(reason: string): Judgement {

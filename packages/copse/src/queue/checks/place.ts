@@ -19,9 +19,10 @@
  * The caller holds the lock of the slot, and nothing runs in the worktree.
  */
 
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
 import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
 import type { Git, Place } from '../../git/port.ts';
@@ -204,10 +205,8 @@ function resetGitDir({ gitDir, path: workTree }: Slot, { commit }: CheckCandidat
     HEAD: commit,
     gitdir: path.join(workTree, '.git'),
   };
-  for (const [name, text] of Object.entries(files)) {
-    writeFileSync(path.join(gitDir, `${name}.new`), `${text}\n`, { flag: 'wx' });
-    renameSync(path.join(gitDir, `${name}.new`), path.join(gitDir, name));
-  }
+  for (const [name, text] of Object.entries(files))
+    writeAtomically(path.join(gitDir, name), `${text}\n`, { mode: 0o666 });
   copyWithTime(index, path.join(gitDir, 'index'));
   rmSync(index);
 }

@@ -20,7 +20,7 @@ import { brand } from '../../kernel/ids.ts';
 import type { CheckRequest, CheckRunEnd } from '../ports/checks.ts';
 import type { FurnishReport } from '../../workspaces/ports/furnishing.ts';
 import type { Place } from '../../git/port.ts';
-import type { EndedLeftovers } from '../../processes/ports/steps.ts';
+import type { EndedLeftovers } from '../../processes/ports/programs.ts';
 import { RunCommands } from './commands.ts';
 import { markOf } from './environment.ts';
 import type { CheckRunner } from './runner.ts';
@@ -132,6 +132,8 @@ function remarksOf({ submodules, notes, skipped }: FurnishReport): readonly stri
   return [
     ...notes,
     ...skipped.map(({ path: at, why }) => `${at}: ${why}`),
-    ...submodules.flatMap((one) => (one.ready ? [] : [`The submodule ${one.path} is not there: ${one.why}`])),
+    ...submodules.flatMap((one) =>
+      one.kind === 'ready' ? [] : [`The submodule ${one.path} is not there: ${one.why}`],
+    ),
   ];
 }

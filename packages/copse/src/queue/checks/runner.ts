@@ -3,7 +3,7 @@
 import type { CheckPlaces } from '../ports/checks.ts';
 import type { Checkout, FurnishSettings, Furnishing } from '../../workspaces/ports/furnishing.ts';
 import type { Git } from '../../git/port.ts';
-import type { Steps } from '../../processes/ports/steps.ts';
+import type { Steps } from '../../processes/ports/programs.ts';
 
 export interface CheckSetup {
   /** From copse.yml, or from a file of another tool. */

@@ -5,11 +5,12 @@
  *   .copse/queue/<slot>/step-<step>.json    the processes seen (recorder.ts)
  */
 
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { Moment } from '../../processes/ports/steps.ts';
+import type { Moment } from '../../processes/ports/programs.ts';
 
 export interface SlotNote extends Moment {
   readonly id: string;
@@ -42,8 +43,7 @@ export function notesOf(home: string, slot: number): SlotNotes {
     },
     begin(note) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      writeFileSync(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
-      renameSync(`${file}.new`, file);
+      writeAtomically(file, JSON.stringify(note));
     },
     forget() {
       for (const record of records()) rmSync(record, { force: true });

@@ -21,7 +21,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 
 import type { CheckCommand, CheckVerdict } from '../ports/checks.ts';
-import type { StepEnding } from '../../processes/ports/steps.ts';
+import type { StepEnding } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
 interface Where {
@@ -41,10 +41,10 @@ export function judge(
   { command, timeoutMs }: Pick<CheckCommand, 'command' | 'timeoutMs'>,
   where: Where,
 ): Judgement {
-  if (ending.ended === 'timeout')
+  if (ending.kind === 'timeout')
     return { verdict: 'timeout', reason: `timed out after ${seconds(timeoutMs)}` };
-  if (ending.ended === 'signal') return bySignal(ending.signal);
-  if (ending.ended === 'not_started') return notStarted(ending, command, where);
+  if (ending.kind === 'signal') return bySignal(ending.signal);
+  if (ending.kind === 'not_started') return notStarted(ending, command, where);
   return byCode(ending.code, command, where);
 }
 
@@ -78,7 +78,7 @@ function notHere(program: string): Judgement {
 }
 
 function notStarted(
-  { code, message }: Extract<StepEnding, { ended: 'not_started' }>,
+  { code, message }: Extract<StepEnding, { kind: 'not_started' }>,
   command: CheckCommand['command'],
   { worktree, folder }: Where,
 ): Judgement {

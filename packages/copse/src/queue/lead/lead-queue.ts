@@ -351,7 +351,7 @@ class QueueLeader {
   /** The remote is asked once more right before a landing, unless it was asked a moment ago. */
   async #hasBaseMoved({ base, landings: [first] }: Seen): Promise<boolean> {
     const { landing, policy, clock } = this.#context;
-    const isOld = landing.push && clock.elapsedMs() - this.#fetchedMs > policy.landing.believedMs;
+    const isOld = landing.push && clock.elapsedMs() - this.#fetchedMs > policy.landing.freshMs;
     if (!isOld || first === undefined) return false;
     const now = await this.#findBase(first, { isAboutToLand: true });
     return now.kind === 'unknown' || now.onto !== base.onto || now.local !== base.local;

@@ -8,10 +8,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Objects } from '../../git/objects/objects.ts';
-import { Recent } from '../../git/objects/recent.ts';
+import { type Objects, TreeView } from '../../git/objects.ts';
 import { latin1, utf8 } from '../../git/output.ts';
-import { TreeView } from '../../git/objects/tree-diff.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 
 export interface Attributes {
   /** The same for the same files at the same paths. */
@@ -45,7 +44,7 @@ const MATTERS = /merge|binary/;
 const MOST_BYTES = 1024 ** 2;
 const NOTHING = Buffer.alloc(0);
 
-const seen = new Recent<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);
+const seen = new RecentCache<string, Buffer>(4 * MOST_BYTES, (content) => content.length + 100);
 
 async function contentOf(objects: Objects, id: string): Promise<Buffer> {
   const known = seen.get(id);

@@ -1,22 +1,16 @@
 /** Builds candidates, or tries whether one could be built. open.ts states what a candidate promises. */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type {
-  Candidate,
-  CandidateRequest,
-  ConflictedMerge,
-  MergeMethod,
-  Resolution,
-} from '../ports/merging.ts';
+import type { Candidate, CandidateRequest, ConflictedMerge, Resolution } from '../ports/merging.ts';
+import type { MergeMethod } from '../rules/landing.ts';
 import type { Merged } from '../../git/long-lived.ts';
 import { type TargetMerger, type MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Branch, loadBranch } from './branch.ts';
-import { type Commit, asBytes, copseAt, oneLine } from '../../git/objects/commit-object.ts';
+import { type Commit, asBytes, copseAt, oneLine, type Objects } from '../../git/objects.ts';
 import { replay } from './rebase.ts';
 import { squashMessage, squashAuthor } from './squash.ts';
 import { type Trailer, endingIn } from './trailers.ts';
 import { type ResolvedConflict, findReverts, isOnTop } from './verify.ts';
-import type { Objects } from '../../git/objects/objects.ts';
 import { latin1, utf8 } from '../../git/output.ts';
 
 export function buildCandidate(

@@ -15,17 +15,27 @@
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Merged } from '../../git/long-lived.ts';
-import type { Objects } from '../../git/objects/objects.ts';
-import type { Quarantine } from '../../git/objects/quarantine.ts';
-import type { Recent } from '../../git/objects/recent.ts';
-import { TreeView, diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
-import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from '../../git/objects/tree-folder.ts';
+import {
+  type Objects,
+  type Quarantine,
+  TreeView,
+  diffTrees,
+  idBytesOf,
+  isSameEntry,
+  pairs,
+  type Entry,
+  FOLDER,
+  Folder,
+  encodeEntry,
+  entryAt,
+} from '../../git/objects.ts';
+import type { RecentCache } from '../../kernel/recent-cache.ts';
 
 export interface Splicer {
   readonly objects: Objects;
   readonly quarantine: Quarantine;
   /** Trees known to be in the form that git writes. */
-  readonly asWritten: Recent<string, true>;
+  readonly asWritten: RecentCache<string, true>;
   /** Undefined when it conflicts. */
   readonly mergeFile: (versions: FileVersions) => Promise<string | undefined>;
 }

@@ -14,10 +14,10 @@
  * not be resolved is not tried again: the next one has another head or another target.
  */
 
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Ends, LandedBranch, Resolving } from '../ports/merging.ts';
-import { commitsOf } from '../../git/objects/history.ts';
-import { knownObjectsOf } from '../../git/objects/objects.ts';
+import { commitsOf, knownObjectsOf } from '../../git/objects.ts';
 import { gitLine, type TrustedDir } from '../../git/process.ts';
 import { isKnown, remember } from './rerere.ts';
 import { readBlobs, readConflict } from './conflict.ts';
@@ -34,19 +34,19 @@ import { utf8 } from '../../git/output.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
 
 export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resolving {
-  const known = new Map<string, Promise<ResolveOutcome>>();
-  const failed = new Map<string, readonly string[]>();
+  const known = new RecentCache<string, Promise<ResolveOutcome>>(KEPT);
+  const failed = new RecentCache<string, readonly string[]>(KEPT);
   return {
     async resolve(conflict) {
       const key = keyOf(conflict);
       const answer = known.get(key) ?? resolveOnce(dir, settings, conflict);
-      keepNewest(known, key, answer);
+      known.set(key, answer);
       const found = await answer.catch((error: unknown) => {
         known.delete(key);
         throw error;
       });
       if (found.kind === 'resolved') return writeResolution(dir, conflict, found);
-      keepNewest(failed, key, found.tried);
+      failed.set(key, found.tried);
       return undefined;
     },
     mayResolve: (conflict) => mayResolve(dir, settings, conflict),
@@ -62,17 +62,10 @@ export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resol
 /** As many as fit into one command. */
 const MOST_FILES = 500;
 
-const KEPT = 200;
+const KEPT = 400;
 
 function keyOf({ onto, head }: Ends): string {
   return `${onto} ${head}`;
-}
-
-function keepNewest<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > KEPT && oldest !== undefined) map.delete(oldest);
 }
 
 async function mayResolve(dir: TrustedDir, settings: ResolveSettings, ends: Ends): Promise<boolean> {

@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Commands } from '../../workspaces/ports/commands.ts';
+import type { Commands } from '../../workspaces/ports/furnishing.ts';
 import type { ConflictedMerge, Resolution } from '../ports/merging.ts';
 import { git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { type MemoryLimits, resolveAsBefore } from './rerere.ts';

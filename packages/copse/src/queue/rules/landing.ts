@@ -28,6 +28,10 @@ interface Intent {
   readonly isVerified: boolean;
 }
 
+/** How a branch becomes part of the target. */
+export const mergeMethods = ['rebase', 'merge', 'squash'] as const;
+export type MergeMethod = (typeof mergeMethods)[number];
+
 /** Why the target may move to a tree. */
 export type Proof =
   /** There are no checks. */
@@ -316,7 +320,7 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
   if (isCommitted(landing) && !ALLOWED_ONCE_JOURNALLED[action]) {
     return refused(
       'already_landing',
-      `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,
+      `${landing.task} is already landing: the move of ${landing.target} is journalled and will be completed.`,
       `copse why ${landing.task}`,
     );
   }

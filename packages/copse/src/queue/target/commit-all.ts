@@ -37,7 +37,7 @@ export async function commitAll(
   const { branch } = headOf(place.gitDir);
   if (branch === null) throw refusal(worktree, 'HEAD is detached', 'Put it on its branch: git switch');
   const unfinished = await finishMove(dir, place, branch);
-  if (unfinished.finished === false)
+  if (unfinished.kind === 'blocked')
     throw refusal(
       worktree,
       `an interrupted sync cannot go on because of ${unfinished.paths.join(', ')}`,
@@ -64,7 +64,7 @@ export async function commitAll(
       await gitLine(dir, argv, { env, input: `${message.replaceAll('\0', '').trimEnd()}\n` }),
     );
     const applied = await applyMove(dir, place, { branch, from: tip, to, tree: to, conflict: null }, {});
-    if (applied.applied) {
+    if (applied.kind === 'applied') {
       forgetMerge(place);
       return to;
     }

@@ -18,7 +18,7 @@ import { tryFileLock } from '../../git/lock.ts';
 import { RefWriter } from '../../git/long-lived.ts';
 import { copyIndex } from '../../git/private-index.ts';
 import { findTip, isAncestor, moveRef } from '../../git/refs/refs.ts';
-import { Recent } from '../../git/objects/recent.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
 import { type Place, hasOperation, requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 import type { Move } from '../../workspaces/git/sync/note.ts';
@@ -114,7 +114,7 @@ function mayHold(gitDir: string, target: BranchName): boolean {
   return branchOf(gitDir) === target || REBASES.some((name) => existsSync(path.join(gitDir, name)));
 }
 
-const heads = new Recent<string, { readonly stamp: string; readonly branch: BranchName | null }>(5_000);
+const heads = new RecentCache<string, { readonly stamp: string; readonly branch: BranchName | null }>(5_000);
 
 /** Read again only when the file changed. */
 function branchOf(gitDir: string): BranchName | null {
@@ -178,7 +178,7 @@ async function moveWithFiles(
   const tip = async () => (await findTip(dir, `refs/heads/${target}`)) ?? null;
   try {
     const unfinished = await finishMove(dir, place, target);
-    if (unfinished.finished === false)
+    if (unfinished.kind === 'blocked')
       return refused(place, { because: 'in_the_way', paths: unfinished.paths });
     const now = await tip();
     if (now !== from) return changed(to, now);
@@ -189,7 +189,7 @@ async function moveWithFiles(
       return paths.length === 0 ? { moved: true } : refused(place, { because: 'in_the_way', paths });
     }
     const applied = await applyMove(dir, place, step, { onStep });
-    if (applied.applied) return { moved: true };
+    if (applied.kind === 'applied') return { moved: true };
     if (applied.because === 'moved') return changed(to, await tip());
     return refused(place, applied);
   } catch (error) {
@@ -200,7 +200,7 @@ async function moveWithFiles(
 
 function refused(
   { worktree, gitDir }: Place,
-  { because, paths }: Pick<Extract<Applied, { applied: false }>, 'because' | 'paths'>,
+  { because, paths }: Pick<Extract<Applied, { kind: 'refused' }>, 'because' | 'paths'>,
 ): TargetMove {
   if (because === 'in_the_way' && paths.length > 0)
     return { moved: false, because: 'in_the_way', checkout: worktree, files: paths };

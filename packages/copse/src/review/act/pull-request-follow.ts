@@ -6,6 +6,7 @@
  * the remote's target tells whether the work was merged.
  */
 
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { ForgeProblem, PullRequestFacts } from '../port.ts';
 import { recordChange, recordMerged, type SubmittedTask, submittedOf } from './pull-request-record.ts';
@@ -66,7 +67,7 @@ export class PullRequests {
     const now = clock.elapsedMs();
     if (attended.kind === 'failed') {
       this.#onProblem(id, attended.reason);
-      const againMs = Math.min(mostAgainMs, firstAgainMs * 2 ** failures);
+      const againMs = backoffMs(failures + 1, { firstMs: firstAgainMs, mostMs: mostAgainMs });
       this.#next.set(key, { atMs: now + againMs, failures: failures + 1 });
       if (attended.until !== null) this.#limitedUntilMs = now + Math.max(0, attended.until - clock.now());
       return;
@@ -78,7 +79,7 @@ export class PullRequests {
 
   async #release(task: TaskId): Promise<void> {
     const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-    if (!removed.removed && 'reason' in removed && !removed.isBusy) this.#onProblem(task, removed.reason);
+    if (removed.kind === 'refused') this.#onProblem(task, removed.reason);
   }
 }
 

@@ -10,7 +10,7 @@ import type { Landing } from '../../queue/rules/landing.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { addressOf } from '../rules/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
-import type { Diff } from '../../workspaces/ports/diff.ts';
+import type { Diff } from '../../workspaces/ports/worktrees.ts';
 import { type Outcome, refusal } from '../../board/context.ts';
 import { tipOfTarget, targetOf } from '../../queue/act/landing-target.ts';
 import { type GoneOn, resumeTask } from '../../agents/act/go-on.ts';

@@ -6,6 +6,7 @@
  */
 
 import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
 import type {
   AttemptId,
@@ -87,13 +88,10 @@ export function decideCrash(
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'crash');
   if (refusal) return refusal;
   const retries = task.retries + 1;
-  const until = (at + backoffMs(retries, policy)) as Timestamp;
+  const { firstBackoffMs: firstMs, maxBackoffMs: mostMs } = policy;
+  const until = (at + backoffMs(retries, { firstMs, mostMs })) as Timestamp;
   const delay = retries < policy.maxRetries ? ({ until, because: 'crash' } as const) : null;
   return decided({ type: 'task.crashed', id: task.id, at, reason, retries, delay });
-}
-
-export function backoffMs(retries: number, policy: Policy['retry']): number {
-  return Math.min(policy.maxBackoffMs, policy.firstBackoffMs * 2 ** (retries - 1));
 }
 
 /** A rate limit, or a branch that is in use elsewhere: the task waits and keeps its retries. */

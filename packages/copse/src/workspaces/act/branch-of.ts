@@ -32,7 +32,7 @@ export function nameBranch({ settings, policy, clock }: WorkspaceContext, reques
   });
 }
 
-/** Git cannot have both `a` and `a/b`. Where a branch is in the way, levels become dashes. */
+/** Git cannot have both `a` and `a/b`. If such a branch exists, slashes become dashes. */
 export async function freeName({ git }: WorkspaceContext, branch: BranchName): Promise<BranchName> {
   const levels = branch.split('/');
   for (let depth = 1; depth < levels.length; depth += 1) {

@@ -1,17 +1,14 @@
-/** What preparing and removing workspaces needs besides the board. */
+/** What the acts of this room get: the board and the ports. */
 
 import { type AgentName, type NodeId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Workspace } from '../rules/workspace.ts';
 import type { BoardReader } from '../../board/port.ts';
-import type { Checkout } from '../ports/checkout.ts';
-import type { Diffs } from '../ports/diff.ts';
-import type { Disk } from '../ports/disk.ts';
-import type { Furnishing, PortProbe } from '../ports/furnishing.ts';
+import type { MainCheckout, Diffs, Sync } from '../ports/worktrees.ts';
+import type { Disk, Furnishing, PortProbe } from '../ports/furnishing.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import type { Occupancy } from '../../processes/ports/occupancy.ts';
 import type { Pool } from '../ports/pool.ts';
-import type { Sync } from '../ports/sync.ts';
 import type { Trash } from '../ports/trash.ts';
 import type { WorkspaceSettings } from '../../config/workspace.ts';
 import type { Context } from '../../board/context.ts';
@@ -22,7 +19,7 @@ export interface WorkspaceContext extends Context {
   readonly pool: Pool;
   readonly sync: Sync;
   readonly diffs: Diffs;
-  readonly checkout: Checkout;
+  readonly checkout: MainCheckout;
   readonly trash: Trash;
   readonly furnishing: Furnishing;
   readonly occupancy: Occupancy;
@@ -42,7 +39,7 @@ export interface WorkspaceContext extends Context {
   readonly target: string | undefined;
 }
 
-/** The one that this node has for a task, unless it was released. */
+/** The workspace of a task on this machine; undefined if there is none or it was released. */
 export async function workspaceOf(
   { board, node }: { readonly board: BoardReader; readonly node: NodeId },
   task: TaskId,
@@ -51,12 +48,12 @@ export async function workspaceOf(
   return all.findLast((one) => one.node === node && one.disposition.is !== 'released');
 }
 
-/** How a person who works by hand is called on the board. */
+/** The agent's name under which a person's work by hand is claimed. */
 export function personName({ by }: Context): AgentName {
   return brand((by.kind === 'person' ? by.name : null) ?? 'person');
 }
 
-/** By the person who asks; an agent may have any name. */
+/** Whether the person who asks has the task. The flag decides, because an agent may have any name. */
 export function isHeldByHand(context: WorkspaceContext, { state }: Task): boolean {
   if (state.status !== 'in_progress' || !state.claim.isByHand) return false;
   return state.claim.node === context.node && state.claim.agent === personName(context);

@@ -1,7 +1,7 @@
-/** What a task's branch changes: everything since it left the base, or will when what is not committed yet is. */
+/** The changes of a task's branch since it left the base, uncommitted ones included. */
 
 import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
-import type { Diff, Diffs } from '../ports/diff.ts';
+import type { Diff, Diffs } from '../ports/worktrees.ts';
 import type { Git } from '../../git/port.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
@@ -54,7 +54,7 @@ export async function diffTask(
   const branch = isThere ? facts.branch : worktree.branch;
   const head = isThere ? facts.head : await git.tip(`refs/heads/${worktree.branch}`);
   if (head === undefined) {
-    const reason = `The branch ${worktree.branch} of ${task} does not exist any more.`;
+    const reason = `The branch ${worktree.branch} of ${task} was deleted.`;
     return { found: false, because: 'no_branch', reason, next: [`copse work ${task}`, 'copse rescue list'] };
   }
   const name = await baseBranchOf(git, target, worktree.baseBranch);
@@ -73,7 +73,7 @@ export async function diffTask(
   return { found: true, diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };
 }
 
-/** Where it began, if that is still part of it: for when the base is gone. */
+/** The commit it began at, if the branch still contains it; for when the base was deleted. */
 async function knownStart(
   git: Git,
   { baseCommit }: { readonly baseCommit: CommitId },

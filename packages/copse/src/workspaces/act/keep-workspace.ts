@@ -1,4 +1,4 @@
-/** A person will look at the workspace of a task: nothing may clean it up meanwhile. */
+/** Keeps the workspace of a task from being cleaned up until a person has looked at it. */
 
 import type { NodeId, TaskId } from '../../kernel/ids.ts';
 import type { AttentionCause } from '../../tasks/rules/task.ts';

@@ -1,4 +1,4 @@
-/** The newest commit that is known of the branch that work begins from. */
+/** The newest known commit of the branch that work begins from. */
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { Git } from '../../git/port.ts';
@@ -8,7 +8,7 @@ export interface Base {
   readonly commit: CommitId;
 }
 
-/** The remote's when it is ahead of ours or there is none here; ours when somebody landed here and has not pushed. */
+/** The remote's if it is ahead or there is no local branch; the local one if it has landings that are not pushed. */
 export async function findNewestBase(
   git: Pick<Git, 'tip' | 'isAncestor' | 'remoteName'>,
   branch: BranchName,
@@ -23,14 +23,14 @@ export async function findNewestBase(
   return { branch, commit: (await git.isAncestor(theirs, local)) ? local : theirs };
 }
 
-/** The one that copse.yml names, or the task began from, or that is found. */
+/** The branch that copse.yml names, else the one the task began from, else the detected one. */
 export async function baseBranchOf(
   git: Pick<Git, 'detectBase'>,
   target: string | undefined,
   begunFrom: BranchName | undefined,
 ): Promise<BranchName | undefined> {
   if (target !== undefined) return brand(target);
-  // A branch that began where nothing else was known has `HEAD` noted.
+  // `HEAD` is recorded where no base branch was known.
   if (begunFrom !== undefined && begunFrom !== 'HEAD') return begunFrom;
   return git.detectBase();
 }

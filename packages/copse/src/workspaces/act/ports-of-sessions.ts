@@ -1,10 +1,9 @@
 /**
- * TCP ports that belong to one session until it gives them back, so that the servers of two agents never meet.
+ * TCP ports that belong to one session until it releases them, so that the servers of two agents do not collide.
  *
- * A port is a resource on the board, one per node and number. Of any number of processes that want the same one, the
- * board lets one have it, and the others go on to the next. Whether a foreign program listens there is looked at before
- * a port is taken, never inside a transaction. A port that is taken stays taken even if something listens on it later:
- * most likely that is the session's own server.
+ * A port is a resource on the board, one per machine and number. Of several processes that want the same one, one gets it
+ * and the rest try the next number. Whether another program listens there is probed before the port is taken, never
+ * inside a transaction. A listener that appears later is most likely the session's own server.
  */
 
 import { refused } from '../../kernel/decision.ts';
@@ -20,13 +19,13 @@ export interface PortHolder {
 }
 
 export interface LeasedPorts {
-  /** The same ones for as long as they are held, lowest first. */
+  /** Unchanged while they are held; lowest first. */
   readonly ports: readonly number[];
-  /** Those on which something listens right now. */
+  /** Those on which a program listens now. */
   readonly occupied: readonly number[];
 }
 
-/** Others look at ports too, and a port that is being looked at seems taken for that moment. */
+/** A probe takes the port for a moment, so that another probe at that moment sees it as taken. */
 const ROUNDS = 3;
 
 export async function leasePorts(
@@ -85,14 +84,14 @@ async function takeSome(
       const resource = await change.board.get('resource', id);
       await change.apply(decideTake(id, resource, holder, null, change.at));
     });
-    // A refusal means that somebody was faster.
+    // Refused: another process took it first.
     if (outcome.ok) missing -= 1;
   }
 }
 
 async function giveBack(context: Context, resources: readonly Resource[]): Promise<void> {
   for (const { id, token } of resources) {
-    // A refusal means that it was given back already.
+    // Refused: it was already released.
     await change(context, async (change) => {
       const resource = await change.require('resource', id);
       await change.apply(decideGiveBack(resource, token, change.at));

@@ -1,5 +1,5 @@
 /**
- * Workspaces that are no worktree: the checkout as it is (`static`, one task at a time), or nothing (`none`, and every task
+ * Workspaces without a worktree: the main checkout (`static`, one task at a time), or no files at all (`none`, and tasks
  * without code).
  */
 

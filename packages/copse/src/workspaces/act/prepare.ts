@@ -1,10 +1,10 @@
 /**
- * Prepares the workspace of a task, new or not. Looks, decides (workspaces/rules/preparation.ts), acts, and may be killed anywhere:
- * the next call looks again and goes on from what is there.
+ * Prepares the workspace of a task, new or not: looks, decides (workspaces/rules/preparation.ts), acts. If it is killed, the
+ * next call looks again and continues.
  *
- * The order is what makes that safe. What is in the way is rescued before it is moved. The record of the workspace is
- * written before anything is made, so nothing is made that nobody knows of. The branch comes before the worktree, and a
- * worktree counts only when its checkout is finished.
+ * The order makes that safe. An unusable worktree is rescued before it is moved. The board gets the workspace before
+ * anything is created, so that nothing exists without a record. The branch comes before the worktree, and a worktree
+ * counts only when its checkout is finished.
  */
 
 import {
@@ -47,7 +47,7 @@ export interface PrepareRequest extends Worker, NamedWork {
 
 export type Prepared =
   | {
-      readonly prepared: true;
+      readonly kind: 'prepared';
       readonly workspace: Workspace;
       readonly path: string;
       readonly branch: BranchName | null;
@@ -58,8 +58,8 @@ export type Prepared =
       readonly furnished: FurnishReport;
     }
   | {
-      readonly prepared: false;
-      /** `occupied`: the worktree cannot be used, and somebody is in it, so that it cannot be set aside either. */
+      readonly kind: 'refused';
+      /** `occupied`: the worktree is unusable and cannot be set aside, because it is in use. */
       readonly because:
         | 'taken'
         | 'busy'
@@ -80,21 +80,21 @@ export async function prepareWorkspace(
   const done = await context.git.tryLock(`task-${id}`, () => prepareLocked(context, request));
   if (done) return done.value;
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'busy',
     reason: `Another process is preparing or removing the worktree of ${id} right now.`,
     next: ['copse worktrees'],
   };
 }
 
-/** For whoever has the task's lock already. */
+/** For callers that hold the task's lock. */
 export async function prepareLocked(context: WorkspaceContext, request: PrepareRequest): Promise<Prepared> {
   const { task, onStep = () => {} } = request;
   const strategy = strategyFor(context, task);
   if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
   const named = nameBranch(context, request);
   if (!named.ok) {
-    return { prepared: false, because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
+    return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
   const known = await workspaceOf(context, task.id);
@@ -103,51 +103,53 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   await context.git.repair(path);
   const { facts, notes } = await gatherFacts(context, task.id, path, free);
   const plan = decidePreparation(facts);
-  if (plan.do === 'taken') return taken(task.id, facts.branch, plan.by);
-  if (plan.do === 'nothing_to_begin_from') return noBase(context, task.id);
+  if (plan.kind === 'taken') return taken(task.id, facts.branch, plan.by);
+  if (plan.kind === 'no_base') return noBase(context, task.id);
 
   const base = await baseOf(context, facts, plan);
-  const isInTheWay = plan.do === 'make' && plan.aside !== null;
+  const isInTheWay = plan.kind === 'new_worktree' && plan.aside !== null;
   const aside = isInTheWay
     ? await setAside(context, task.id, { path, known, facts, token: request.token })
     : { rescue: null };
   if ('refusal' in aside) {
     const { reason, next } = aside.refusal;
-    return { prepared: false, because: 'occupied', reason, next };
+    return { kind: 'refused', because: 'occupied', reason, next };
   }
   const { rescue } = aside;
   if (isInTheWay) onStep('set_aside');
   const workspace = await recordIntent(context, task.id, known, { path, branch: facts.branch, base });
   onStep('intended');
-  const made = plan.do === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
+  const made = plan.kind === 'reuse' ? undefined : await make(context, task.id, facts, plan, path, onStep);
   if (made && 'takenBy' in made) return taken(task.id, facts.branch, made.takenBy);
 
-  const branch = plan.do === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
+  const branch = plan.kind === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
   const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
-  if (!leased.ok) return { prepared: false, because: 'no_ports', ...leased.refusal };
+  if (!leased.ok) return { kind: 'refused', because: 'no_ports', ...leased.refusal };
   const { ports, occupied } = leased.value;
   const furnished = await context.furnishing.furnish({
     ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
-    commit: plan.do === 'make' ? plan.start : await headOf(context, path),
-    isFresh: plan.do === 'make',
+    commit: plan.kind === 'new_worktree' ? plan.start : await headOf(context, path),
+    isFresh: plan.kind === 'new_worktree',
   });
   onStep('furnished');
   if (!furnished.setup.ok) return setupFailed(task.id, path, furnished.setup);
   return {
-    prepared: true,
+    kind: 'prepared',
     workspace,
     path,
     branch,
     base: base.branch,
-    reused: plan.do === 'reuse',
+    reused: plan.kind === 'reuse',
     notes: [
       ...begunAnew,
-      ...(plan.do === 'make' && plan.aside !== null ? [`The worktree was not usable: ${plan.aside}.`] : []),
-      ...(rescue === null ? [] : [`What was in it is kept as ${rescue}: copse undo ${task.id}`]),
+      ...(plan.kind === 'new_worktree' && plan.aside !== null
+        ? [`The worktree was not usable: ${plan.aside}.`]
+        : []),
+      ...(rescue === null ? [] : [`Its files are saved as ${rescue}. Restore them: copse undo ${task.id}`]),
       ...notes,
       ...plan.notes,
       ...furnished.notes,
-      ...occupied.map((port) => `Something else listens on its port ${port} right now.`),
+      ...occupied.map((port) => `Another program listens on its port ${port}.`),
     ],
     ports,
     furnished,
@@ -168,17 +170,17 @@ async function elsewhere(
 ): Promise<Prepared> {
   const outcome = await prepareElsewhere(context, task, strategy);
   if ('usedBy' in outcome) {
-    const reason = `${task} would work in the checkout itself, and ${outcome.usedBy} does so now.`;
-    return { prepared: false, because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
+    const reason = `${task} works in the main checkout, which ${outcome.usedBy} uses now.`;
+    return { kind: 'refused', because: 'taken', reason, next: [`copse cleanup ${outcome.usedBy}`] };
   }
   const nothing = { brought: [], linked: [], skipped: [], submodules: [], notes: [] };
   return {
-    prepared: true,
+    kind: 'prepared',
     ...outcome,
     path: context.root,
     branch: null,
     base: null,
-    notes: strategy === 'static' ? ['It works in the checkout itself.'] : ['It has no worktree.'],
+    notes: strategy === 'static' ? ['It works in the main checkout.'] : ['It has no worktree.'],
     ports: [],
     furnished: { ...nothing, setup: { ok: true, ran: 0 } },
   };
@@ -213,16 +215,18 @@ async function gatherFacts(
     holder: holder === path ? undefined : holder,
     base,
   };
-  const notes = fetched?.fetched === false ? [`It begins at what is known here. ${fetched.reason}`] : [];
+  const notes =
+    fetched?.fetched === false ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
   return { facts, notes };
 }
 
 async function baseOf(
   { git }: WorkspaceContext,
   { worktree, base }: PreparationFacts,
-  plan: Extract<Preparation, { do: 'reuse' | 'make' }>,
+  plan: Extract<Preparation, { kind: 'reuse' | 'new_worktree' }>,
 ): Promise<Base> {
-  const start = plan.do === 'make' ? plan.start : worktree.state === 'healthy' ? worktree.head : undefined;
+  const start =
+    plan.kind === 'new_worktree' ? plan.start : worktree.state === 'healthy' ? worktree.head : undefined;
   if (start === undefined) throw new Error('A worktree that is reused has a HEAD');
   if (base === undefined) return { branch: brand('HEAD'), commit: start };
   const commit = (await git.mergeBase(base.commit, start)) ?? base.commit;
@@ -238,7 +242,7 @@ async function recordIntent(
   const isElsewhere = known !== undefined && known.worktree?.path !== path;
   if (known?.disposition.is === 'in_use' && !isElsewhere) return known;
   const outcome = await change(context, async (change) => {
-    // The repository was moved: what is recorded of the old place is over.
+    // The repository was moved, so the workspace at the old place is released.
     if (isElsewhere) {
       await change.apply(decideWorkspace(known, { action: 'release', rescue: null }, change.at));
     } else if (known !== undefined) {
@@ -262,14 +266,14 @@ async function make(
   context: WorkspaceContext,
   task: TaskId,
   { branch }: PreparationFacts,
-  plan: Extract<Preparation, { do: 'make' }>,
+  plan: Extract<Preparation, { kind: 'new_worktree' }>,
   path: string,
   onStep: (step: PreparationStep) => void,
 ): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
   const { git, settings } = context;
   if (plan.from !== 'branch') {
     const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
-    // Made by somebody else in the meantime: then it is continued.
+    // If another process made the branch meanwhile, it is continued.
     if (!moved.moved && moved.tip === null)
       throw new Error(`The branch ${branch} could not be made: it is locked`);
   }
@@ -287,17 +291,17 @@ async function make(
   return { branch };
 }
 
-/** A pool entry is a finished worktree; whatever it cannot do, a new one can. */
+/** A pool entry is a finished worktree. False: make a new one. */
 async function takeFromPool({ git, pool }: WorkspaceContext, worktree: NewWorktree): Promise<boolean> {
   const tip = await git.tip(branchRef(worktree.branch));
   if (tip === undefined || pool.list().length === 0) return false;
   const taken = await pool.take({ ...worktree, tip });
-  return taken.taken;
+  return taken.kind === 'taken';
 }
 
 function taken(task: TaskId, branch: BranchName, by: string): Prepared {
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'taken',
     reason: `The branch ${branch} of ${task} is checked out at ${by}.`,
     next: [`finish there, or: git -C "${by}" switch --detach`],
@@ -308,9 +312,9 @@ async function noBase({ git, target }: WorkspaceContext, task: TaskId): Promise<
   const missing = target === undefined ? 'The repository has no commit' : `There is no branch ${target}`;
   const hasRemote = (await git.remoteName()) !== undefined;
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'no_base',
-    reason: `${missing}, so ${task} has nothing to begin from.`,
+    reason: `${missing}, so ${task} cannot start.`,
     next: [hasRemote ? 'git fetch' : 'git commit --allow-empty -m "first"'],
   };
 }
@@ -325,7 +329,7 @@ function setupFailed(
   }: { readonly command: string; readonly tail: readonly string[]; readonly log: string },
 ): Prepared {
   return {
-    prepared: false,
+    kind: 'refused',
     because: 'setup_failed',
     reason: `The worktree of ${task} is at ${path}, but its set-up failed at: ${command}\n${tail.join('\n')}`,
     next: [`read ${log}`, `copse work ${task} --resume (runs the set-up again)`],

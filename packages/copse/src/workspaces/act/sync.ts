@@ -3,7 +3,7 @@
 import type { BranchName, NodeId, TaskId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Git } from '../../git/port.ts';
-import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/sync.ts';
+import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/worktrees.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './context.ts';
@@ -22,16 +22,16 @@ export interface SyncTaskRequest {
   readonly onStep?: (step: SyncStep) => void;
 }
 
-type Brought = Exclude<SyncOutcome, { synced: 'no' }>;
+type Brought = Exclude<SyncOutcome, { kind: 'refused' }>;
 
 export type TaskSynced =
   | (Brought & {
       readonly base: BranchName;
-      /** For example that the remote could not be reached, so that its newest commits are missing. */
+      /** For example: the remote could not be reached, so its newest commits are missing. */
       readonly notes: readonly string[];
     })
   | {
-      readonly synced: 'no';
+      readonly kind: 'refused';
       readonly because: SyncRefusal | 'busy' | 'no_worktree' | 'no_base' | 'on_base';
       readonly reason: string;
       readonly paths: readonly string[];
@@ -43,7 +43,7 @@ export async function syncTask(context: SyncContext, request: SyncTaskRequest): 
   const done = await context.git.tryLock(`task-${task}`, () => sync(context, request));
   if (done) return done.value;
   const reason = `Another process is preparing, removing or syncing the worktree of ${task} right now.`;
-  return { synced: 'no', because: 'busy', reason, paths: [], next: [`copse sync ${task}`] };
+  return { kind: 'refused', because: 'busy', reason, paths: [], next: [`copse sync ${task}`] };
 }
 
 async function sync(context: SyncContext, request: SyncTaskRequest): Promise<TaskSynced> {
@@ -53,19 +53,19 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
   const facts = worktree && (await git.look(worktree.path));
   if (!worktree || facts?.state !== 'healthy') {
     const reason = `${task} has no usable worktree on this machine.`;
-    return { synced: 'no', because: 'no_worktree', reason, paths: [], next: [`copse work ${task}`] };
+    return { kind: 'refused', because: 'no_worktree', reason, paths: [], next: [`copse work ${task}`] };
   }
   const name = await baseBranchOf(git, target, worktree.baseBranch);
   const fetched = name && (await git.fetch([name]));
   const base = name && (await findNewestBase(git, name));
   if (base === undefined) {
     const reason = `There is no branch ${name ?? 'to sync with'}, neither here nor on the remote.`;
-    return { synced: 'no', because: 'no_base', reason, paths: [], next: ['git fetch'] };
+    return { kind: 'refused', because: 'no_base', reason, paths: [], next: ['git fetch'] };
   }
   if (facts.branch === base.branch || (facts.branch !== null && facts.branch !== worktree.branch)) {
     const reason = `The worktree of ${task} has ${facts.branch} checked out, not its own branch ${worktree.branch}.`;
     const next = [`git -C "${worktree.path}" switch ${worktree.branch}`];
-    return { synced: 'no', because: 'on_base', reason, paths: [], next };
+    return { kind: 'refused', because: 'on_base', reason, paths: [], next };
   }
   const { leaveConflict = false, onStep } = request;
   const outcome = await context.sync.bring({
@@ -75,20 +75,20 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
     leaveConflict,
     ...(onStep && { onStep }),
   });
-  if (outcome.synced === 'no') return explain(outcome, task, base.branch, worktree);
+  if (outcome.kind === 'refused') return explain(outcome, task, base.branch, worktree);
   const isBehind = fetched && !fetched.fetched && fetched.because !== 'no_remote';
   return { ...outcome, base: base.branch, notes: isBehind ? [fetched.reason] : [] };
 }
 
 function explain(
-  { because, paths }: Extract<SyncOutcome, { synced: 'no' }>,
+  { because, paths }: Extract<SyncOutcome, { kind: 'refused' }>,
   task: TaskId,
   base: BranchName,
   worktree: { readonly path: string; readonly branch: BranchName },
 ): TaskSynced {
   const here = `git -C "${worktree.path}"`;
   const say = (reason: string, ...next: readonly string[]): TaskSynced => ({
-    synced: 'no',
+    kind: 'refused',
     because,
     reason,
     paths,
@@ -99,17 +99,14 @@ function explain(
       return say(`${base} and the branch of ${task} conflict.`, `copse sync ${task} --conflict`);
     case 'in_the_way':
       return say(
-        `${base} has other content for files that are not committed in the worktree of ${task}.`,
+        `${base} changes files that have uncommitted changes in the worktree of ${task}.`,
         'commit them',
         `${here} stash`,
       );
     case 'detached':
-      return say(`The worktree of ${task} is on no branch of its own.`, `${here} switch ${worktree.branch}`);
+      return say(`The worktree of ${task} has a detached HEAD.`, `${here} switch ${worktree.branch}`);
     case 'in_progress':
-      return say(
-        `The worktree of ${task} is in the middle of a merge, rebase or the like.`,
-        `${here} status`,
-      );
+      return say(`The worktree of ${task} has an unfinished merge, rebase or cherry-pick.`, `${here} status`);
     case 'locked':
       return say(`Another git command is using the worktree of ${task}.`, `copse sync ${task}`);
     case 'moved':

@@ -1,6 +1,6 @@
 /**
- * What can wait until nobody waits for it: making removed worktrees smaller, emptying old trash, and keeping worktrees ready.
- * One process does it at a time; it may be killed anywhere and does the rest the next time.
+ * Work in the background: frees disk space in the trash and refills the worktree pool. One process at a time; if it is
+ * killed, the next run does the rest.
  */
 
 import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
@@ -12,14 +12,14 @@ import type { WorkspaceContext } from './context.ts';
 export interface Tended {
   readonly thinned: number;
   readonly deleted: number;
-  /** Entries of the trash that are old and stay, and why. */
+  /** Old entries of the trash that are kept, and why. */
   readonly kept: readonly string[];
-  /** Entries of the trash that could not be dealt with, and why. */
+  /** Entries of the trash that failed, and why. */
   readonly failed: readonly string[];
   readonly pool: { readonly ready: number; readonly reason: string };
 }
 
-/** A quick look, for whoever could start it. */
+/** Whether `tend` has work, found out cheaply. */
 export async function needsTending(
   { trash, pool, settings, policy, clock }: WorkspaceContext,
   filesMade: number | undefined,
@@ -32,7 +32,7 @@ export async function needsTending(
   return pool.list().length < settings.pool;
 }
 
-/** Undefined when somebody else is at it. */
+/** Undefined when another process does it. */
 export async function tend(context: WorkspaceContext): Promise<Tended | undefined> {
   const done = await context.git.tryLock('tend', async () => {
     const base = await newestBase(context);
@@ -87,15 +87,15 @@ async function tendTrash(
   let thinned = 0;
   let deleted = 0;
   for (const { folder, record } of await trash.all()) {
-    // Whoever undoes a removal holds the task's lock; and one entry that cannot be dealt with must not stop the others.
+    // An undo holds the task's lock. An entry that fails must not stop the rest.
     const done = await git
       .tryLock(`task-${record.task}`, async () => {
         const entry = (await trash.all()).find((one) => one.folder === folder);
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
         if (isOver(entry, clock.now(), policy.maintenance.trashAgeMs)) {
           const deletion = await trash.delete(entry);
-          if (!deletion.deleted) kept.push(whyKept(folder, deletion.repositories));
-          return deletion.deleted ? 'deleted' : undefined;
+          if (deletion.kind === 'kept') kept.push(whyKept(folder, deletion.repositories));
+          return deletion.kind === 'deleted' ? 'deleted' : undefined;
         }
         return (await thin(context, entry, base, wanted)) ? 'thinned' : undefined;
       })
@@ -109,13 +109,13 @@ async function tendTrash(
 
 function whyKept(folder: string, repositories: readonly string[]): string {
   const work = repositories.join(', ');
-  return `${folder} stays: what was done in ${work} is nowhere else. Look at it, then remove the folder.`;
+  return `${folder} is kept: the work in ${work} is nowhere else. Look at it, then delete the folder.`;
 }
 
-/** A shell that was in the folder follows it into the trash. */
+/** A shell that was in the worktree is in the trash now. */
 async function isOccupied({ occupancy }: WorkspaceContext, { files }: TrashEntry): Promise<boolean> {
   const inside = await occupancy.inside(files, { roots: [], sessions: [] });
-  return !inside.known || inside.processes.length > 0;
+  return inside.kind === 'unknown' || inside.processes.length > 0;
 }
 
 function isOver({ record, isKept }: TrashEntry, now: Timestamp, ageMs: number): boolean {
@@ -123,12 +123,12 @@ function isOver({ record, isKept }: TrashEntry, now: Timestamp, ageMs: number): 
   return record.why === 'leftover' || now - record.at > ageMs;
 }
 
-/** What was broken is kept as it is: nobody knows what git holds of it. */
+/** A broken worktree is kept whole: which of its files git holds is unknown. */
 function isThick({ record, isThin }: TrashEntry): boolean {
   return record.why !== 'broken' && record.why !== 'leftover' && !isThin;
 }
 
-/** Files that are just those of the base become a worktree for the next task; of the rest, git holds most. */
+/** Files equal to the base's become a pool entry; of the rest, those that git holds are deleted. */
 async function thin(
   { git, pool, trash }: WorkspaceContext,
   entry: TrashEntry,

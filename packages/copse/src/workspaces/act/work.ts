@@ -1,8 +1,8 @@
 /**
  * Work by hand: a person takes a task and gets its workspace.
  *
- * Claim and workspace are one step under the task's lock, so that of two terminals that ask for one task at the same
- * moment one gets it. Whoever comes later finds a worktree, and has to say what is to become of it.
+ * Claim and workspace are one step under the task's lock, so that one of two terminals that ask at the same moment gets the
+ * task. The other one finds a worktree and has to say whether to resume or reset it.
  */
 
 import { type Claimant, decideClaim } from '../../tasks/rules/claim.ts';
@@ -25,7 +25,7 @@ import { resetWorkspace } from '../discard/reset.ts';
 import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './context.ts';
 import { worktreePath } from './worktree-path.ts';
 
-/** What there is to know before one decides what to do with a worktree that is already there. */
+/** Facts for the choice between resuming and resetting a worktree. */
 export interface Existing {
   readonly path: string;
   readonly crashes: number;
@@ -36,9 +36,13 @@ export interface Existing {
 export type Choice = 'resume' | 'reset';
 
 export type Worked =
-  | { readonly worked: true; readonly task: Task; readonly workspace: Extract<Prepared, { prepared: true }> }
+  | {
+      readonly kind: 'worked';
+      readonly task: Task;
+      readonly workspace: Extract<Prepared, { kind: 'prepared' }>;
+    }
   /** Nothing was changed. */
-  | { readonly worked: false; readonly existing: Existing };
+  | { readonly kind: 'exists'; readonly existing: Existing };
 
 export async function work(
   context: WorkspaceContext,
@@ -51,7 +55,7 @@ export async function work(
     refusal(
       refused(
         'wrong_status',
-        `${id} is being prepared or removed in another terminal right now.`,
+        `Another process is preparing or removing the worktree of ${id} right now.`,
         'copse worktrees',
         `copse show ${id}`,
       ),
@@ -71,7 +75,7 @@ async function workLocked(
   }
   const mayTake = await tryTaking(task, context);
   if (!mayTake.ok) return mayTake;
-  if (existing && choice === undefined) return { ok: true, value: { worked: false, existing } };
+  if (existing && choice === undefined) return { ok: true, value: { kind: 'exists', existing } };
 
   if (choice === 'reset') {
     const reset = await resetWorkspace(context, task);
@@ -80,14 +84,14 @@ async function workLocked(
   const claimant = claimantFor(context, task);
   const { agent, session } = claimant;
   const prepared = await prepareLocked(context, { task, agent, session });
-  if (!prepared.prepared) {
+  if (prepared.kind !== 'prepared') {
     const [first = 'copse worktrees', ...others] = prepared.next;
     return refusal(refused('wrong_status', prepared.reason, first, ...others));
   }
-  // Last, so that a task whose workspace cannot be had stays as it is. Nobody here can have taken it meanwhile.
+  // Last, so that a task without a workspace stays unclaimed. The lock keeps other processes from claiming it by hand.
   const claimed = await claimByHand(context, id, claimant);
   if (!claimed.ok) return claimed;
-  return { ok: true, value: { worked: true, task: claimed.value, workspace: prepared } };
+  return { ok: true, value: { kind: 'worked', task: claimed.value, workspace: prepared } };
 }
 
 async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Existing | undefined> {
@@ -106,7 +110,7 @@ async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Exis
   };
 }
 
-/** The same question as the claim itself asks, before a person is asked anything. */
+/** Decides the claim without making it, before a person is asked to choose. */
 async function tryTaking(task: Task, context: WorkspaceContext): Promise<Outcome<null>> {
   const decision = decideTaking(task, context, claimantFor(context, task), context.clock.now());
   return decision === 'held_already' || decision.decided ? { ok: true, value: null } : refusal(decision);
@@ -171,10 +175,10 @@ function openOrReopen(
   });
 }
 
-/** What a person may take over where its agent left it. */
+/** Statuses in which a person continues the agent's session. */
 const resumable: ReadonlySet<TaskStatus> = new Set(['paused', 'in_review', 'needs_attention']);
 
-/** A task that is resumed goes on in its own session; anything else begins one. */
+/** A resumed task keeps its session; any other gets a new one. */
 function claimantFor(context: WorkspaceContext, task: Task): Claimant {
   const draw = (prefix: string) => drawId(prefix, context.random);
   const session: SessionId =

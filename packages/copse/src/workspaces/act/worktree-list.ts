@@ -1,4 +1,4 @@
-/** Every worktree that this node has for a task, with what git and the board say about it right now. */
+/** Every worktree of a task on this machine, with its facts from git and the board. */
 
 import type { BranchName } from '../../kernel/ids.ts';
 import { parseQueueWorktree } from '../rules/naming.ts';
@@ -11,10 +11,10 @@ import type { WorkspaceContext } from './context.ts';
 export interface ListedWorktree {
   readonly workspace: Workspace;
   readonly path: string;
-  /** `missing`: the folder is gone. `broken`: it is no worktree of this repository any more; `why` says what is wrong. */
+  /** `missing`: the folder was deleted. `broken`: it is no longer a worktree of this repository; `why` says why. */
   readonly status: WorkspaceStatus | 'missing' | 'broken';
   readonly why: string | null;
-  /** Null when the board has no such task any more. */
+  /** Null when the board has no such task. */
   readonly taskStatus: TaskStatus | null;
   /** The branch that is checked out; null when HEAD is detached. */
   readonly branch: BranchName | null;
@@ -27,13 +27,12 @@ export interface ListedWorktree {
 export interface SpareWorktree {
   readonly path: string;
   /**
-   * Ready for a task that does not exist yet; where the queue runs its checks; or made by somebody else, whom Copse leaves
-   * alone.
+   * In the pool; in use by the queue's checks; or made by a person or another tool, which Copse leaves alone.
    */
   readonly kind: 'pooled' | 'queue' | 'not_managed';
 }
 
-/** Those that git knows and no task has. */
+/** Worktrees that git has registered and that belong to no task. */
 export async function listSpareWorktrees(context: WorkspaceContext): Promise<readonly SpareWorktree[]> {
   const { git, pool } = context;
   const ours = new Set<string>((await loadWorkspaces(context)).map(({ worktree }) => worktree.path));
@@ -99,7 +98,7 @@ async function describe(context: WorkspaceContext, workspace: WithWorktree): Pro
   const lease = await board.lease(workspace.task);
   const status = workspaceStatus(workspace.disposition, {
     leaseIsLive: lease !== undefined && lease.expiresAt > context.clock.now(),
-    // What cannot be counted may be there.
+    // Unknown counts as possible work.
     hasUncommittedChanges: uncommitted !== 0,
     hasCommitsOfItsOwn: counts.own > 0,
     isMerged: counts.own > 0 && counts.ahead === 0,
@@ -119,7 +118,7 @@ async function countCommits(
   return { own, ahead: base ? await git.countCommits(base.commit, head) : null };
 }
 
-/** Null when git cannot tell: a list of many does not fail because of one. */
+/** Null when git cannot tell, so that one worktree does not fail the whole list. */
 async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
   try {
     const { changed, untracked } = await git.uncommitted(path);

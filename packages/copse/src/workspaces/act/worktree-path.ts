@@ -3,9 +3,9 @@ import type { Workspace } from '../rules/workspace.ts';
 import type { WorkspaceContext } from './context.ts';
 
 /**
- * Where the worktree of a task is: where it was made, unless the repository was moved with it since. One that is nowhere
- * belongs in the usual place, unless git still knows it at the old one. What is broken there may be somebody else's: a copy
- * of a repository has the same records as the original.
+ * Where the worktree of a task is: where it was made, unless the repository was moved since. A missing one belongs in the
+ * usual place, unless git still has it registered at the old one. A broken one at the old place may belong to another
+ * repository: a copied repository has the same records as the original.
  */
 export async function worktreePath(
   { git, worktreeFolder }: Pick<WorkspaceContext, 'git' | 'worktreeFolder'>,

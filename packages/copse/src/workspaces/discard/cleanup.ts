@@ -1,4 +1,4 @@
-/** Removes every worktree whose task is finished and in which nothing lives, one after another, each through the gate. */
+/** Removes the worktrees of finished tasks in which no process is alive, each through the gate. */
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
@@ -12,8 +12,8 @@ interface Kept {
   readonly reason: string;
 }
 
-/** With what git ignores of it and only the trash has; undefined when git could not tell. */
-export type RemovedOne = Extract<Removed, { removed: true }> & { readonly ignored: Ignored | undefined };
+/** `ignored`: files that only the trash has; undefined when git could not tell. */
+export type RemovedOne = Extract<Removed, { kind: 'removed' }> & { readonly ignored: Ignored | undefined };
 
 export interface CleanedUp {
   readonly removed: readonly (RemovedOne & { readonly why: string })[];
@@ -22,7 +22,7 @@ export interface CleanedUp {
 
 export interface CleanUpOptions {
   readonly isForced: boolean;
-  /** Asked where something is at stake; without force only a yes removes it. */
+  /** Called when a removal would take away work; without force only a yes removes it. */
   readonly mayRemove: (question: string) => Promise<boolean>;
 }
 
@@ -36,17 +36,18 @@ export async function cleanUp(context: WorkspaceContext, options: CleanUpOptions
       continue;
     }
     const outcome = await removeOne(context, task, options);
-    if (outcome.removed)
+    if (outcome.kind === 'removed')
       removed.push({ ...(await withIgnored(context, outcome)), why: `${task} is ${status}` });
-    else kept.push({ task, path, reason: 'question' in outcome ? notAnswered(outcome) : outcome.reason });
+    else
+      kept.push({ task, path, reason: outcome.kind === 'question' ? notAnswered(outcome) : outcome.reason });
   }
   return { removed, kept };
 }
 
-/** Afterwards and only for people: it reads every folder, and a removal should not have to wait for that. */
+/** For people, after the removal: it reads every folder, which takes long. */
 export async function withIgnored(
   { git }: WorkspaceContext,
-  removed: Extract<Removed, { removed: true }>,
+  removed: Extract<Removed, { kind: 'removed' }>,
 ): Promise<RemovedOne> {
   const { trashed } = removed;
   return { ...removed, ignored: trashed === null ? { count: 0, first: [] } : await git.ignored(trashed) };
@@ -72,14 +73,14 @@ async function removeOne(
 ): Promise<Removed> {
   const request = { by: 'person', isNamed: false, isForced, deleteBranch: false } as const;
   const outcome = await removeWorkspace(context, task, request);
-  if (outcome.removed || !('question' in outcome) || !(await mayRemove(outcome.question))) return outcome;
+  if (outcome.kind !== 'question' || !(await mayRemove(outcome.question))) return outcome;
   return removeWorkspace(context, task, { ...request, isForced: true });
 }
 
 function stillWanted(task: TaskId, status: TaskStatus | null): string {
   return status === null
-    ? `The board has no task ${task} any more, so nobody can say whether its worktree is wanted: copse cleanup ${task}`
-    : `${task} is ${status}, so its worktree is still wanted.`;
+    ? `The board has no task ${task}, so its worktree is kept. Remove it: copse cleanup ${task}`
+    : `${task} is ${status}, so its worktree is kept.`;
 }
 
 function notAnswered({ question }: { readonly question: string }): string {

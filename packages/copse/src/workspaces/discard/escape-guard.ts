@@ -1,25 +1,25 @@
 /**
- * The escape guard: looks at the main checkout when a session begins and while it runs, and puts on the board what changed
- * meanwhile. It only tells. Moving the change into the worktree is for a person to ask.
+ * The escape guard: compares the main checkout before and after a session, and records changes on the board. It moves
+ * nothing: a person asks for that (`copse rescue move`).
  */
 
 import { decided } from '../../kernel/decision.ts';
 import { type CheckoutState, type Escape, type RunningSession, decideEscape } from '../rules/escape.ts';
 import type { CommitId, NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
-import type { Checkout, PathMove } from '../ports/checkout.ts';
+import type { MainCheckout, PathMove } from '../ports/worktrees.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import { type Context, type Outcome, change } from '../../board/context.ts';
 import { workspaceOf } from '../act/context.ts';
 
 export interface GuardContext extends Context {
-  readonly checkout: Checkout;
+  readonly checkout: MainCheckout;
   readonly git: Pick<Git, 'tip' | 'tryLock'>;
   readonly rescues: Pick<Rescues, 'snapshot'>;
   readonly node: NodeId;
   readonly root: string;
 }
 
-/** To be kept and given to the next check; it can be stored as JSON. */
+/** The state to pass to the next check. It can be stored as JSON. */
 export function beginGuard({ checkout }: Pick<GuardContext, 'checkout'>): Promise<CheckoutState> {
   return checkout.look();
 }
@@ -27,11 +27,11 @@ export function beginGuard({ checkout }: Pick<GuardContext, 'checkout'>): Promis
 export interface CheckOptions {
   /** Sessions of which a process had the main checkout as its folder. */
   readonly seenThere?: readonly SessionId[];
-  /** Commits that Copse itself brought the checkout to since. */
+  /** Commits that landings moved the checkout to since. */
   readonly expectedHeads?: readonly CommitId[];
-  /** Only these of the running ones; without it, all. */
+  /** Only these of the running sessions; all if absent. */
   readonly among?: readonly SessionId[];
-  /** Files that were told about before. */
+  /** Files that were reported before. */
   readonly told?: readonly string[];
   /** Sessions that ran since the last look and have ended. */
   readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
@@ -54,7 +54,7 @@ export async function checkGuard(
   const state = await checkout.look({ since: before });
   const isExpected = state.head !== null && expectedHeads.includes(state.head);
   const wasThere = before.head !== null && (await git.tip(before.head)) !== undefined;
-  // Files are compared with the commit of the first look: what a commit made in between brought is a change too.
+  // Files are compared with the commit of the first look, so that the changes of a commit made since then count too.
   const compared =
     state.head === before.head || isExpected || before.head === null || !wasThere
       ? state
@@ -96,7 +96,7 @@ async function runningSessions(
   return sessions;
 }
 
-/** On the record of every workspace whose session it can have been. */
+/** Records the escape on the workspace of every session that can have caused it. */
 async function tell(context: GuardContext, escape: Escape, meant: readonly RunningSession[]): Promise<void> {
   const outcome = await change(context, async (change) => {
     for (const { workspace: id } of meant)
@@ -108,46 +108,47 @@ async function tell(context: GuardContext, escape: Escape, meant: readonly Runni
 
 export interface MoveEscapeRequest {
   readonly task: TaskId;
-  /** Without them: all that the board has about the task's latest escape. */
+  /** All paths of the task's latest escape if absent. */
   readonly paths?: readonly string[];
 }
 
 export type EscapeMoved =
   | {
+      readonly kind: 'moved';
       readonly moved: readonly string[];
       readonly left: readonly PathMove[];
-      /** Where the main checkout is saved as it was before. */
+      /** The rescue of the main checkout before the move. */
       readonly rescue: string;
     }
   | {
-      readonly moved: null;
+      readonly kind: 'refused';
       readonly because: 'no_worktree' | 'nothing_to_move' | 'busy';
       readonly reason: string;
       readonly next: readonly string[];
     };
 
-/** Only because a person asks: it is the one thing that writes into their checkout, and only at these paths. */
+/** The only operation besides a landing that writes into a person's checkout: because they ask, and only these paths. */
 export async function moveEscape(context: GuardContext, request: MoveEscapeRequest): Promise<EscapeMoved> {
   const { task } = request;
   const done = await context.git.tryLock(`task-${task}`, () => move(context, request));
   if (done) return done.value;
   const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
-  return { moved: null, because: 'busy', reason, next: ['copse worktrees'] };
+  return { kind: 'refused', because: 'busy', reason, next: ['copse worktrees'] };
 }
 
 async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): Promise<EscapeMoved> {
   const { checkout, rescues, root, clock } = context;
   const workspace = await workspaceOf(context, task);
   if (!workspace?.worktree) {
-    const reason = `${task} has no worktree on this machine that files could be moved to.`;
-    return { moved: null, because: 'no_worktree', reason, next: [`copse work ${task}`] };
+    const reason = `Cannot move files to ${task}: it has no worktree on this machine.`;
+    return { kind: 'refused', because: 'no_worktree', reason, next: [`copse work ${task}`] };
   }
   const wanted = paths ?? workspace.escape?.paths ?? [];
   const saved =
     wanted.length > 0 && (await rescues.snapshot({ task, worktree: root, why: 'escape', at: clock.now() }));
   if (saved === false || !saved.saved) {
-    const reason = `Nothing changed in the main checkout that could be moved to ${task}.`;
-    return { moved: null, because: 'nothing_to_move', reason, next: ['git status'] };
+    const reason = `The main checkout has no changes to move to ${task}.`;
+    return { kind: 'refused', because: 'nothing_to_move', reason, next: ['git status'] };
   }
   const { rescue } = saved;
   const moves = await checkout.move({
@@ -157,7 +158,12 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   });
   const moved = moves.filter(({ outcome }) => outcome === 'moved').map(({ path }) => path);
   if (moved.length > 0) must(await noteMoved(context, workspace.id, moved, rescue.ref));
-  return { moved, left: moves.filter(({ outcome }) => outcome !== 'moved'), rescue: rescue.ref };
+  return {
+    kind: 'moved',
+    moved,
+    left: moves.filter(({ outcome }) => outcome !== 'moved'),
+    rescue: rescue.ref,
+  };
 }
 
 function noteMoved(

@@ -1,7 +1,7 @@
 /**
- * A task that goes on after it landed begins at the target. Its old worktree may still be there, because whoever removes it
- * was late or was killed; on top of that branch, its commits would come to the target a second time. So it is started over,
- * unless somebody wants it as it is: it is kept, somebody is in it, or something in it has not landed.
+ * A task that continues after it landed starts again from the target. Its old worktree may still exist, because its removal
+ * was refused or killed; on that branch its commits would land a second time. So the worktree is reset, unless it is kept,
+ * is in use, or has work that did not land.
  */
 
 import { type BranchName, type FencingToken, brand } from '../../kernel/ids.ts';
@@ -12,7 +12,7 @@ import { branchRef } from './rescue-first.ts';
 import { resetWorkspace } from './reset.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 
-/** What there is to tell about it. The token is that of the attempt that asks, if one does. */
+/** Notes for the person. The token is that of the attempt that asks. */
 export async function leaveWhatLanded(
   context: WorkspaceContext,
   task: Task,
@@ -35,7 +35,7 @@ export async function leaveWhatLanded(
     if (!isAsItLanded || isIndexLost || changed.length + untracked.length > 0) return [];
   }
   const reset = await resetWorkspace(context, task, token);
-  return reset.ok ? [`What it did before has landed; it begins anew at ${base.branch}.`] : [];
+  return reset.ok ? [`Its earlier work has landed, so it starts again from ${base.branch}.`] : [];
 }
 
 async function newestBase({ git, target }: WorkspaceContext): Promise<Base | undefined> {

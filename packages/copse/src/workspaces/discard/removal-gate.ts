@@ -1,6 +1,5 @@
 /**
- * The facts for the gate in front of every removal (workspaces/rules/removal.ts): who is at work in a worktree, and what would leave
- * with it. Whatever takes a worktree away, a removal, a reset or an undo, asks the same gate.
+ * The facts for the gate (workspaces/rules/removal.ts): what is alive in a worktree, and which work would leave with it.
  */
 
 import { refused } from '../../kernel/decision.ts';
@@ -13,22 +12,22 @@ import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand } from '../act/context.ts';
 
 export interface SeenFacts extends RemovalFacts {
-  /** Where the branch was: whatever was decided about it was decided about this commit. */
+  /** The tip of the branch that the decision was about. */
   readonly tip: CommitId | null;
 }
 
 interface Replacement {
-  /** Copse itself was killed before it had finished the worktree: the lock of a git that is gone is Copse's own. */
+  /** Copse was killed before it finished the worktree, so the lock of an ended git is Copse's own. */
   readonly isUnfinished: boolean;
-  /** The command to repeat when nobody is there any more. */
+  /** The command to repeat after the process has left. */
   readonly again: string;
-  /** Of whoever asks: the lease that goes with it keeps others out, and not them. */
+  /** Of the attempt that asks: its own lease does not refuse it. */
   readonly token?: FencingToken | undefined;
 }
 
 /**
- * For a worktree that makes room for another: the person has decided that it goes and it can be undone, so only what
- * lives there is asked about. Nothing is ended for it.
+ * For a worktree that makes room for another. A person has decided that it goes, and it can be undone, so only what is
+ * alive in it can refuse. No process is ended.
  */
 export async function refuseIfAlive(
   context: WorkspaceContext,
@@ -42,15 +41,16 @@ export async function refuseIfAlive(
   const owned = ownership(context, task, path, workspace);
   const facts = { task, path, ...owned, ...alive, locks, ...NOTHING_AT_STAKE };
   const decision = decideRemoval(facts, { ...BY_NAME, again }, context.policy);
-  if (decision.may === true || decision.may === 'ask') return undefined;
-  if (decision.may === 'end_first') throw new Error(`The agent of ${task} was to be ended without force`);
+  if (decision.kind === 'allowed' || decision.kind === 'question') return undefined;
+  if (decision.kind === 'end_first')
+    throw new Error(`The gate wants to end the agent of ${task}, which only a forced removal may do`);
   return refusal(refused('wrong_status', decision.reason, ...decision.next));
 }
 
 const BY_NAME = { by: 'person', isNamed: true, isForced: false, deleteBranch: false } as const;
 const NOTHING_AT_STAKE = { operation: null, uncommitted: 0, unmerged: 0, branch: 'gone' } as const;
 
-/** What is at stake does not change while nobody is inside; who is inside does. */
+/** All facts. Those about work stay true while the worktree is empty; `whoIsThere` has to be asked again. */
 export async function gatherFacts(
   context: WorkspaceContext,
   task: TaskId,
@@ -99,7 +99,7 @@ export async function whoIsThere(
     roots: attempts.flatMap(({ process }) => process ?? []),
     sessions: sessions.map(({ id }) => id),
   };
-  // Tmux is a program that answers while the processes are looked at.
+  // tmux answers while /proc is read.
   const [tmux, inside, locks] = await Promise.all([
     occupancy.tmuxSessions(`copse-${task}`),
     occupancy.inside(path, owners),
@@ -107,20 +107,20 @@ export async function whoIsThere(
   ]);
   const lease = await board.lease(task);
   const now = clock.now();
-  const hasGit = inside.known && inside.processes.some(({ name }) => name.startsWith('git'));
+  const hasGit = inside.kind === 'known' && inside.processes.some(({ name }) => name.startsWith('git'));
   const holder =
     record?.state.status === 'in_progress' && record.state.claim.node !== node ? 'elsewhere' : 'here';
   return {
-    inside: inside.known ? inside.processes : null,
-    unreadable: inside.known ? inside.unreadable : [],
-    tmux: tmux.known ? tmux.sessions : null,
+    inside: inside.kind === 'known' ? inside.processes : null,
+    unreadable: inside.kind === 'known' ? inside.unreadable : [],
+    tmux: tmux.kind === 'known' ? tmux.sessions : null,
     lease:
-      // Whoever works by hand is the person who asks, or somebody at the same desk.
+      // The person who works by hand is the person who asks.
       lease === undefined || lease.token === token || (record && isHeldByHand(context, record))
-        ? { is: 'none' }
+        ? { kind: 'none' }
         : lease.expiresAt > now
-          ? { is: 'live', holder }
-          : { is: 'expired', forMs: now - lease.expiresAt },
+          ? { kind: 'live', holder }
+          : { kind: 'expired', forMs: now - lease.expiresAt },
     locks: locks.map(({ file, since }) => ({ file, ageMs: now - since, isHeld: hasGit })),
     status: record?.state.status ?? null,
   };
@@ -136,18 +136,18 @@ async function whatIsAtStake(
   const isHealthy = look.state === 'healthy';
   const [uncommitted, branch] = await Promise.all([
     isHealthy ? (mayCount ? countUncommitted(context, path) : null) : countInRuins(look, workspace),
-    branchState(context, await branchOf(context, path, workspace), workspace),
+    branchState(context, branchOf(look, workspace?.worktree?.branch), workspace),
   ]);
   return { operation: isHealthy ? look.operation : null, uncommitted, ...branch };
 }
 
-/** Only where nobody can have written anything is it known that there is nothing. */
+/** Zero only where no file can have been written; otherwise unknown. */
 function countInRuins(
   look: Exclude<WorktreeFacts, { state: 'healthy' }>,
   workspace: Workspace | undefined,
 ): number | null {
   if (look.state === 'broken') return look.isUnfinished ? 0 : null;
-  // The folder was deleted. Of a worktree that Copse made, the rescue finds what was staged.
+  // The folder was deleted. The rescue saves the staged files of a worktree that Copse made.
   return look.isRegistered && workspace === undefined ? null : 0;
 }
 
@@ -156,19 +156,15 @@ async function countUncommitted({ git }: WorkspaceContext, path: string): Promis
     const { changed, untracked, isIndexLost } = await git.uncommitted(path);
     return isIndexLost ? null : changed.length + untracked.length;
   } catch {
-    // The gate treats it as unknown; the rescue will say what is wrong.
+    // Unknown to the gate; the rescue reports the error.
     return null;
   }
 }
 
-export async function branchOf(
-  { git }: WorkspaceContext,
-  path: string,
-  workspace: Workspace | undefined,
-): Promise<BranchName | null> {
-  const look = await git.look(path);
-  const current = look.state === 'healthy' ? look.branch : null;
-  return current ?? workspace?.worktree?.branch ?? null;
+/** The branch that is checked out, or the one that is recorded. */
+export function branchOf(found: WorktreeFacts, recorded: BranchName | null | undefined): BranchName | null {
+  const current = found.state === 'healthy' ? found.branch : null;
+  return current ?? recorded ?? null;
 }
 
 async function branchState(
@@ -192,7 +188,7 @@ async function branchState(
   return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
 }
 
-/** It landed as other commits: exactly this tip was submitted, and what became of it is in the base. */
+/** Whether it landed as other commits: this tip was submitted, and the commit it became is in the base. */
 export async function hasLanded(
   { board, git }: WorkspaceContext,
   task: TaskId,
@@ -200,11 +196,11 @@ export async function hasLanded(
   bases: readonly CommitId[],
 ): Promise<boolean> {
   const done = (await board.get('task', task))?.state;
-  // By a pull request, or with the work of whoever resolved its conflict: what it became was seen then.
+  // Landed by a pull request, or together with the task that resolved its conflict.
   if (done?.status === 'done' && done.head === tip) return true;
   for (const { head, state } of await board.list('landing', { task })) {
     if (head !== tip || state.status !== 'landed') continue;
-    // Landed on another node, the commit may not be known here yet.
+    // A commit that landed on another machine may be missing here.
     for (const into of bases) if ((await git.mergeBase(state.commit, into)) === state.commit) return true;
   }
   return false;

@@ -1,11 +1,10 @@
 /**
- * Removes a worktree, through the one gate (workspaces/rules/removal.ts) and in the one order that loses nothing wherever it is
- * interrupted:
+ * Removes a worktree:
  *
- *   end the agent → rescue → teardown → look again → keep the tip → trash → branch, from the tip that was seen → record
+ *   end the agent → discard (discard.ts) → delete the branch from the tip that was seen → record
  *
- * Whoever is killed on the way is repeated: what is rescued is rescued again only if it changed, a worktree that is in the
- * trash already is absent, a branch that is gone is gone.
+ * The gate (workspaces/rules/removal.ts) decides before the first step and again inside `discard`. A removal that was
+ * killed is finished by calling it again.
  */
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
@@ -18,8 +17,9 @@ import { change } from '../../board/context.ts';
 import { endSession } from '../../tasks/act/end-session.ts';
 import { furnishingOf } from '../act/furnishing-of.ts';
 import { releasePorts } from '../act/ports-of-sessions.ts';
-import { type SeenFacts, branchOf, gatherFacts, whoIsThere } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { discard } from './discard.ts';
+import { type SeenFacts, gatherFacts, whoIsThere } from './removal-gate.ts';
+import { branchRef, keepTip } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../act/context.ts';
 import { worktreePath } from '../act/worktree-path.ts';
 
@@ -33,12 +33,12 @@ export const removalSteps = [
 ] as const;
 export type RemovalStep = (typeof removalSteps)[number];
 
-/** `gone`: somebody else had deleted it before. */
+/** `gone`: it was already deleted. */
 export type BranchFate = 'kept' | 'deleted' | 'gone';
 
 export type Removed =
   | {
-      readonly removed: true;
+      readonly kind: 'removed';
       readonly task: TaskId;
       /** Null when it had none of its own. */
       readonly path: string | null;
@@ -46,16 +46,15 @@ export type Removed =
       readonly branch: BranchName | null;
       readonly becameOfBranch: BranchFate;
       readonly notes: readonly string[];
-      /** Where it is now, with what no rescue holds: whoever shows the outcome can list that (`withIgnored`). */
+      /** Where it is now. It has files that no rescue holds; `withIgnored` lists them. */
       readonly trashed: TrashEntry | null;
     }
-  | { readonly removed: false; readonly question: string }
+  | { readonly kind: 'question'; readonly question: string }
+  /** `busy`: another process prepares or removes the same worktree. */
   | {
-      readonly removed: false;
+      readonly kind: 'refused' | 'busy';
       readonly reason: string;
       readonly next: readonly string[];
-      /** Somebody else is at it right now. */
-      readonly isBusy?: boolean;
     };
 
 export async function removeWorkspace(
@@ -67,7 +66,7 @@ export async function removeWorkspace(
   const done = await context.git.tryLock(`task-${task}`, () => remove(context, task, request, onStep));
   if (done) return done.value;
   const reason = `Another process is preparing or removing the worktree of ${task} right now.`;
-  return { removed: false, reason, next: ['copse worktrees'], isBusy: true };
+  return { kind: 'busy', reason, next: ['copse worktrees'] };
 }
 
 async function remove(
@@ -83,43 +82,29 @@ async function remove(
   if (!workspace && found.state === 'absent' && !found.isRegistered) return notThere(task);
   const { facts, decision } = await endTheAgent(context, { task, path, workspace, request });
   onStep('agent_ended');
-  if (decision.may === false) return { removed: false, reason: decision.reason, next: decision.next };
-  if (decision.may === 'ask') return { removed: false, question: decision.question };
-  if (decision.may === 'end_first') return stillAlive(task);
+  if (decision.kind === 'refused') return { kind: 'refused', reason: decision.reason, next: decision.next };
+  if (decision.kind === 'question') return { kind: 'question', question: decision.question };
+  if (decision.kind === 'end_first') return stillAlive(task);
 
-  const at = context.clock.now();
-  const asBranch = (await branchOf(context, path, workspace)) ?? undefined;
-  const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
-  // Before the teardown, which may clean up more than it should, and after it, since it may write.
-  const before = await rescueFirst(context, saved);
-  const { notes, hasRun } = await tearDown(context, task, path, workspace);
-  onStep('torn_down');
-  const after = hasRun ? await rescueFirst(context, saved) : null;
-  // What was there before the teardown is what is brought back; what it made of that has a rescue of its own.
-  const rescue = before ?? after;
-  if (before !== null && after !== null && after !== before)
-    notes.push(`Its teardown changed something. How it was after that is rescued as ${after}.`);
-  onStep('rescued');
-
-  // Somebody may have gone in, or an agent may have been started, while the files were being saved.
-  const now = { ...facts, ...(await whoIsThere(context, task, path)) };
-  const again = decideRemoval(now, force(request), context.policy);
-  if (again.may === false) return { removed: false, reason: again.reason, next: again.next };
-  if (again.may !== true) return stillAlive(task);
-
-  const branch = await branchOf(context, path, workspace);
-  const tip = branch && (await tipOrRescued(context, branch, rescue));
-  const base = workspace?.worktree?.baseCommit ?? null;
-  // Whatever becomes of the branch, here or by somebody else's hand: what the trash leaves out must be in git.
-  if (tip !== null) await keepTip(context, task, tip, at);
-  const begun = found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined;
-  const trashed = await context.trash.put({
+  const notes: string[] = [];
+  const discarded = await discard(context, {
+    task,
     path,
-    gitDir: context.git.gitDirOf(path) ?? null,
-    record: begun ?? { task, path, branch, branchTip: tip, head: tip, base, rescue, at, why: 'removal' },
+    rescueReason: 'removal',
+    recordedBranch: workspace?.worktree?.branch ?? null,
+    base: workspace?.worktree?.baseCommit ?? null,
+    reason: () => 'removal',
+    hasLooked: true,
+    look: () => refuseNow(context, { task, path, facts, request }),
+    tearDown: () => tearDown(context, task, { path, workspace, notes }),
+    earlier: found.state === 'absent' ? await begunRemoval(context, path, workspace) : undefined,
+    onStep,
   });
+  if (discarded.kind === 'refused') return discarded.refusal;
+  const { entry: trashed, branch, rescueAfterTeardown } = discarded;
   const { record } = trashed;
-  onStep('trashed');
+  if (rescueAfterTeardown !== null && rescueAfterTeardown !== record.rescue)
+    notes.push(`Its teardown changed files. They are saved as ${rescueAfterTeardown}.`);
   const mayDelete = decision.branch === 'delete' && (await isOurs(context, branch, workspace, notes));
   const becameOfBranch =
     facts.branch === 'gone'
@@ -130,10 +115,30 @@ async function remove(
   await putDown(context, task);
   await releasePorts(context, { holder: task, node: context.node });
   onStep('released');
-  return { removed: true, task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
+  return { kind: 'removed', task, path, rescue: record.rescue, branch, becameOfBranch, notes, trashed };
 }
 
-/** The worktree is in the trash already: whoever put it there was killed before the rest. */
+/** The person answered before the rescue; this asks only whether anything is alive in the worktree now. */
+async function refuseNow(
+  context: WorkspaceContext,
+  of: {
+    readonly task: TaskId;
+    readonly path: string;
+    readonly facts: SeenFacts;
+    readonly request: RemovalRequest;
+  },
+): Promise<Removed | undefined> {
+  const { task, path, request } = of;
+  const facts = { ...of.facts, ...(await whoIsThere(context, task, path)) };
+  const answered: RemovalRequest =
+    request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
+  const decision = decideRemoval(facts, answered, context.policy);
+  if (decision.kind === 'allowed') return undefined;
+  if (decision.kind === 'refused') return { kind: 'refused', reason: decision.reason, next: decision.next };
+  return stillAlive(task);
+}
+
+/** The record of a removal that was killed after it had moved the worktree to the trash. */
 async function begunRemoval(
   { trash }: WorkspaceContext,
   path: string,
@@ -145,13 +150,13 @@ async function begunRemoval(
   return isOfThis && latest.why === 'removal' ? latest : undefined;
 }
 
-/** The checkout itself, or nothing: there is nothing to remove, only to give back. */
+/** The task works in the main checkout or has no files: nothing is removed, only its ports are released. */
 async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Promise<Removed> {
   const { task } = workspace;
   await recordRelease(context, workspace, null);
   await releasePorts(context, { holder: task, node: context.node });
   return {
-    removed: true,
+    kind: 'removed',
     task,
     path: null,
     rescue: null,
@@ -172,16 +177,17 @@ async function endTheAgent(
   },
 ): Promise<{ readonly facts: SeenFacts; readonly decision: RemovalDecision }> {
   for (let ended = 0; ; ended += 1) {
-    // Counting reads every file; whoever forces is not asked, and the rescue finds out by itself.
+    // Counting reads every file. A forced removal asks no question that needs the count.
     const mayCount = of.request.by !== 'person' || !of.request.isForced;
     const facts = await gatherFacts(context, of.task, of.path, of.workspace, mayCount);
     const decision = decideRemoval(facts, of.request, context.policy);
-    if (decision.may !== 'end_first' || ended === context.policy.removal.endTimes) return { facts, decision };
+    if (decision.kind !== 'end_first' || ended === context.policy.removal.endTimes)
+      return { facts, decision };
     await end(context, of.task, decision.ends, context.policy);
   }
 }
 
-/** What a person worked on by hand is paused from now on. */
+/** Pauses a task that a person works on by hand. */
 async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
   const outcome = await change(context, async (change) => {
     const task = await change.board.get('task', id);
@@ -190,7 +196,7 @@ async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
   if (!outcome.ok) throw new Error(outcome.refusal.reason);
 }
 
-/** The claim first: a session that still holds its task would be started again. */
+/** The claim first: the orchestrator restarts a session that still holds its task. */
 async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy: Policy): Promise<void> {
   if (ends.lease) {
     const outcome = await change(context, async (change) => {
@@ -205,26 +211,27 @@ async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy
   await context.occupancy.end(ends.processes, { graceMs: policy.removal.endGraceMs });
 }
 
+/** Whether any command ran. */
 async function tearDown(
   context: WorkspaceContext,
   id: TaskId,
-  path: string,
-  workspace: Workspace | undefined,
-): Promise<{ readonly notes: string[]; readonly hasRun: boolean }> {
+  of: { readonly path: string; readonly workspace: Workspace | undefined; readonly notes: string[] },
+): Promise<boolean> {
+  const { path, workspace, notes } = of;
   const task = await context.board.get('task', id);
   const worktree = workspace?.worktree;
   if (task === undefined || !worktree || (await context.git.look(path)).state !== 'healthy') {
-    return { notes: [], hasRun: false };
+    return false;
   }
-  const of = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
+  const place = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
   const request = { task, agent: null, session: task.session };
-  const outcome = await context.furnishing.dismantle(furnishingOf(context, request, of));
-  if (outcome.ok) return { notes: [], hasRun: outcome.ran > 0 };
-  const failed = `Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`;
-  return { notes: [failed], hasRun: true };
+  const outcome = await context.furnishing.dismantle(furnishingOf(context, request, place));
+  if (outcome.ok) return outcome.ran > 0;
+  notes.push(`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`);
+  return true;
 }
 
-/** The branch that was made for the task, and that no other checkout has: an agent may have switched to any other. */
+/** Whether the branch was made for the task and no other checkout has it. An agent may have switched to another one. */
 async function isOurs(
   { git, target }: WorkspaceContext,
   branch: BranchName | null,
@@ -240,7 +247,7 @@ async function isOurs(
   return false;
 }
 
-/** Deleted only from the tip that the decision was about: a commit made since then was in nobody's decision. */
+/** Deletes the branch only from the tip that the decision was about, so that a later commit keeps it. */
 async function endOfBranch(
   context: WorkspaceContext,
   task: TaskId,
@@ -296,20 +303,15 @@ async function recordRelease(
   if (!outcome.ok) throw new Error(outcome.refusal.reason);
 }
 
-/** The question was answered before the rescue; what is asked now is only whether anything lives there. */
-function force(request: RemovalRequest): RemovalRequest {
-  return request.by === 'person' ? { ...request, isForced: true, isNamed: true } : request;
-}
-
 function notThere(task: TaskId): Removed {
   const reason = `${task} has no worktree here.`;
-  return { removed: false, reason, next: ['copse worktrees', `copse undo ${task}`] };
+  return { kind: 'refused', reason, next: ['copse worktrees', `copse undo ${task}`] };
 }
 
 function stillAlive(task: TaskId): Removed {
   return {
-    removed: false,
-    reason: `The agent of ${task} could not be ended, so its worktree stays.`,
+    kind: 'refused',
+    reason: `The agent of ${task} could not be ended, so its worktree is kept.`,
     next: [`copse show ${task}`, `copse cleanup ${task} --force`],
   };
 }

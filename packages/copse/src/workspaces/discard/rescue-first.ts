@@ -1,6 +1,6 @@
 /**
- * Nothing is moved, reset or removed before what no ref keeps has been saved. A snapshot that fails throws, and whatever
- * was to come after it does not happen.
+ * Saving content that no ref keeps, before a worktree is moved, reset or removed. A snapshot that fails throws, so that the
+ * step after it does not happen.
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
@@ -11,17 +11,17 @@ interface Ports {
   readonly rescues: Rescues;
 }
 
-/** The ref of the snapshot, or null when there was nothing to save. */
+/** The ref of the snapshot; null when there was nothing to save. */
 export async function rescueFirst({ git, rescues }: Ports, request: SnapshotRequest): Promise<string | null> {
   const facts = await git.look(request.worktree);
-  const isNobodys =
+  const isEmpty =
     facts.state === 'absent' ? !facts.isRegistered : facts.state === 'broken' && facts.isUnfinished;
-  if (isNobodys) return null;
+  if (isEmpty) return null;
   const outcome = await rescues.snapshot(request);
   return outcome.saved ? outcome.rescue.ref : null;
 }
 
-/** Where a branch is, or, after an agent deleted it, where it was when its worktree was rescued. */
+/** The tip of a branch; if an agent deleted it, HEAD at the time of the rescue. */
 export async function tipOrRescued(
   { git, rescues }: Ports,
   branch: BranchName,
@@ -32,7 +32,7 @@ export async function tipOrRescued(
   return (await rescues.find(rescue))?.head ?? null;
 }
 
-/** Before a branch is deleted or moved back: its commits get a ref of their own. */
+/** Gives commits a ref of their own before their branch is deleted or moved back. */
 export async function keepTip({ git }: Ports, task: TaskId, tip: CommitId, at: Timestamp): Promise<string> {
   const ref = `refs/copse/keep/${task}/${at}-${tip.slice(0, 12)}`;
   const moved = await git.moveRef(ref, null, tip, 'copse: kept before its branch moves');

@@ -1,7 +1,7 @@
 /**
- * Starts a worktree over: what is in it is rescued and goes to the trash, its commits keep a ref of their own, and its
- * branch goes, so that the next one begins at the newest base. `undo` brings all of it back. Whoever was killed on the way
- * asks again: the entry in the trash says how far it got.
+ * Starts a worktree over: it is discarded (discard.ts) and its branch is deleted, so that the next worktree begins at the
+ * newest base. `copse undo` brings all of it back. A reset that was killed is finished by the next one: the entry in the
+ * trash says how far it got.
  */
 
 import { refused } from '../../kernel/decision.ts';
@@ -10,11 +10,12 @@ import type { Task } from '../../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from '../../board/context.ts';
+import { discard } from './discard.ts';
 import { refuseIfAlive } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst, tipOrRescued } from './rescue-first.ts';
+import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 
-/** Needs the task's lock. Leaves nothing; preparing begins anew. The lease that goes with the token is that of who asks. */
+/** Needs the task's lock. The lease with this token does not refuse: it is the caller's own. */
 export async function resetWorkspace(
   context: WorkspaceContext,
   task: Task,
@@ -30,35 +31,20 @@ export async function resetWorkspace(
   const again = `copse work ${task.id} --reset`;
   const refuse = () =>
     refuseIfAlive(context, task.id, worktree.path, workspace, { isUnfinished, again, token });
-  const alive = await refuse();
-  if (alive) return alive;
-  const at = facts.state === 'healthy' ? facts : { branch: null, head: null };
-  const discarded = await discard(context, task, worktree, at, refuse);
-  return discarded.ok ? finish(context, workspace, discarded.value) : discarded;
+  const discarded = await discard(context, {
+    task: task.id,
+    path: worktree.path,
+    rescueReason: 'reset',
+    recordedBranch: worktree.branch,
+    base: worktree.baseCommit,
+    reason: () => 'reset',
+    look: refuse,
+  });
+  if (discarded.kind === 'refused') return discarded.refusal;
+  return finish(context, workspace, discarded.entry.record);
 }
 
-async function discard(
-  context: WorkspaceContext,
-  { id: task }: Task,
-  { path, branch: recorded, baseCommit: base }: NonNullable<Workspace['worktree']>,
-  facts: { readonly branch: TrashRecord['branch']; readonly head: TrashRecord['head'] },
-  refuse: () => Promise<Outcome<never> | undefined>,
-): Promise<Outcome<TrashRecord>> {
-  const { git, trash, clock } = context;
-  const at = clock.now();
-  const rescue = await rescueFirst(context, { task, worktree: path, why: 'reset', at, asBranch: recorded });
-  // Somebody may have gone in while the files were being saved.
-  const alive = await refuse();
-  if (alive) return alive;
-  const branch = facts.branch ?? recorded;
-  const branchTip = await tipOrRescued(context, branch, rescue);
-  if (branchTip) await keepTip(context, task, branchTip, at);
-  const record = { task, path, branch, branchTip, head: facts.head, base, rescue, at, why: 'reset' } as const;
-  await trash.put({ path, gitDir: git.gitDirOf(path) ?? null, record });
-  return { ok: true, value: record };
-}
-
-/** The worktree is in the trash already, and its branch is still where it was. */
+/** The record of a reset that was killed after it had moved the worktree to the trash. */
 async function begunReset({ trash, git }: WorkspaceContext, { id }: Task): Promise<TrashRecord | undefined> {
   const latest = (await trash.list()).find(({ record }) => record.task === id)?.record;
   if (latest?.why !== 'reset' || latest.branch === null) return undefined;
@@ -71,7 +57,7 @@ async function finish(
   workspace: Workspace,
   { task, branch, branchTip, rescue }: TrashRecord,
 ): Promise<Outcome<null>> {
-  // An agent may have switched to any branch; only the one that was made for the task goes.
+  // An agent may have switched to another branch; only the one that was made for the task is deleted.
   if (branch !== null && branchTip !== null && branch === workspace.worktree?.branch) {
     const moved = await context.git.moveRef(branchRef(branch), branchTip, null, `copse: ${task} is reset`);
     if (!moved.moved && moved.tip !== null) {

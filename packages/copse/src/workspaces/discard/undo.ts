@@ -1,12 +1,11 @@
 /**
- * Takes back the last removal or reset of a worktree: its branch, its commits, every file as it was, staged or not, and
- * what git ignores.
+ * Undoes the last removal or reset of a worktree: restores its branch, commits, files, staged changes and ignored files.
  *
- * If something is at the place by now, that goes to the trash in turn, rescued first, so an undo can be undone as well.
+ * A worktree that is at the place by then is discarded first (discard.ts), so that an undo can be undone too.
  *
- * The branch that was made for the task is put back to where it was. Any other is a person's, to which the agent had
- * switched: it is made again if it is gone and never moved. If it is elsewhere, or checked out elsewhere, the worktree comes
- * back at the commit it was at, on no branch.
+ * The branch that was made for the task moves back to where it was. Any other branch is a person's, to which the agent had
+ * switched: it is created again if it was deleted, and never moved. If it has moved or is checked out elsewhere, the
+ * worktree comes back with a detached HEAD at its old commit.
  */
 
 import { decided, refused } from '../../kernel/decision.ts';
@@ -21,19 +20,20 @@ import {
 import type { Ignored } from '../../git/port.ts';
 import type { TrashEntry } from '../ports/trash.ts';
 import { type Outcome, change, refusal } from '../../board/context.ts';
+import { discard } from './discard.ts';
 import { refuseIfAlive } from './removal-gate.ts';
-import { branchRef, keepTip, rescueFirst } from './rescue-first.ts';
+import { branchRef, keepTip } from './rescue-first.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 
 export interface Undone {
   readonly task: TaskId;
   readonly path: string;
-  /** Null when its HEAD is on none, because the branch it was on is somebody else's by now. */
+  /** Null when HEAD is detached, because its branch has moved or is in use elsewhere. */
   readonly branch: BranchName | null;
   readonly what: 'removal' | 'reset' | 'broken' | 'undo';
-  /** Files that stay in the trash because something else has their place. */
+  /** Files that stay in the trash because another file has their path. */
   readonly inTheWay: readonly string[];
-  /** What was brought back from the trash alone; undefined when git could not tell. */
+  /** Files that only the trash had; undefined when git could not tell. */
   readonly ignored: Ignored | undefined;
   readonly notes: readonly string[];
 }
@@ -44,12 +44,10 @@ export async function undo(context: WorkspaceContext, task: TaskId | undefined):
   );
   const entry = meant(entries);
   if (entry === undefined) {
-    const what = task === undefined ? 'Nothing' : `Nothing of ${task}`;
-    return refusal(
-      refused('not_found', `${what} was removed or reset that could be undone.`, 'copse rescue list'),
-    );
+    const what = task === undefined ? '' : ` of ${task}`;
+    return refusal(refused('not_found', `There is no removal or reset${what} to undo.`, 'copse rescue list'));
   }
-  // The upkeep in the background may be at the trash right now, which passes.
+  // Waits for `copse tend`, which may be thinning the trash.
   const patienceMs = context.policy.removal.undoPatienceMs;
   const name = `task-${entry.record.task}`;
   const done = await context.git.tryLock(name, () => bringBack(context, entry), { patienceMs });
@@ -57,7 +55,7 @@ export async function undo(context: WorkspaceContext, task: TaskId | undefined):
   return done?.value ?? refusal(refused('wrong_status', busy, 'copse worktrees'));
 }
 
-/** What was only in the way of an undo that was interrupted is not meant; what that undo was to bring back is. */
+/** After an interrupted undo: the entry that it was restoring, not the one that it discarded to make room. */
 function meant(entries: readonly TrashEntry[]): TrashEntry | undefined {
   const [newest] = entries;
   return newest?.record.why === 'undo' ? (entries.find(({ isBegun }) => isBegun) ?? newest) : newest;
@@ -68,7 +66,7 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
   const entry = await atItsPlace(context, found);
   const { task, path, branch, branchTip, rescue, why } = entry.record;
   if (branch === null || branchTip === null || why === 'leftover') {
-    const reason = `The worktree of ${task} had no branch, so it cannot be made again; its files are in ${entry.folder}.`;
+    const reason = `The worktree of ${task} had no branch, so it cannot be restored. Its files are in ${entry.folder}.`;
     return refusal(refused('wrong_status', reason, `copse rescue list ${task}`));
   }
   const isOwn = await isTasksOwn(context, task, branch);
@@ -80,12 +78,12 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
   }
   const saved = rescue === null ? undefined : await rescues.find(rescue);
   if ((rescue !== null && saved === undefined) || (await git.tip(branchTip)) === undefined) {
-    const reason = `What ${task} consisted of is no longer in git; what is left of it is in ${entry.folder}.`;
+    const reason = `Cannot restore ${task}: its rescue or its commits are no longer in git. Its other files are in ${entry.folder}.`;
     return refusal(refused('wrong_status', reason, `look into ${entry.folder}`));
   }
   const facts = await git.look(path);
-  // An undo that was interrupted goes on in the worktree that it made: some of the files may be there and no longer in
-  // the trash. A lock is from before that, when the index was being written.
+  // An interrupted undo continues in the worktree that it made, because some files have left the trash. A lock means that
+  // it was interrupted earlier, while git wrote the index.
   const isInterrupted = entry.isBegun && facts.state === 'healthy' && (await git.locks(path)).length === 0;
   const wanted = { branch, branchTip, isOwn, isHeld };
   const [made, ignored] = await Promise.all([
@@ -114,13 +112,13 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
   };
 }
 
-/** One that was made for it, now or before. An agent may have switched to any other. */
+/** Whether the branch was ever made for the task. An agent may have switched to another one. */
 async function isTasksOwn({ board }: WorkspaceContext, task: TaskId, branch: BranchName): Promise<boolean> {
   return (await board.list('workspace', { task })).some(({ worktree }) => worktree?.branch === branch);
 }
 
 function whyDetached(branch: BranchName, at: CommitId): string {
-  return `It was on ${branch}, which was not made for the task and is in use or elsewhere by now, so that stays as it is. The worktree is at its commit ${at.slice(0, 12)}, on no branch.`;
+  return `Its branch ${branch} was not made for the task and has moved or is checked out elsewhere, so Copse left it alone. The worktree has a detached HEAD at ${at.slice(0, 12)}.`;
 }
 
 interface Wanted {
@@ -143,7 +141,7 @@ async function makeAnew(
   await trash.begin(entry);
 
   const tip = (await git.tip(branchRef(branch))) ?? null;
-  // Somebody went on with it since: what they added stays, and the rest is put on top of it where it fits.
+  // The branch has newer commits: they stay, and the files are restored on top of them.
   const hasGoneOn = !cleared.value && tip !== null && (await git.isAncestor(branchTip, tip));
   const isElsewhere = tip !== branchTip && !hasGoneOn;
   if (!isOwn && (isHeld || (isElsewhere && tip !== null))) {
@@ -172,54 +170,34 @@ async function makeAnew(
   return { ok: true, value: null };
 }
 
-/** After the repository was moved, what was removed before belongs into the new place. */
+/** After the repository was moved, entries of the old place belong in the new one. */
 async function atItsPlace({ git, worktreeFolder }: WorkspaceContext, entry: TrashEntry): Promise<TrashEntry> {
   const { path, task } = entry.record;
   if (path.startsWith(`${worktreeFolder}/`) || (await git.look(path)).state !== 'absent') return entry;
   return { ...entry, record: { ...entry.record, path: `${worktreeFolder}/${task}` } };
 }
 
-/** Whether there was anything. */
+/** Discards a worktree that is at the place; whether there was one. */
 async function clearTheWay(
   context: WorkspaceContext,
   { record, isBegun }: TrashEntry,
 ): Promise<Outcome<boolean>> {
-  const { git, trash, clock } = context;
   const { task, path } = record;
-  const facts = await git.look(path);
+  const facts = await context.git.look(path);
   if (facts.state === 'absent' && !facts.isRegistered) return { ok: true, value: false };
   const workspace = await workspaceOf(context, task);
   const isUnfinished = isBegun || (facts.state === 'broken' && facts.isUnfinished);
   const again = `copse undo ${task}`;
-  const refuse = () => refuseIfAlive(context, task, path, workspace, { isUnfinished, again });
-  const alive = await refuse();
-  if (alive) return alive;
-  const at = clock.now();
-  const isHealthy = facts.state === 'healthy';
-  const asBranch = record.branch ?? undefined;
-  const saved = { task, worktree: path, why: 'removal', at, ...(asBranch && { asBranch }) } as const;
-  const rescue = await rescueFirst(context, saved);
-  // Somebody may have gone in while the files were being saved.
-  const aliveNow = await refuse();
-  if (aliveNow) return aliveNow;
-  const branch = isHealthy ? facts.branch : null;
-  const branchTip = (branch && (await git.tip(branchRef(branch)))) ?? null;
-  await trash.put({
+  const discarded = await discard(context, {
+    task,
     path,
-    gitDir: git.gitDirOf(path) ?? null,
-    record: {
-      task,
-      path,
-      branch,
-      branchTip,
-      head: isHealthy ? facts.head : null,
-      base: record.base,
-      rescue,
-      at,
-      why: isHealthy || rescue !== null ? 'undo' : 'leftover',
-    },
+    rescueReason: 'removal',
+    recordedBranch: record.branch,
+    base: record.base,
+    reason: (rescue) => (facts.state === 'healthy' || rescue !== null ? 'undo' : 'leftover'),
+    look: () => refuseIfAlive(context, task, path, workspace, { isUnfinished, again }),
   });
-  return { ok: true, value: true };
+  return discarded.kind === 'refused' ? discarded.refusal : { ok: true, value: true };
 }
 
 async function recordPrepared(
@@ -228,7 +206,7 @@ async function recordPrepared(
 ): Promise<void> {
   if (await workspaceOf(context, task)) return;
   const before = (await context.board.list('workspace', { task })).at(-1)?.worktree;
-  // What the board never knew is not made Copse's own by having been removed.
+  // A worktree that the board never had does not become Copse's own by an undo.
   if (!before) return;
   const { branch, baseBranch } = before;
   const baseCommit = base ?? before.baseCommit;

@@ -1,8 +1,8 @@
 /**
- * When the main checkout is looked at: as an attempt begins and as it ends. All attempts of a node share what was last seen,
- * so a change is told once, with everybody who was running since the look before.
+ * Looks at the main checkout when an attempt begins and when it ends. The attempts of a machine share the last look, so that
+ * a change is reported once, with every session that ran since then.
  *
- * What changed while nobody was running is a person's work and nobody's business.
+ * A change made while no session ran is a person's own and is not reported.
  */
 
 import type { CheckoutState } from '../rules/escape.ts';
@@ -11,7 +11,7 @@ import type { BoardReader } from '../../board/port.ts';
 import type { Timer } from '../../kernel/clock.ts';
 import { type GuardContext, beginGuard, checkGuard } from './escape-guard.ts';
 
-/** What was last seen, how far the board was then, who had begun by then, and which files were told about already. */
+/** The last look: the checkout, the board's last event, the sessions that ran, and the files reported so far. */
 interface SeenCheckout {
   readonly state: CheckoutState;
   readonly after: EventNumber;
@@ -40,7 +40,7 @@ export async function lookAtCheckout(
   moment: 'begin' | 'end',
   own: Own,
 ): Promise<void> {
-  // Never while a landing is bringing the checkout along: half of that would look like somebody's doing.
+  // Never while a landing moves the checkout: half of that would look like an escape.
   await lookAlone(context, async () => {
     const { board, checkoutMemory } = context;
     const before = checkoutMemory.load();
@@ -53,10 +53,10 @@ export async function lookAtCheckout(
     }
     const { state, escape } = await checkGuard(context, before.state, {
       expectedHeads: await landedSince(board, before.after),
-      // Who has only been claimed has not done anything yet.
+      // A session that has only claimed its task has changed nothing.
       among: others,
       ended: moment === 'end' ? [own] : [],
-      // A file that goes on changing, such as somebody's log, is told about once.
+      // A file that keeps changing, a log for example, is reported once.
       told: before.told,
     });
     const told = [...new Set([...before.told, ...(escape?.paths ?? [])])];
@@ -64,7 +64,7 @@ export async function lookAtCheckout(
   });
 }
 
-/** With the lock of whoever moves the checkout along. Without it, the next look sees what this one would have. */
+/** Under the lock of landings that move the checkout. If it stays held, the next look sees the same changes. */
 async function lookAlone(context: WatchContext, look: () => Promise<void>): Promise<void> {
   const { git, clock, mainGitDir } = context;
   const name = mainGitDir?.split('/').at(-1);
@@ -75,7 +75,7 @@ async function lookAlone(context: WatchContext, look: () => Promise<void>): Prom
   }
 }
 
-/** Sessions that had begun at the last look and still hold their tasks. */
+/** Sessions that ran at the last look and still hold their tasks. */
 async function stillRunning(
   { board, node }: WatchContext,
   before: SeenCheckout | undefined,
@@ -90,9 +90,9 @@ async function stillRunning(
 
 const EVENTS_AT_ONCE = 1_000;
 
-/** Commits that Copse itself brought the checkout to. */
+/** Commits that landings moved the checkout to. */
 async function landedSince(board: BoardReader, from: EventNumber): Promise<readonly CommitId[]> {
-  // What was journalled before the last look may have moved since it, and be recorded as landed after this one.
+  // A landing journalled before the last look may have moved the checkout since, and be recorded after this look.
   const open = await board.openLandings();
   const commits: CommitId[] = open.flatMap(({ state }) =>
     'intent' in state && state.intent ? [state.intent.newTip] : [],
@@ -101,7 +101,7 @@ async function landedSince(board: BoardReader, from: EventNumber): Promise<reado
     const page = await board.events({ after, limit: EVENTS_AT_ONCE });
     for (const { event } of page) {
       if (event.type === 'landing.landed') commits.push(event.commit);
-      // It moves before that is recorded.
+      // The checkout moves before the landing is recorded.
       if (event.type === 'landing.journalled') commits.push(event.intent.newTip);
     }
     const last = page.at(-1);

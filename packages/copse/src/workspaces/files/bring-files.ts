@@ -62,7 +62,7 @@ export async function bringFiles(request: BringRequest): Promise<BringReport> {
     for (const entry of request.paths) await bringing.entry(entry.replace(/\/+$/, ''));
     return { brought: bringing.brought, skipped };
   } finally {
-    // Also what a killed run left: only one brings files into a worktree at a time.
+    // Also the files of a killed run: one process at a time brings files into a worktree.
     await rm(incoming, { recursive: true, force: true });
   }
 }
@@ -94,8 +94,8 @@ class Bringing {
     } catch (error) {
       if (error instanceof NotInside) return this.#skip(relative, error.message);
       if (hasCode(error, 'ENOENT'))
-        return this.#skip(relative, 'It is not in the main checkout, or left it meanwhile.');
-      if (hasCode(error, 'EACCES', 'EPERM')) return this.#skip(relative, 'It may not be read.');
+        return this.#skip(relative, 'It is not in the main checkout, or was deleted meanwhile.');
+      if (hasCode(error, 'EACCES', 'EPERM')) return this.#skip(relative, 'Permission denied.');
       throw error;
     }
   }
@@ -106,15 +106,15 @@ class Bringing {
     const there = await kindOf(to);
     if (there === 'folder' && (await kindOf(from)) === 'folder') return this.#merge(relative, from, to);
     if (there !== 'nothing')
-      return this.#skip(relative, there === 'link' ? 'A link is there already.' : 'It is there already.');
+      return this.#skip(relative, there === 'link' ? 'A link already exists there.' : 'It already exists.');
     const staged = path.join(this.#staging, String((this.#staged += 1)));
     const counted = await this.#stage(relative, staged);
     if (counted === undefined) return;
     if (await publish(staged, to)) this.brought.push({ path: relative, ...counted });
-    else this.#skip(relative, 'It is there already.');
+    else this.#skip(relative, 'It already exists.');
   }
 
-  /** The worktree has a folder of this name: what is missing in it is brought, one by one. */
+  /** The worktree has a folder of this name: its missing entries are brought one by one. */
   async #merge(relative: string, from: string, to: string): Promise<void> {
     if (!(await this.#mayEnter(relative, from))) return;
     for (const name of await readdir(from)) {
@@ -124,7 +124,7 @@ class Bringing {
     }
   }
 
-  /** Copies one entry, with all that is in it, to where nobody looks. Undefined when it is not to be brought at all. */
+  /** Copies one entry with its content into the staging folder. Undefined when it is skipped. */
   async #stage(relative: string, staged: string): Promise<{ files: number; bytes: number } | undefined> {
     const files: Copy[] = [];
     const folders: { readonly at: string; readonly mode: number }[] = [];
@@ -137,7 +137,7 @@ class Bringing {
       bytes += size;
       count += 1;
     });
-    // Last, and the innermost first: a folder may be one that nobody may write to.
+    // Last, and the innermost first: a folder may be read-only.
     for (const { at, mode } of folders.toReversed()) await chmod(at, mode & 0o777);
     return count === 0 && folders.length === 0 ? undefined : { files: count, bytes };
   }
@@ -192,7 +192,7 @@ class Bringing {
       if (!hasCode(error, 'EACCES', 'EPERM', 'ENOENT') || relative === within) throw error;
       this.#skip(
         relative,
-        hasCode(error, 'ENOENT') ? 'It left the main checkout meanwhile.' : 'It may not be read.',
+        hasCode(error, 'ENOENT') ? 'It was deleted from the main checkout meanwhile.' : 'Permission denied.',
       );
       return undefined;
     }

@@ -1,7 +1,7 @@
 /**
- * Runs the setup and teardown commands of a worktree, one after another until one fails. Each is a line for the shell
- * that a person wrote; its output is kept in a file. What a command leaves running after it ended well is left alone
- * (a database, say) unless it is to leave nothing, and what it started before it ran out of time is ended with it.
+ * Runs command lines that a person wrote, one after another until one fails. The output is kept in a file. Processes that a
+ * successful command leaves running (a database, for example) stay, unless `leavesNothing`; those of a command that timed
+ * out are ended with it.
  */
 
 import { spawn } from 'node:child_process';
@@ -13,13 +13,12 @@ import path from 'node:path';
 
 import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
-import type { CommandLines } from '../ports/commands.ts';
-import type { CommandsOutcome } from '../ports/furnishing.ts';
-import type { Sandbox } from '../../processes/ports/sandbox.ts';
-import { endTree } from '../../processes/process-tree.ts';
+import type { CommandLines, CommandsOutcome } from '../ports/furnishing.ts';
+import type { Sandbox } from '../../processes/ports/programs.ts';
+import { endMarked } from '../../processes/end.ts';
 
 export interface CommandsRequest extends CommandLines {
-  /** What they run in, if anything. */
+  /** The sandbox they run in, if any. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
 
@@ -32,7 +31,7 @@ export async function runCommands(request: CommandsRequest): Promise<CommandsOut
   if (request.commands.length > 0) await mkdir(request.logFolder, { recursive: true, mode: 0o700 });
   for (const [index, command] of request.commands.entries()) {
     const log = path.join(request.logFolder, `${request.name}-${index + 1}.log`);
-    // What an earlier run wrote there is not what this one says.
+    // The log is appended to; the tail is that of this run.
     const from = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     const ending = await runOne(command, request, log);
     if (ending.because === 'exit' && ending.code === 0) continue;
@@ -53,7 +52,7 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
   try {
     writeSync(output, `$ ${command}\n`);
     const program = programOf(command, request, id);
-    return await new Promise<Ending>((resolve) => {
+    return await new Promise<Ending>((resolve, reject) => {
       const [file, ...args] = program.argv;
       const child = spawn(file, args, {
         cwd: program.folder,
@@ -64,10 +63,7 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
       let isLate = false;
       const timer = setTimeout(() => {
         isLate = true;
-        const { pid } = child;
-        const ended =
-          pid === undefined ? Promise.resolve() : endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS);
-        void ended.then(() => resolve({ because: 'timeout', code: null }));
+        void endAll(child.pid, id).then(() => resolve({ because: 'timeout', code: null }), reject);
       }, request.timeoutMs);
       child.once('error', (error) => {
         clearTimeout(timer);
@@ -78,14 +74,17 @@ async function runOne(command: string, request: CommandsRequest, log: string): P
         if (isLate) return;
         clearTimeout(timer);
         const ended = { because: 'exit', code: code ?? (signal && 128 + system.signals[signal]) } as const;
-        const { pid } = child;
-        if (!request.leavesNothing || pid === undefined) return resolve(ended);
-        void endTree({ pid, mark: `${MARK}=${id}` }, GRACE_MS).then(() => resolve(ended));
+        if (!request.leavesNothing) return resolve(ended);
+        void endAll(child.pid, id).then(() => resolve(ended), reject);
       });
     });
   } finally {
     closeSync(output);
   }
+}
+
+async function endAll(leader: number | undefined, id: string): Promise<void> {
+  if (leader !== undefined) await endMarked(`${MARK}=${id}`, [], { graceMs: GRACE_MS, leader });
 }
 
 function programOf(command: string, request: CommandsRequest, id: string) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { Disk } from '../ports/disk.ts';
+import type { Disk } from '../ports/furnishing.ts';
 
 export const disk: Disk = {
   async freeBytes(folder) {

@@ -20,8 +20,8 @@ export function furnishingGit(dir: TrustedDir): FurnishingGit {
 }
 
 /**
- * Two lists that git makes: what matches the patterns, and what is ignored. Either may name a folder where the other
- * names something in it; the inner one is what both agree on.
+ * Combines two lists of git: paths that match the patterns, and ignored paths. Where one names a folder and the other a path
+ * in it, the inner path counts.
  */
 async function ignoredMatching(
   dir: TrustedDir,
@@ -55,7 +55,7 @@ async function untracked(
     within(checkout),
   );
   const listed = fields(output);
-  // A folder in which everything is ignored one by one is listed too, beside what is in it.
+  // Git also lists a folder in which every file is ignored, besides the files.
   const outer = new Set(listed.flatMap(holders));
   return listed.filter((entry) => !outer.has(entry));
 }

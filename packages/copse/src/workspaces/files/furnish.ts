@@ -2,9 +2,9 @@
  * Makes a fresh worktree ready to use: Copse's own folder, the files that git ignores, submodules, large files, and the
  * commands of the person.
  *
- * Every step may be repeated, and what is there already stays as it is. When all of them came to their end a marker is
- * written, and from then on nothing is done: an agent may have deleted a file on purpose. Commands that fail leave no
- * marker, so the next preparation runs them again.
+ * Every step may be repeated, and existing files stay as they are. After the last step a marker is written, and from then
+ * on nothing is done: an agent may have deleted a file on purpose. Commands that fail leave no marker, so the next
+ * preparation runs them again.
  */
 
 import { existsSync, realpathSync } from 'node:fs';
@@ -110,7 +110,7 @@ async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout
 
 const NOT_IGNORED = 'Git does not ignore it on this branch, so an agent would commit it.';
 
-/** Entries that name one thing which is not brought: the person should hear why. */
+/** Entries of copse.yml that name one file or folder which is not brought, with the reason. */
 function unmatched(named: readonly string[], found: readonly string[], checkout: string): readonly Skipped[] {
   const isFound = (entry: string): boolean =>
     found.some(
@@ -166,7 +166,7 @@ async function makeLink(entry: string, source: string, target: string): Promise<
   if (!isWithin(source, await realpath(to))) return 'It leads outside the main checkout.';
   try {
     const at = path.join(await realFolder(target, path.posix.dirname(entry)), path.posix.basename(entry));
-    if ((await kindOf(at)) !== 'nothing') return 'It is there already.';
+    if ((await kindOf(at)) !== 'nothing') return 'It already exists.';
     await symlink(to, at, (await lstat(to)).isDirectory() ? 'dir' : 'file');
     return undefined;
   } catch (error) {
@@ -187,7 +187,7 @@ async function dismantle(request: DismantleRequest): Promise<CommandsOutcome> {
   return run(request, 'teardown', commandsOf(request, 'teardown').commands);
 }
 
-/** What `copse.yml` says, even if that is nothing; other tools are asked only when it is silent. */
+/** The commands of copse.yml, even an empty list; files of other tools only if it has no such setting. */
 function commandsOf({ settings, source }: DismantleRequest, name: 'setup' | 'teardown') {
   const said = settings[name];
   const isSilent = said === null && settings.setup === null && source !== null;

@@ -1,7 +1,7 @@
 /**
  * Working in a folder of a worktree, which is the agent's. A link where a folder belongs is not followed. Folders are opened
- * one by one, and used through what was opened, so that none can be exchanged for a link in between (where the system has
- * /proc; elsewhere they are looked at right before).
+ * one by one and used through the open handle, so that none can be exchanged for a link in between (where the system has
+ * /proc; elsewhere they are checked right before).
  */
 
 import { closeSync, constants, lstatSync, openSync } from 'node:fs';

@@ -40,7 +40,7 @@ export function readIncludeFile(checkout: string): Wanted {
     named: [],
     refused: leading.map((line) => ({
       path: line,
-      why: `${INCLUDE_FILE} cannot name what is outside the repository.`,
+      why: `${INCLUDE_FILE} cannot name paths outside the repository.`,
     })),
   };
 }
@@ -72,7 +72,7 @@ export function anchored(plain: string): string {
 
 function refusal(entry: string, setting: string): string | undefined {
   if (path.isAbsolute(entry)) return `${setting} takes paths relative to the repository root.`;
-  if (leadsOutside(entry)) return `${setting} cannot name what is outside the repository.`;
+  if (leadsOutside(entry)) return `${setting} cannot name paths outside the repository.`;
   if (/[\0\n\r]/.test(entry))
     return `${setting} cannot name files with line breaks; use a glob such as "a?b".`;
   if (['', '.'].includes(path.posix.normalize(entry).replace(/\/+$/, '')))
@@ -85,7 +85,7 @@ function leadsOutside(pattern: string): boolean {
   return pattern.split(/[/\\]/).includes('..');
 }
 
-/** What is never brought, wherever it is asked for. */
+/** Paths that are never brought. */
 export function isOff(relative: string): boolean {
   const segments = relative.split('/').filter((segment) => segment !== '' && segment !== '.');
   return (

@@ -1,7 +1,7 @@
 /**
- * Writing inside a folder that somebody else may have prepared. An agent can put a link where a folder or a file belongs,
- * and a careless write would follow it out of the worktree. So every folder on the way has to be a real one, and what is
- * written is made anew or not at all.
+ * Writing inside a folder that an agent can change. An agent can put a link where a folder or a file belongs, and a careless
+ * write would follow it out of the worktree. So every folder on the path must be a real one, and files are created anew or
+ * not at all.
  */
 
 import { lstat, mkdir } from 'node:fs/promises';
@@ -13,7 +13,7 @@ export class NotInside extends Error {
   override readonly name = 'NotInside';
 }
 
-/** The absolute folder, made where it is missing. Throws `NotInside` when something else is in the way. */
+/** The absolute folder, made where it is missing. Throws `NotInside` if a link or a file is on the path. */
 export async function realFolder(root: string, relative: string): Promise<string> {
   let folder = root;
   for (const segment of relative.split('/').filter((part) => part !== '' && part !== '.')) {

@@ -37,7 +37,7 @@ export async function largeFiles(
   if (!(await isInstalled())) return [`${files}: install git-lfs, then ${where}`];
   // To a git without the filters the files would be changes, and an agent would commit them as they are.
   if (!(await isSetUp(dir))) return [`${files}: git lfs install, then ${where}`];
-  // Somebody may have changed a pointer since; only what git just wrote is written again.
+  // Only pointers that git just wrote are replaced: one may have changed since.
   if (!isFresh) return [`${files}: ${where}`];
   const stderr = await smudge(dir, target, pointers);
   const left = await pointersIn(dir, target);
@@ -109,7 +109,7 @@ async function isPointer(file: string): Promise<boolean> {
   }
 }
 
-/** By `git lfs install --local`; what is set up for all repositories is in force already. */
+/** Set up by `git lfs install --local`; a global set-up is already in force. */
 async function isSetUp(dir: TrustedDir): Promise<boolean> {
   const file = path.join(dir.commonDir, 'config');
   const { code } = await tryGit(dir, ['config', '--file', file, '--get-all', 'filter.lfs.clean']);

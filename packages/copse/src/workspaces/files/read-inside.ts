@@ -1,4 +1,4 @@
-/** Reading inside a folder that somebody else may have prepared: no link is followed, neither at the end nor on the way. */
+/** Reading inside a folder that an agent can change: no link is followed, neither at the end nor on the path. */
 
 import path from 'node:path';
 
@@ -13,13 +13,13 @@ export interface ReadInside {
   readonly file: string;
 }
 
-/** Undefined when there is no such file, or something else in its place. */
+/** Undefined when there is no such regular file. */
 export function readInside({ root, file }: ReadInside, mostBytes: number): Beginning | undefined {
   const folders = file.split('/');
   const name = folders.pop() ?? '';
   try {
     const read = inFolder(root, folders, (folder) => readPlainFile(path.join(folder, name), mostBytes));
-    return read.is === 'plain' ? read.value : undefined;
+    return read.kind === 'plain' ? read.value : undefined;
   } catch (error) {
     if (error instanceof NotInside || hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;

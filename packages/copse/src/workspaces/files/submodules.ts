@@ -6,16 +6,15 @@
  * paths and addresses come from `.gitmodules` of the commit and are held to git's own rules. Objects that the main
  * checkout has are linked, so that nothing is downloaded twice; the rest is fetched from the recorded address.
  *
- * The `.git` file in the submodule's folder is written last. A git directory without it that bears `UNFINISHED` was never
- * anybody's, and is made again; one without the mark may hold an agent's commits, and is left alone.
+ * The `.git` file in the submodule's folder is written last. A git directory without it that has the mark `UNFINISHED` was
+ * never used, and is made again; one without the mark may hold an agent's commits, and is left alone.
  */
 
 import { existsSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { CommitId } from '../../kernel/ids.ts';
-import { brand } from '../../kernel/ids.ts';
+import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Checkout, SubmoduleOutcome } from '../ports/furnishing.ts';
 import { GitFailed, git, gitLine, tryGit, type TrustedDir } from '../../git/process.ts';
 
@@ -78,7 +77,7 @@ async function initialiseIn(dir: TrustedDir, parent: Parent): Promise<readonly S
       outcomes.push({ path: at, ...done.outcome }, ...done.nested);
     } catch (error) {
       if (!(error instanceof GitFailed)) throw error;
-      outcomes.push({ path: at, ready: false, why: error.message });
+      outcomes.push({ path: at, kind: 'not_ready', why: error.message });
     }
   }
   return outcomes;
@@ -169,12 +168,12 @@ function refusal({ name, path: at, url }: Described): string | undefined {
 }
 
 interface Done {
-  readonly outcome: { readonly ready: true } | { readonly ready: false; readonly why: string };
+  readonly outcome: { readonly kind: 'ready' } | { readonly kind: 'not_ready'; readonly why: string };
   readonly nested: readonly SubmoduleOutcome[];
 }
 
 function failed(why: string): Done {
-  return { outcome: { ready: false, why }, nested: [] };
+  return { outcome: { kind: 'not_ready', why }, nested: [] };
 }
 
 async function initialise(dir: TrustedDir, parent: Parent, submodule: Submodule): Promise<Done> {
@@ -185,8 +184,8 @@ async function initialise(dir: TrustedDir, parent: Parent, submodule: Submodule)
   const there = await whatIsThere(parent.folder, submodule.path);
   // An agent may have been in it since, so git is not started there again, not even to look for nested ones.
   if (there === 'repository' && existsSync(gitDir) && !isUnfinished)
-    return { outcome: { ready: true }, nested: [] };
-  if (there === 'something else') return failed('What is in its place is not a folder.');
+    return { outcome: { kind: 'ready' }, nested: [] };
+  if (there === 'something else') return failed('A file or link is in its place.');
   if (there !== 'nothing' && !isRemade) return failed('There are files in its folder.');
   if (existsSync(gitDir)) {
     if (!isUnfinished)
@@ -206,7 +205,7 @@ async function initialise(dir: TrustedDir, parent: Parent, submodule: Submodule)
   if (there === 'repository') await rm(path.join(folder, '.git'));
   await writeFile(path.join(folder, '.git'), `gitdir: ${path.relative(folder, gitDir)}\n`, { flag: 'wx' });
   await rm(path.join(gitDir, UNFINISHED));
-  return { outcome: { ready: true }, nested };
+  return { outcome: { kind: 'ready' }, nested };
 }
 
 /** Looks at every folder on the way: a link would lead out of the worktree. */
@@ -226,7 +225,7 @@ async function whatIsThere(
   return entries.length === 0 ? 'nothing' : 'files';
 }
 
-/** A git directory that nobody has configured: no template, so no hooks. */
+/** A git directory without a template, so without hooks. */
 async function lay(
   dir: TrustedDir,
   gitDir: string,

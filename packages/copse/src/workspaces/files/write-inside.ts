@@ -1,16 +1,16 @@
 /**
- * Replaces a file below a folder that somebody else may be changing at the same moment.
+ * Replaces a file below a folder that an agent may be changing at the same moment.
  *
  * Every folder on the way is opened as a folder that is no link, and the next step starts from that open folder where the
  * system has a name for it (Linux), so that exchanging one for a link meanwhile changes nothing. The text goes into a new
  * file, which then takes the place of the old name: a link of that name is replaced, never followed.
  */
 
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { NotInside } from './inside.ts';
 
@@ -18,30 +18,26 @@ export interface InsideFile {
   readonly root: string;
   /** Relative to the root, with slashes. */
   readonly file: string;
-  /** A folder below the root for the unfinished file, where nobody minds it if this process is killed. */
+  /** A folder below the root for the temporary file, which stays there if this process is killed. */
   readonly scratch: string;
 }
 
 export async function writeInside({ root, file, scratch }: InsideFile, text: string): Promise<void> {
   await withFolder(root, path.posix.dirname(file), (target) =>
-    withFolder(root, scratch, (aside) => replace(aside, target, path.posix.basename(file), text)),
+    withFolder(root, scratch, async (aside) => replace(aside, target, path.posix.basename(file), text)),
   );
 }
 
-async function replace(aside: string, target: string, name: string, text: string): Promise<void> {
-  const fresh = path.join(aside, `new-${process.pid}-${randomBytes(6).toString('hex')}`);
+function replace(aside: string, target: string, name: string, text: string): void {
   try {
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    await writeFile(fresh, text, { flag: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o644 });
-    await rename(fresh, path.join(target, name));
+    writeAtomically(path.join(target, name), text, { mode: 0o644, temporaryFolder: aside });
   } catch (error) {
-    await rm(fresh, { force: true });
     if (hasCode(error, 'EISDIR', 'ENOTEMPTY', 'EEXIST')) throw new NotInside(`${name} is a folder.`);
     throw error;
   }
 }
 
-/** Hands out a path that leads to exactly this folder for as long as the work goes on. */
+/** Passes a path that leads to exactly this folder until the work ends. */
 async function withFolder(
   root: string,
   relative: string,

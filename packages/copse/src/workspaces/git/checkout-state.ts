@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import type { CheckoutChange, CheckoutState } from '../rules/escape.ts';
 import { brand } from '../../kernel/ids.ts';
-import type { Look } from '../ports/checkout.ts';
+import type { Look } from '../ports/worktrees.ts';
 import { utf8, entries, parseRaw } from '../../git/output.ts';
 import { statOf, versionOf } from '../../git/file-version.ts';
 import { copyIndex } from '../../git/private-index.ts';

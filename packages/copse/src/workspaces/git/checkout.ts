@@ -2,13 +2,13 @@
  * Moving a change from the main checkout into a worktree, because a person asked for these paths.
  *
  * Nothing is written unless a snapshot has it, and the main checkout is written last: killed anywhere, the change is in the
- * snapshot and in at least one of the two places. The person's index is never written; what is staged stays where it is.
+ * snapshot and in at least one of the two places. The person's index is never written: staged changes stay staged.
  */
 
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { Checkout, MoveRequest, PathMove } from '../ports/checkout.ts';
+import type { MoveRequest, PathMove, MainCheckout } from '../ports/worktrees.ts';
 import { latin1, nul, utf8, entries, parseRaw } from '../../git/output.ts';
 import { checkoutState } from './checkout-state.ts';
 import { replaceFile, statOf, versionOf } from '../../git/file-version.ts';
@@ -17,7 +17,7 @@ import { type GitOptions, git, gitLine, type TrustedDir } from '../../git/proces
 import { mergeBase } from '../../git/refs/refs.ts';
 import { type Place, requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 
-export function openCheckout(dir: TrustedDir, root: string): Checkout {
+export function openCheckout(dir: TrustedDir, root: string): MainCheckout {
   return {
     look: (look) => checkoutState(dir, root, look),
     move: (request) => move(dir, requirePlace(dir, root), request),
@@ -130,7 +130,7 @@ async function stagedIn(dir: TrustedDir, place: Place, head: string, index: stri
   const isCopy = await copyIndex(dir, place, index, head);
   if (!isCopy && (await statOf(path.join(place.gitDir, 'index'))) !== null)
     throw new Error(
-      `The index of ${place.worktree} cannot be read, so what is staged is not known. Try: git status`,
+      `The index of ${place.worktree} cannot be read, so Copse cannot tell which changes are staged. Try: git status`,
     );
   const argv = ['diff-index', '--cached', '--raw', '-z', '--no-renames', '--ignore-submodules=none', head];
   return new Set(parseRaw(await git(dir, argv, { index })).map(({ file }) => utf8(file)));

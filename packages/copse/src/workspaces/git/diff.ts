@@ -1,8 +1,8 @@
-/** Differences between commits, and between a commit and the files of a worktree. No program of anybody's takes part. */
+/** Differences between commits, and between a commit and a worktree. No configured diff program or text conversion runs. */
 
 import { join } from 'node:path';
 
-import type { ChangedFile, Diff, DiffRequest, Diffs } from '../ports/diff.ts';
+import type { ChangedFile, Diff, DiffRequest, Diffs } from '../ports/worktrees.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
 import { git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { requirePlace, withScratch } from '../../git/worktrees/place.ts';
@@ -75,7 +75,7 @@ function parseSummary(output: Buffer): readonly ChangedFile[] {
       const letter = part.split(' ').at(-1)?.charAt(0) ?? '';
       const isPair = letter === 'R' || letter === 'C';
       const change = CHANGES[letter];
-      if (change === undefined) throw new Error(`git diff-tree named a change that is not known: ${part}`);
+      if (change === undefined) throw new Error(`git diff-tree named an unknown change: ${part}`);
       const [first = '', second = ''] = parts.slice(at + 1, at + 3);
       changes.push({ path: isPair ? second : first, from: isPair ? first : null, change });
       at += isPair ? 3 : 2;

@@ -1,4 +1,4 @@
-/** Making a fresh worktree ready to use: what is asked, what comes back, and what git is asked for it. */
+/** Making a fresh worktree ready to use: bringing files, submodules and LFS, running commands, finding ports and disk. */
 
 import type { CommitId, TaskId } from '../../kernel/ids.ts';
 
@@ -7,7 +7,7 @@ export interface FurnishRequest {
   /** The main checkout, from which files are brought; null for a bare repository. */
   readonly source: Checkout | null;
   readonly target: Checkout;
-  /** What is checked out in the target. */
+  /** The commit that is checked out in the target. */
   readonly commit: CommitId;
   /** Where `.copse/` is. */
   readonly home: string;
@@ -72,8 +72,8 @@ export type CommandsOutcome =
     };
 
 export type SubmoduleOutcome =
-  | { readonly path: string; readonly ready: true }
-  | { readonly path: string; readonly ready: false; readonly why: string };
+  | { readonly path: string; readonly kind: 'ready' }
+  | { readonly path: string; readonly kind: 'not_ready'; readonly why: string };
 
 export type DismantleRequest = Pick<
   FurnishRequest,
@@ -81,7 +81,7 @@ export type DismantleRequest = Pick<
 >;
 
 export interface Furnishing {
-  /** Running it again does what is not done yet, and nothing once all is. */
+  /** May be repeated: does the steps that are missing, and nothing once all are done. */
   furnish(request: FurnishRequest): Promise<FurnishReport>;
   /** The teardown commands, before a worktree is removed. */
   dismantle(request: DismantleRequest): Promise<CommandsOutcome>;
@@ -104,4 +104,27 @@ export interface FurnishingGit {
 export interface PortProbe {
   /** Whether nothing on this machine listens there. */
   isFree(port: number): Promise<boolean>;
+}
+
+export interface CommandLines {
+  /** Names the files in which their output is kept. */
+  readonly name: string;
+  readonly commands: readonly string[];
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly logFolder: string;
+  /** For a folder that is removed afterwards: their processes are ended, and they get no `COPSE_` variables. */
+  readonly leavesNothing?: boolean;
+}
+
+/** Runs command lines that a person wrote: set-up, teardown, acceptance, hooks around an attempt. */
+export interface Commands {
+  /** One after another, until one fails. */
+  run(lines: CommandLines): Promise<CommandsOutcome>;
+}
+
+export interface Disk {
+  /** Free for this user on the file system that holds the folder, or would hold it. */
+  freeBytes(folder: string): Promise<number>;
 }

@@ -1,4 +1,4 @@
-/** Worktrees that are checked out before anybody asks for them, so that a task gets one by renaming it. */
+/** Worktrees that are checked out in advance, so that a task gets one by a rename. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { NewWorktree, Place, TrackedFile } from '../../git/port.ts';
@@ -33,24 +33,24 @@ export type PoolStep = (typeof takeSteps)[number] | (typeof fillSteps)[number];
 
 export type Taken =
   | {
-      readonly taken: true;
+      readonly kind: 'taken';
       /** Finished: its files are those of the tip. */
       readonly place: Place;
       /** Whether the entry was at the tip already, so that no file had to be written. */
       readonly wasAtTip: boolean;
     }
-  /** `spoiled`: there are entries, but somebody changed them. The rest is for `register` to explain. */
+  /** `spoiled`: the entries have changes that are not Copse's. `register` explains the rest. */
   | {
-      readonly taken: false;
+      readonly kind: 'not_taken';
       readonly because: 'empty' | 'spoiled' | 'branch_in_use' | 'branch_moved' | 'place_in_use';
     };
 
-/** What Copse no longer wants in the pool. Null: that half of it does not exist. */
+/** A surplus or broken entry. Null: that half of it does not exist. */
 export interface Leftover {
   readonly path: string | null;
   readonly gitDir: string | null;
   readonly why: string;
-  /** Nothing in it is anybody's: every file is that of a commit. */
+  /** Every file in it is that of a commit. */
   readonly isProven: boolean;
 }
 
@@ -61,15 +61,15 @@ export interface Refilled {
   readonly removed: number;
   /** Entries that a killed process left half done. */
   readonly cleared: number;
-  /** Entries with something in them that is not Copse's: they are neither handed out nor removed. */
+  /** Entries with files that are not Copse's: they are neither handed out nor removed. */
   readonly left: readonly { readonly path: string; readonly why: string }[];
 }
 
 export type Recycled =
   /** `kept` files came from the old worktree, `written` ones from git. */
-  | { readonly recycled: true; readonly entry: PoolEntry; readonly kept: number; readonly written: number }
-  /** `files_are_converted`: here a checkout changes every text, so what is on disk says little about where it is from. */
-  | { readonly recycled: false; readonly because: 'not_a_folder' | 'files_are_converted' | 'spoiled' };
+  | { readonly kind: 'recycled'; readonly entry: PoolEntry; readonly kept: number; readonly written: number }
+  /** `files_are_converted`: a checkout converts every text here, so files on disk cannot be compared with git's. */
+  | { readonly kind: 'not_recycled'; readonly because: 'not_a_folder' | 'files_are_converted' | 'spoiled' };
 
 export interface Pool {
   /** The branch has to exist at the tip. Any number may ask at once; each gets an entry of its own or none. */

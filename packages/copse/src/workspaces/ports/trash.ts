@@ -1,11 +1,11 @@
-/** Where removed worktrees wait before they are gone for good. */
+/** Where removed worktrees are kept before they are deleted. */
 
 import { type BranchName, type CommitId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
 
-/** Stands for the task of a worktree in which the queue ran its checks: nobody works there. */
+/** Stands for the task of a worktree in which the queue runs its checks. */
 export const queueAsTask = brand<TaskId>('queue');
 
-/** `leftover`: a checkout that was never finished, so there is nothing in it that anybody would want back. */
+/** `leftover`: a checkout that was never finished, so it holds no work. */
 type TrashReason = 'removal' | 'reset' | 'broken' | 'leftover' | 'undo';
 
 export interface TrashRecord {
@@ -41,33 +41,33 @@ export interface TrashEntry {
   readonly gitDirWas: string | null;
   /** It was undone and only waits to be deleted. */
   readonly isRetired: boolean;
-  /** What git holds has been deleted from it. */
+  /** The files that git holds have been deleted from it. */
   readonly isThin: boolean;
   /** An undo of it has begun. */
   readonly isBegun: boolean;
-  /** It was to be deleted, and is the only place that has what is in repositories inside it. */
+  /** It is old enough to be deleted, but repositories inside it may hold work that is nowhere else. */
   readonly isKept: boolean;
 }
 
 type TrashDeletion =
-  | { readonly deleted: true }
-  | { readonly deleted: false; readonly repositories: readonly string[] };
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'kept'; readonly repositories: readonly string[] };
 
 export interface Trash {
   /**
    * Two renames: the worktree's folder and what git keeps about it. Repeating it after a crash finishes it. Throws when
-   * something else is at the path now or the system refuses; what was there still is.
+   * another file is at the path or the system refuses; then nothing was moved.
    */
   put(removed: {
     readonly path: string;
     readonly gitDir: string | null;
     readonly record: TrashRecord;
   }): Promise<TrashEntry>;
-  /** What can be brought back, newest first. */
+  /** Entries that can be restored, newest first. */
   list(): Promise<readonly TrashEntry[]>;
-  /** Everything there is, what was undone and what was never finished included. */
+  /** All entries, also undone and unfinished ones. */
   all(): Promise<readonly TrashEntry[]>;
-  /** Moves what is left back into a worktree, and the repositories of its submodules, never over anything. */
+  /** Moves the remaining files and the submodules' repositories back into a worktree; overwrites nothing. */
   bringBack(
     entry: TrashEntry,
     worktree: string,
@@ -75,9 +75,9 @@ export interface Trash {
   ): Promise<{ readonly inTheWay: readonly string[] }>;
   /** Deletes the files that git holds, byte for byte, and nothing else. */
   thin(entry: TrashEntry, held: Iterable<HeldFile>): Promise<void>;
-  /** For good, unless repositories are in it that somebody may have worked in: then it stays, and is marked as kept. */
+  /** For good, unless repositories inside it may hold work: then it stays and is marked as kept. */
   delete(entry: TrashEntry): Promise<TrashDeletion>;
-  /** Its undo has cleared the way: a worktree that is at its place from now on is the one that the undo made. */
+  /** Its undo has emptied the place: a worktree there from now on is the one that the undo made. */
   begin(entry: TrashEntry): Promise<void>;
   /** It was undone: no longer listed, deleted with the rest. */
   retire(entry: TrashEntry): Promise<void>;

@@ -21,7 +21,7 @@ export interface EnvironmentFacts {
   readonly ports: readonly number[];
 }
 
-/** What is not known is left out: an empty variable would look like an answer. */
+/** Unknown values are left out: an empty variable would look like a value. */
 export function agentEnvironment(facts: EnvironmentFacts): Readonly<Record<string, string>> {
   const { worktree, workItem } = facts;
   const variables: Readonly<Record<string, string | null | undefined>> = {
@@ -48,6 +48,6 @@ function portVariables(ports: readonly number[]): Readonly<Record<string, string
   );
 }
 
-/** Variables that would make git in a command work on another repository, or by settings of others. */
+/** Variables that would make git in a command use another repository or its settings. */
 export const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|CEILING_DIRECTORIES|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|SHALLOW_FILE|GRAFT_FILE|QUARANTINE_PATH)$/;

@@ -1,9 +1,9 @@
 /**
  * The main checkout changed while sessions were running, which should work in their worktrees only.
  *
- * Nothing tells what an agent wrote from what a person wrote at the same time, so nobody is accused: an escape says what
- * changed between two looks and who was running meanwhile. One session is named alone only if no other ran, or if a
- * process of it was seen in the main checkout and none of another.
+ * Changes by an agent and by a person cannot be told apart, so an escape says which files changed between two looks and
+ * which sessions ran meanwhile. It names a single session only if no other ran, or if only that session had a process in
+ * the main checkout.
  */
 
 import type { BranchName, CommitId, SessionId, TaskId, WorkspaceId } from '../../kernel/ids.ts';
@@ -29,7 +29,7 @@ export interface RunningSession {
   readonly session: SessionId;
   readonly task: TaskId;
   readonly workspace: WorkspaceId | null;
-  /** It works in the main checkout because it was told to. */
+  /** Its workspace is the main checkout. */
   readonly isAtHome: boolean;
   /** A process of it had the main checkout as its folder. */
   readonly wasSeenThere: boolean;
@@ -39,20 +39,20 @@ export interface Escape {
   /** Files that appeared, changed or went, the first of them if there are many. */
   readonly paths: readonly string[];
   readonly more: number;
-  /** The checkout went to another commit, though none that Copse brought it to. */
+  /** The checkout moved to a commit that no landing moved it to. */
   readonly head: { readonly from: CommitId | null; readonly to: CommitId | null } | null;
   readonly running: readonly SessionId[];
-  /** The one it can have been, if it was not a person. */
+  /** The only session that can have caused it, if a person did not. */
   readonly session: SessionId | null;
 }
 
 export interface EscapeRules {
   readonly listedPaths: number;
-  /** Commits that Copse itself brought the checkout to. */
+  /** Commits that landings moved the checkout to. */
   readonly expectedHeads?: readonly CommitId[];
 }
 
-/** Both looks list what differs from the same commit, or the checkout went where it was expected to. */
+/** Both looks must compare with the same commit, unless the checkout moved as expected. */
 export function decideEscape(
   before: CheckoutState,
   now: CheckoutState,

@@ -1,4 +1,4 @@
-/** How many worktrees to keep ready. Each costs the disk a whole checkout, and saves one task the time of one. */
+/** How many worktrees to keep ready. Each uses the disk space of a checkout and saves a task the time of one. */
 
 import type { Policy } from '../../kernel/policy.ts';
 
@@ -49,7 +49,7 @@ function sizeByUse(facts: PoolFacts, { pool }: Pick<Policy, 'pool'>): PoolSize {
 
 const HOUR_MS = 3_600_000;
 
-/** Never below the floor that sessions need, and only a share of what is above it; entries that exist are paid for. */
+/** Keeps the disk space that sessions need, and uses only a share of the rest. Existing entries cost nothing more. */
 function affordableEntries(
   { freeDiskBytes, trackedBytes, trackedFiles, ready }: PoolFacts,
   { pool, orchestration }: Pick<Policy, 'pool' | 'orchestration'>,

@@ -1,6 +1,6 @@
 /**
- * How a workspace comes about, whether its task is new, resumed, retried or handed over. Looks first, then says what to
- * do; asked again after it was done, it says `reuse`.
+ * How a workspace is made, whether its task is new, resumed, retried or handed over. After the plan was carried out, the
+ * same question gets the answer `reuse`.
  *
  *   a healthy worktree                      reuse it, whatever branch it is on by now
  *   a broken one, or one whose folder       set it aside (its branch stays), then as if there were none:
@@ -23,11 +23,11 @@ export const preparationSteps = [
 ] as const;
 export type PreparationStep = (typeof preparationSteps)[number];
 
-/** What is at the place where a worktree belongs. */
+/** What is at the path of a worktree. */
 export type WorktreeFacts =
-  /** `isRegistered`: git still knows it, so somebody deleted the folder by hand. */
+  /** `isRegistered`: git still has it registered, so the folder was deleted by hand. */
   | { readonly state: 'absent'; readonly isRegistered: boolean }
-  /** `isUnfinished`: its checkout never ended, so nobody has worked in it. */
+  /** `isUnfinished`: its checkout was killed, so no work was done in it. */
   | { readonly state: 'broken'; readonly why: string; readonly isUnfinished: boolean }
   | {
       readonly state: 'healthy';
@@ -49,14 +49,14 @@ export interface PreparationFacts {
 }
 
 export type Preparation =
-  | { readonly do: 'reuse'; readonly branch: BranchName | null; readonly notes: readonly string[] }
-  | { readonly do: 'taken'; readonly by: string }
-  | { readonly do: 'nothing_to_begin_from' }
+  | { readonly kind: 'reuse'; readonly branch: BranchName | null; readonly notes: readonly string[] }
+  | { readonly kind: 'taken'; readonly by: string }
+  | { readonly kind: 'no_base' }
   | {
-      readonly do: 'make';
+      readonly kind: 'new_worktree';
       readonly from: 'branch' | 'remote' | 'base';
       readonly start: CommitId;
-      /** What is in the way, and why it cannot be used. */
+      /** Why the worktree at the path is unusable; null if there is none. */
       readonly aside: string | null;
       readonly notes: readonly string[];
     };
@@ -64,25 +64,25 @@ export type Preparation =
 export function decidePreparation(facts: PreparationFacts): Preparation {
   const { worktree, branch, localTip, remoteTip, holder, base } = facts;
   if (worktree.state === 'healthy') {
-    return { do: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
+    return { kind: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
   }
   const aside = reasonForAside(worktree);
   if (localTip !== undefined) {
-    if (holder !== undefined) return { do: 'taken', by: holder };
+    if (holder !== undefined) return { kind: 'taken', by: holder };
     return {
-      do: 'make',
+      kind: 'new_worktree',
       from: 'branch',
       start: localTip,
       aside,
-      notes: [`It goes on with its branch ${branch}.`],
+      notes: [`It continues its branch ${branch}.`],
     };
   }
   if (remoteTip !== undefined) {
-    const notes = [`It goes on with ${branch}, which another machine began.`];
-    return { do: 'make', from: 'remote', start: remoteTip, aside, notes };
+    const notes = [`It continues ${branch}, which another machine started.`];
+    return { kind: 'new_worktree', from: 'remote', start: remoteTip, aside, notes };
   }
-  if (base === undefined) return { do: 'nothing_to_begin_from' };
-  return { do: 'make', from: 'base', start: base.commit, aside, notes: [] };
+  if (base === undefined) return { kind: 'no_base' };
+  return { kind: 'new_worktree', from: 'base', start: base.commit, aside, notes: [] };
 }
 
 function reasonForAside(

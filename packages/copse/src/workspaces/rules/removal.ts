@@ -3,11 +3,12 @@
  *
  *   look → decide → (end the agent → look → decide)* → rescue → look → decide → rename to trash
  *
- * - `may: true` is only ever said of a folder in which nothing lives: no process, no terminal, no lease. Where an agent may
- *   be ended, the answer is `end_first`, and after that the question is asked again with fresh facts.
- * - A process that is not the agent's, such as a shell somebody left there, refuses everything; so does a lease held elsewhere.
- * - Force skips the question and ends the agent. It skips no rescue and no refusal about others.
- * - Unknown means keep. Nobody falls back from a refusal to anything else.
+ * - `allowed` means that nothing is alive in the folder: no process, no terminal, no lease. Where an agent may be ended, the
+ *   answer is `end_first`, and the caller ends it and asks again with fresh facts.
+ * - A process that is not the agent's, a person's shell for example, refuses every removal; so does a lease on another
+ *   machine.
+ * - Force skips the question and ends the agent. It skips no rescue and no refusal about processes of others.
+ * - Unknown means keep. No caller tries something else after a refusal.
  */
 
 import { unreachable } from '../../kernel/unreachable.ts';
@@ -25,18 +26,18 @@ export interface RemovalFacts {
   readonly isManaged: boolean;
   /** Null when the processes of this system cannot be listed. */
   readonly inside: readonly InsideProcess[] | null;
-  /** Processes that may be inside: nobody lets us look. */
+  /** Processes that may be inside: the system does not show where they are. */
   readonly unreadable: readonly InsideProcess[];
   /** Null when tmux cannot be asked. */
   readonly tmux: readonly TmuxSession[] | null;
   readonly lease:
-    | { readonly is: 'none' }
-    | { readonly is: 'live'; readonly holder: 'here' | 'elsewhere' }
-    | { readonly is: 'expired'; readonly forMs: number };
+    | { readonly kind: 'none' }
+    | { readonly kind: 'live'; readonly holder: 'here' | 'elsewhere' }
+    | { readonly kind: 'expired'; readonly forMs: number };
   readonly locks: readonly GitLock[];
   /** A rebase, merge or the like that is not finished. */
   readonly operation: string | null;
-  /** Null, as the status, when the board knows no such workspace. */
+  /** Null, like the status, when the board has no such workspace. */
   readonly disposition: Disposition | null;
   readonly status: TaskStatus | null;
   /** Null when git could not tell. */
@@ -55,11 +56,11 @@ interface GitLock {
 export type RemovalRequest =
   | {
       readonly by: 'person';
-      /** They said which; a clean-up of everything names nothing. */
+      /** The person named this task; a clean-up of all worktrees names none. */
       readonly isNamed: boolean;
       readonly isForced: boolean;
       readonly deleteBranch: boolean;
-      /** The command to repeat when nobody is in the way any more, where that is not a removal. */
+      /** The command to repeat after the process has left, where that is not a removal. */
       readonly again?: string;
     }
   | { readonly by: 'sweep'; readonly pruneUnmergedBranches: boolean }
@@ -78,9 +79,9 @@ type RemovalRefusal =
   | 'work_left';
 
 export type RemovalDecision =
-  | { readonly may: true; readonly branch: 'delete' | 'keep' }
-  | { readonly may: 'end_first'; readonly ends: EndFirst }
-  | { readonly may: 'ask'; readonly question: string }
+  | { readonly kind: 'allowed'; readonly branch: 'delete' | 'keep' }
+  | { readonly kind: 'end_first'; readonly ends: EndFirst }
+  | { readonly kind: 'question'; readonly question: string }
   | Refused;
 
 export interface EndFirst {
@@ -91,7 +92,7 @@ export interface EndFirst {
 }
 
 interface Refused {
-  readonly may: false;
+  readonly kind: 'refused';
   readonly because: RemovalRefusal;
   readonly reason: string;
   /** What would work instead, most likely first: commands, or an instruction where no command exists. */
@@ -110,7 +111,7 @@ export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, poli
 
   const ends = agentsOwn(facts);
   if (ends !== undefined) {
-    return mayEnd(facts, request) ? { may: 'end_first', ends } : refuseLiveAgent(facts, ends, request);
+    return mayEnd(facts, request) ? { kind: 'end_first', ends } : refuseLiveAgent(facts, ends, request);
   }
   const locked = refuseLocks(facts, request, policy);
   if (locked !== undefined) return locked;
@@ -121,10 +122,10 @@ export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, poli
     if (request.by === 'landing' || (request.by === 'sweep' && isUnknown))
       return refuseWorkLeft(facts, stake);
     if (request.by === 'person' && !request.isForced) {
-      return { may: 'ask', question: `Remove the worktree of ${facts.task}? ${stake.join(' ')}` };
+      return { kind: 'question', question: `Remove the worktree of ${facts.task}? ${stake.join(' ')}` };
     }
   }
-  return { may: true, branch: branchAfter(facts, request) };
+  return { kind: 'allowed', branch: branchAfter(facts, request) };
 }
 
 function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFacts): Refused | undefined {
@@ -136,7 +137,7 @@ function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFact
     );
   }
   if (disposition?.is === 'released') {
-    return refuse('already_released', `The worktree of ${task} is removed already.`, 'copse undo');
+    return refuse('already_released', `The worktree of ${task} is already removed.`, 'copse undo');
   }
   return undefined;
 }
@@ -144,10 +145,10 @@ function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFact
 function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Refused | undefined {
   const { task, path, inside, tmux, unreadable } = facts;
   if (inside === null || tmux === null) {
-    const what = inside === null ? 'which processes are inside' : 'whether a terminal of tmux is open there';
+    const what = inside === null ? 'which processes are inside' : 'whether a tmux terminal is open there';
     return refuse(
       'processes_unknown',
-      `${shown(path)} is kept: it cannot be found out ${what}.`,
+      `${shown(path)} is kept: Copse cannot tell ${what}.`,
       inside === null ? 'Install lsof, then run this again' : 'tmux list-sessions',
     );
   }
@@ -155,14 +156,14 @@ function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Refu
   if (first !== undefined && request.by !== 'person') {
     return refuse(
       'processes_unknown',
-      `${shown(path)} is kept: ${named(first)} may be inside, and the system does not let anybody look.`,
+      `${shown(path)} is kept: ${named(first)} may be inside, and the system does not show where it is.`,
       `copse cleanup ${task}`,
     );
   }
   return undefined;
 }
 
-/** Force or not: whoever this is did not ask for it. */
+/** With or without force: the owners of these processes did not ask for the removal. */
 function refuseOthers(
   { task, path, inside, lease }: RemovalFacts,
   request: RemovalRequest,
@@ -174,20 +175,20 @@ function refuseOthers(
     return refuse(
       'foreign_process',
       `${shown(path)} is in use: ${named(first)} is in ${shown(first.at)}${others}. Copse does not end what it did not start.`,
-      `Leave the folder or end it, kill ${first.pid}, then: ${againOf(request) ?? `copse cleanup ${task}`}`,
+      `Leave the folder or end the process (kill ${first.pid}), then: ${againOf(request) ?? `copse cleanup ${task}`}`,
     );
   }
-  if (lease.is === 'live' && lease.holder === 'elsewhere') {
+  if (lease.kind === 'live' && lease.holder === 'elsewhere') {
     return refuse(
       'leased_elsewhere',
-      `${task} is held by a session on another node, so its worktree stays.`,
+      `${task} is held by a session on another machine, so its worktree is kept.`,
       `copse show ${task}`,
     );
   }
   return undefined;
 }
 
-/** What a person may have removed by name, but nothing may take away by itself. */
+/** A person can remove these by name; a sweep or a landing cannot. */
 function refuseWhatIsWanted(
   facts: RemovalFacts,
   request: RemovalRequest,
@@ -213,12 +214,12 @@ function refuseWhatIsWanted(
   const isAbandoned =
     request.by === 'sweep' &&
     status === 'in_progress' &&
-    lease.is === 'expired' &&
+    lease.kind === 'expired' &&
     lease.forMs >= policy.maintenance.abandonedWorktreeAgeMs;
   if (isAbandoned) return undefined;
   return refuse(
     'task_open',
-    `${task} is ${status}, so its worktree is still wanted.`,
+    `${task} is ${status}, so its worktree is kept.`,
     `copse cleanup ${task}`,
     `copse show ${task}`,
   );
@@ -232,24 +233,24 @@ function refuseUnlessOrphan(facts: RemovalFacts): Refused | undefined {
   if (isProven) return undefined;
   return refuse(
     'work_left',
-    `The board does not know ${shown(path)}, and it is not certain that nothing in it would be missed.`,
+    `The board has no record of ${shown(path)}, and it may hold work that is nowhere else.`,
     `copse cleanup ${task}`,
   );
 }
 
-/** Everything that is alive because of the agent, or undefined when nothing is. */
+/** The agent's processes, terminals and lease; undefined when it has none. */
 function agentsOwn({ inside, tmux, lease }: RemovalFacts): EndFirst | undefined {
   const processes = (inside ?? []).filter(({ isOurs }) => isOurs);
   const terminals = (tmux ?? []).map(({ name }) => name);
-  const isLeased = lease.is === 'live';
+  const isLeased = lease.kind === 'live';
   if (processes.length === 0 && terminals.length === 0 && !isLeased) return undefined;
   return { processes, tmux: terminals, lease: isLeased };
 }
 
-/** Without force only what a finished task left running: a development server, a watcher. */
+/** Without force only processes that a finished task left running: a development server, a watcher. */
 function mayEnd({ status, lease }: RemovalFacts, request: RemovalRequest): boolean {
   if (request.by === 'person') return request.isForced && request.isNamed;
-  return status !== null && isFinished(status) && lease.is === 'none';
+  return status !== null && isFinished(status) && lease.kind === 'none';
 }
 
 function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: RemovalRequest): Refused {
@@ -262,12 +263,12 @@ function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: Remova
         ? `its terminal ${shown(terminal)} is open`
         : 'a session holds the task';
   const next = [`copse cleanup ${task} --force`, `copse show ${task}`] as const;
-  const hint = request.by === 'person' ? '' : ' It is looked at again later.';
-  return refuse('agent_alive', `The agent of ${task} is still at work: ${what}.${hint}`, ...next);
+  const hint = request.by === 'person' ? '' : ' Copse tries again later.';
+  return refuse('agent_alive', `The agent of ${task} is still running: ${what}.${hint}`, ...next);
 }
 
 /**
- * A stale lock goes to the trash with the rest; a rescue does not need the worktree's own index. Whoever forces has just
+ * A stale lock goes to the trash with the rest; a rescue does not need the worktree's own index. A forced removal has just
  * ended the agent, and with it the git that left the lock.
  */
 function refuseLocks(facts: RemovalFacts, request: RemovalRequest, policy: Rules): Refused | undefined {
@@ -277,12 +278,12 @@ function refuseLocks(facts: RemovalFacts, request: RemovalRequest, policy: Rules
   if (lock === undefined) return undefined;
   return refuse(
     'git_lock',
-    `A git command may be at work in the worktree of ${facts.task}: ${shown(lock.file)} exists${lock.isHeld ? ' and git is running' : ''}.`,
+    `A git command may be running in the worktree of ${facts.task}: ${shown(lock.file)} exists${lock.isHeld ? ' and git is running' : ''}.`,
     lock.isHeld ? `When git has ended: copse cleanup ${facts.task}` : `copse cleanup ${facts.task} --force`,
   );
 }
 
-/** What would leave with the worktree, as sentences; none when nothing would be missed. */
+/** Sentences about work that would leave with the worktree; none if there is no such work. */
 function atStake(facts: RemovalFacts): readonly string[] {
   const { uncommitted, unmerged, operation, disposition, status, unreadable } = facts;
   const work = [
@@ -302,7 +303,7 @@ function atStake(facts: RemovalFacts): readonly string[] {
 function refuseWorkLeft({ task }: RemovalFacts, stake: readonly string[]): Refused {
   return refuse(
     'work_left',
-    `The worktree of ${task} stays. ${stake.join(' ')}`,
+    `The worktree of ${task} is kept. ${stake.join(' ')}`,
     `copse diff ${task}`,
     `copse cleanup ${task}`,
   );
@@ -342,5 +343,5 @@ function list(parts: readonly string[]): string {
 }
 
 function refuse(because: RemovalRefusal, reason: string, ...next: readonly [string, ...string[]]): Refused {
-  return { may: false, because, reason, next };
+  return { kind: 'refused', because, reason, next };
 }

@@ -41,7 +41,7 @@ export interface Workspace {
   readonly worktree: Worktree | null;
   readonly preparedAt: Timestamp;
   readonly disposition: Disposition;
-  /** The main checkout changed while its session ran: the latest time, without what was moved into the worktree since. */
+  /** The latest change of the main checkout while its session ran, without paths moved into the worktree since. */
   readonly escape?: Escape & { readonly at: Timestamp };
 }
 

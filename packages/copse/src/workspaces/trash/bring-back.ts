@@ -1,8 +1,8 @@
 /**
- * Moves what is left of a removed worktree into one that was made anew: its ignored files above all.
+ * Moves the remaining files of a removed worktree, ignored files above all, into a new one.
  *
- * Nothing is written over and no link is followed. What is in the way stays in the trash and is named; a file that is
- * there already with the same content is not in the way.
+ * No file is overwritten and no link is followed. A file whose path is taken stays in the trash and is named, unless the
+ * other file has the same content.
  */
 
 import {
@@ -26,7 +26,7 @@ import { hasCode } from '../../kernel/system/error-code.ts';
 export interface BroughtBack {
   /** Files, links and whole folders that were moved. */
   readonly moved: readonly string[];
-  /** Something else has these paths now. */
+  /** Another file has these paths. */
   readonly inTheWay: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export function fromTrash({ files }: Pick<TrashEntry, 'files'>, worktree: string
 
 type Kind = Pick<ReturnType<typeof lstatSync> & object, 'isDirectory' | 'isSymbolicLink' | 'isFile'>;
 
-/** In ways that fail when something appeared there meanwhile; a folder replaces at most an empty one. */
+/** Fails if something appeared at the path meanwhile; a folder replaces at most an empty one. */
 function move(from: Buffer, to: Buffer, source: Kind): boolean {
   try {
     if (source.isDirectory()) {

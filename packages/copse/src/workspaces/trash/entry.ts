@@ -1,8 +1,9 @@
-/** What the trash keeps about a removed worktree, on disk; see trash.ts for the order in which it is written. */
+/** The record of a removed worktree on disk; trash.ts has the order in which it is written. */
 
-import { closeSync, fsyncSync, lstatSync, openSync, readdirSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
@@ -29,16 +30,8 @@ export function trashFolder(home: string): string {
 export function writeEntry({ folder, record, files, gitDir, gitDirWas }: TrashEntry): void {
   const places = { files: path.relative(folder, files), gitDir: path.relative(folder, gitDir), gitDirWas };
   const text = `${JSON.stringify({ ...record, places }, undefined, 2)}\n`;
-  const fresh = path.join(folder, `${RECORD}.${process.pid}`);
-  const file = openSync(fresh, 'w', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(fresh, path.join(folder, RECORD));
-  for (const one of [folder, path.dirname(folder)]) syncFolder(one);
+  writeAtomically(path.join(folder, RECORD), text, { isDurable: true });
+  syncFolder(path.dirname(folder));
 }
 
 export function readEntry(folder: string): TrashEntry | undefined {
@@ -64,7 +57,7 @@ interface StoredRecord extends TrashRecord {
   readonly places: { readonly files: string; readonly gitDir: string; readonly gitDirWas: string | null };
 }
 
-/** Undefined for what a failing disk left of one. It and what lies beside it stay: nobody knows what they are. */
+/** Undefined for a damaged record. It and the files beside it stay, because their origin is unknown. */
 function parseRecord(text: string): StoredRecord | undefined {
   try {
     const stored = JSON.parse(text) as Partial<StoredRecord> | null;

@@ -41,10 +41,10 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
       const repositories = entry.record.task === queueAsTask ? [] : repositoriesIn(entry);
       if (repositories.length > 0) {
         markKept(entry);
-        return { deleted: false, repositories };
+        return { kind: 'kept', repositories };
       }
       await deleteTrash(entry);
-      return { deleted: true };
+      return { kind: 'deleted' };
     },
   };
 }

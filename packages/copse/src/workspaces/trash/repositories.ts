@@ -1,10 +1,10 @@
 /**
- * Repositories inside a removed worktree: submodules, and what somebody cloned or made there. Their commits and files are
+ * Repositories inside a removed worktree: submodules, and repositories that were cloned or created there. Their commits and files are
  * in no rescue, because they belong to other repositories, so the trash may be the only place that has them.
  *
- * Git is not asked: these repositories are configured by whoever worked in them. A submodule counts as untouched if its
- * git directory has nothing that working in it leaves, and no file of it changed after Copse had made it, which is when
- * its `.git` was written. Of any other repository nothing is known, so it counts as somebody's.
+ * Git is not started: agents can configure these repositories. A submodule counts as untouched if its git directory has no
+ * trace of work, and no file of it changed after Copse had made it, which is when its `.git` was written. Any other
+ * repository counts as worked in.
  */
 
 import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs';
@@ -12,7 +12,7 @@ import path from 'node:path';
 
 import type { TrashEntry } from '../ports/trash.ts';
 
-/** Paths in the worktree, or in its git directory, of what somebody may have worked in. */
+/** Paths of repositories that may hold work, in the worktree or in its git directory. */
 export function repositoriesIn({ files, gitDir }: Pick<TrashEntry, 'files' | 'gitDir'>): readonly string[] {
   const nested = foldersIn(files).flatMap((name) => repositoriesBelow(files, name));
   const modules = foldersIn(path.join(gitDir, 'modules')).flatMap((name) =>
@@ -28,7 +28,7 @@ function repositoriesBelow(top: string, at: string): readonly string[] {
   return foldersIn(folder).flatMap((name) => repositoriesBelow(top, path.join(at, name)));
 }
 
-/** Times of change, which nobody can set. Deleting and renaming are changes of the folder. */
+/** By change times, which cannot be set. Deleting and renaming change the folder. */
 function hasNewerThan(folder: string, ms: number): boolean {
   return (
     lstatSync(folder).ctimeMs > ms ||

@@ -1,8 +1,8 @@
 /**
- * Makes a removed worktree smaller: deletes the files that git holds anyway, and nothing else.
+ * Frees disk space: deletes the files of a removed worktree that git holds, and nothing else.
  *
  * A file goes only if a tree that a ref keeps has this path, this kind and exactly these bytes, which is found out by
- * computing git's id of them. Ignored and changed files, nested repositories and whatever else is unknown stay until the
+ * computing git's id of them. Ignored, changed and unknown files and nested repositories stay until the
  * trash is emptied. No link is followed, in the path or at its end. It can be stopped and begun again at any point.
  */
 
@@ -16,7 +16,7 @@ import { withPlainFile } from '../../kernel/system/plain-file.ts';
 
 export interface Thinned {
   readonly deleted: number;
-  /** Held files that are there and differ from what git holds. */
+  /** Files whose content differs from git's. */
   readonly kept: number;
 }
 
@@ -53,7 +53,7 @@ export async function thin(
   return { deleted, kept };
 }
 
-// Others in this process have a turn about every 10 ms.
+// Yields to other work in this process about every 10 ms.
 const BREATH_BYTES = 4 * 1024 * 1024;
 const COST_PER_FILE_BYTES = 64 * 1024;
 const CHUNK_BYTES = 64 * 1024;
@@ -83,7 +83,7 @@ function isExecutable(mode: number): boolean {
   return (mode & 0o100) !== 0;
 }
 
-/** Undefined when the file changed while it was read, and when it is no file any more. */
+/** Undefined when the file changed while it was read, or is not a file any more. */
 function fileId(place: Buffer, format: ThinOptions['objectFormat']): string | undefined {
   const found = withPlainFile(place, (opened, { size }) => {
     const hash = createHash(format).update(`blob ${size}\0`);
@@ -95,7 +95,7 @@ function fileId(place: Buffer, format: ThinOptions['objectFormat']): string | un
     }
     return total === size ? hash.digest('hex') : undefined;
   });
-  return found.is === 'plain' ? found.value : undefined;
+  return found.kind === 'plain' ? found.value : undefined;
 }
 
 function blobId([content]: readonly [Buffer], format: ThinOptions['objectFormat']): string {

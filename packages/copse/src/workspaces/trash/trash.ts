@@ -9,12 +9,12 @@
  * A removal is two renames, first the files, then the git directory. A crash leaves one of these, and doing the same again
  * goes on from there:
  *
- *   record only              nothing has happened yet; whoever comes next has to ask the gate again
+ *   record only              nothing has happened yet; the next call asks the gate again
  *   record, files            git still knows a worktree whose folder is absent
  *   record, files, gitdir    done
  *
- * A rename cannot cross file systems. What lives on another one goes to a trash beside it, and the record says where. If
- * that does not work either, nothing is removed: there is no falling back to copying or deleting.
+ * A rename cannot cross file systems. A worktree on another one goes to a trash beside it, and the record says where. If
+ * that fails too, nothing is removed: it is neither copied nor deleted instead.
  */
 
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
@@ -41,7 +41,7 @@ export interface Removal {
 
 export type Trashed =
   | { readonly moved: true; readonly entry: TrashEntry }
-  /** Something else is at the path now, or the system refused; what was there still is. */
+  /** Another file is at the path, or the system refused; nothing was moved. */
   | { readonly moved: false; readonly reason: string };
 
 /** May be repeated: the same record means the same entry, and a removal that was interrupted halfway is finished. */
@@ -71,7 +71,7 @@ export function toTrash({ home, path: worktree, gitDir, record, onStep }: Remova
   return { moved: true, entry };
 }
 
-/** The files went and then everything stopped: they and their git directory belong together. */
+/** A removal that was killed after it moved the files: their git directory belongs to the same entry. */
 function findHalfDone(home: string, worktree: string, gitDir: string | null): TrashEntry | undefined {
   if (gitDir === null || isThere(worktree)) return undefined;
   return listTrash(home).findLast((entry) => entry.gitDirWas === gitDir && stateOf(entry).isHalfDone);
@@ -114,17 +114,17 @@ export function stateOf({ record, files, gitDir, gitDirWas }: TrashEntry): Trash
   const hasFiles = isThere(files);
   const hasGitDir = isThere(gitDir);
   const isRegistered = gitDirWas !== null && registeredPath(gitDirWas) === record.path;
-  // Somebody may have prepared the task anew since, under the same name.
+  // The task may have a new worktree under the same name.
   return { hasFiles, hasGitDir, isHalfDone: hasFiles && !hasGitDir && isRegistered && !isThere(record.path) };
 }
 
-/** Where git believes the worktree to be: its name may be another one's by now. */
+/** The path that git has registered: another worktree may have the name by now. */
 function registeredPath(gitDir: string): string | undefined {
   const text = readIfThere(path.join(gitDir, 'gitdir'));
   return text === undefined ? undefined : path.dirname(path.resolve(gitDir, text.trimEnd()));
 }
 
-/** The record goes last: whatever is interrupted can be repeated. */
+/** The record goes last, so that an interrupted deletion can be repeated. */
 export async function deleteTrash({ folder, files, gitDir }: TrashEntry): Promise<void> {
   for (const part of [files, gitDir]) {
     await removeTree(part);
@@ -146,7 +146,7 @@ function besideFiles(worktree: string): string {
   return path.join(path.dirname(worktree), '.copse-trash');
 }
 
-/** Not in `worktrees/` itself: git takes everything there for worktrees and prunes what is none. */
+/** Not in `worktrees/` itself: git prunes folders there that are not worktrees. */
 function besideGitDir(gitDir: string): string {
   return path.join(path.dirname(path.dirname(gitDir)), 'copse-trash');
 }
@@ -159,7 +159,7 @@ function chooseFolder(source: string, folder: string, beside: string): string {
 
 type Move = 'moved' | 'other_file_system' | { readonly failed: string };
 
-/** Moves whatever is there, a link as a link, unless that has been done. Never onto or into anything. */
+/** Moves the entry, a link as a link, unless a killed call has done so. Never onto or into anything. */
 function moveOnce(from: string, to: string): Move {
   const source = lstatSync(from, { throwIfNoEntry: false });
   if (source === undefined) return 'moved';
@@ -188,7 +188,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Follows no link. Folders that nobody may write to, as some package caches are, are made writable first. */
+/** Follows no link. Read-only folders, as in some package caches, are made writable first. */
 async function removeTree(place: string, isWanted = true): Promise<void> {
   if (!isWanted) return;
   try {

@@ -6,8 +6,12 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Connection, Connections } from '../../../processes/ports/connections.ts';
-import { type ProgramEnd, ProgramMissing } from '../../../processes/ports/programs.ts';
+import {
+  type Connection,
+  type Programs,
+  type ProgramEnd,
+  ProgramMissing,
+} from '../../../processes/ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,
@@ -41,11 +45,7 @@ const AGENTS: Readonly<Record<string, KnownAgent>> = {
   opencode: { argv: ['opencode', 'acp'], install: 'npm install --global opencode-ai' },
 };
 
-export function acpRuntime(
-  settings: AcpSettings,
-  connections: Connections,
-  writeInside: WriteInside,
-): Runtime {
+export function acpRuntime(settings: AcpSettings, programs: Programs, writeInside: WriteInside): Runtime {
   const words = typeof settings.command === 'string' ? settings.command : settings.command.join(' ');
   return {
     capabilities: {
@@ -56,19 +56,19 @@ export function acpRuntime(
       // Codex's sandbox makes the .git folder read-only.
       commits: !/codex/.test(words) || settings.permissions === 'all',
     },
-    start: (turn) => startTurn(settings, connections, writeInside, turn),
+    start: (turn) => startTurn(settings, programs, writeInside, turn),
   };
 }
 
 async function startTurn(
   settings: AcpSettings,
-  connections: Connections,
+  programs: Programs,
   writeInside: WriteInside,
   turn: Turn,
 ): Promise<RunningTurn> {
   const raw = rawTranscript(turn.log);
   const from = statSync(raw, { throwIfNoEntry: false })?.size ?? 0;
-  const { connection, process } = await start(settings, connections, turn);
+  const { connection, process } = await start(settings, programs, turn);
   const session = new AcpSession(settings, turn, openTranscript(turn.log), writeInside);
   const rpc = openRpc({
     input: connection.input,
@@ -99,12 +99,12 @@ async function startTurn(
 
 async function start(
   { command }: AcpSettings,
-  connections: Connections,
+  programs: Programs,
   { folder, environment, attempt, log }: Turn,
 ): Promise<{ readonly connection: Connection; readonly process: RunningTurn['process'] }> {
   const known = typeof command === 'string' ? AGENTS[command] : undefined;
   const [file = '', ...rest] = known?.argv ?? (typeof command === 'string' ? ['sh', '-c', command] : command);
-  const connection = connections.open({
+  const connection = programs.connect({
     argv: [file, ...rest],
     folder,
     environment,
@@ -137,7 +137,7 @@ async function work(
     const printed = tail();
     return {
       kind: 'crashed',
-      exitCode: end?.how === 'exited' ? end.code : null,
+      exitCode: end?.kind === 'exited' ? end.code : null,
       reason: printed === '' ? how : `${how}\n${printed}`,
     };
   }
@@ -150,8 +150,8 @@ function errorsIn(raw: string, from: number): string {
 }
 
 function howOf(end: ProgramEnd): string {
-  if (end.how === 'exited') return `the agent’s program ended with exit code ${end.code}`;
-  return end.how === 'signalled'
+  if (end.kind === 'exited') return `the agent’s program ended with exit code ${end.code}`;
+  return end.kind === 'signalled'
     ? `the agent’s program was killed by ${end.signal}`
     : 'the agent’s program disappeared';
 }

@@ -2,7 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 
-import type { Connection } from '../../../processes/ports/connections.ts';
+import type { Connection } from '../../../processes/ports/programs.ts';
 
 export interface SpawnRequest {
   readonly command: string;
@@ -41,9 +41,9 @@ class Spawned extends EventEmitter implements SpawnedProcess {
 
   async #exit({ ended }: Connection): Promise<void> {
     const end = await ended;
-    if (end.how === 'exited') this.exitCode = end.code;
+    if (end.kind === 'exited') this.exitCode = end.code;
     // The SDK only checks whether there is one.
-    else this.signalCode = end.how === 'signalled' ? (end.signal as NodeJS.Signals) : 'SIGKILL';
+    else this.signalCode = end.kind === 'signalled' ? (end.signal as NodeJS.Signals) : 'SIGKILL';
     this.emit('exit', this.exitCode, this.signalCode);
   }
 

@@ -12,8 +12,13 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ConnectedProgram, Connection, Connections } from '../../../processes/ports/connections.ts';
-import { type ProgramEnd, ProgramMissing } from '../../../processes/ports/programs.ts';
+import {
+  type ConnectedProgram,
+  type Connection,
+  type Programs,
+  type ProgramEnd,
+  ProgramMissing,
+} from '../../../processes/ports/programs.ts';
 import {
   type RunningTurn,
   type Runtime,
@@ -30,7 +35,7 @@ import { openTranscript, rawTranscript } from '../transcript.ts';
 
 export type { ClaudeSdkSettings } from './options.ts';
 
-export function claudeSdkRuntime(settings: ClaudeSdkSettings, connections: Connections): Runtime {
+export function claudeSdkRuntime(settings: ClaudeSdkSettings, programs: Programs): Runtime {
   const windows: Windows = settings.windows ?? new Map<string, number>();
   return {
     capabilities: {
@@ -45,7 +50,7 @@ export function claudeSdkRuntime(settings: ClaudeSdkSettings, connections: Conne
       if (!statSync(turn.folder, { throwIfNoEntry: false })?.isDirectory())
         throw new Error(`The agent cannot start: its folder ${turn.folder} is gone.`);
       const sdk = await loadClaudeSdk(settings.packageFrom ?? [], turn.environment);
-      return startTurn(sdk, settings, connections, windows, turn);
+      return startTurn(sdk, settings, programs, windows, turn);
     },
   };
 }
@@ -62,7 +67,7 @@ interface TurnFacts {
 async function startTurn(
   sdk: ClaudeSdk,
   settings: ClaudeSdkSettings,
-  connections: Connections,
+  programs: Programs,
   windows: Windows,
   turn: Turn,
 ): Promise<RunningTurn> {
@@ -75,7 +80,7 @@ async function startTurn(
     conversation,
     abort,
     spawn: (request) => {
-      const connection = connections.open(programOf(turn, request));
+      const connection = programs.connect(programOf(turn, request));
       opened.resolve(connection);
       return asSpawned(connection);
     },
@@ -183,9 +188,9 @@ function outcomeOf(
   if (facts.question !== null) return { kind: 'needs_input', question: facts.question };
   const outcome = reader.outcome();
   if (outcome !== undefined) return outcome;
-  const exitCode = end.how === 'exited' ? end.code : null;
+  const exitCode = end.kind === 'exited' ? end.code : null;
   const how =
-    end.how === 'signalled' ? `it was killed by ${end.signal}` : 'its program ended without a result';
+    end.kind === 'signalled' ? `it was killed by ${end.signal}` : 'its program ended without a result';
   const reason = [how, facts.failure ?? '', tail()].filter((line) => line !== '').join('\n');
   return { kind: 'crashed', exitCode, reason };
 }

@@ -12,7 +12,7 @@ export function outcomeOf(
   told: RuntimeOutcome | undefined,
   lastLines: readonly string[],
 ): RuntimeOutcome {
-  const exitCode = end.how === 'exited' ? end.code : null;
+  const exitCode = end.kind === 'exited' ? end.code : null;
   if (told !== undefined && told.kind !== 'crashed' && (told.kind !== 'completed' || exitCode === 0))
     return told;
   const reason = [endReason(end), ...(told?.kind === 'crashed' ? [told.reason] : []), ...lastLines];
@@ -20,7 +20,7 @@ export function outcomeOf(
 }
 
 function endReason(end: ProgramEnd): string {
-  switch (end.how) {
+  switch (end.kind) {
     case 'exited':
       return end.code === 0
         ? 'Claude Code ended without a result'

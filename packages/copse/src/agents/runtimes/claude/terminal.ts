@@ -138,8 +138,8 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
       if (isStopped) return { kind: 'cancelled' };
       if (told !== undefined) return told;
       // A person who joined has closed it.
-      if (end.how === 'exited' && end.code === 0) return { kind: 'completed', exitCode: 0 };
-      return outcomeOf(end, undefined, end.how === 'exited' ? [lastOutput(screen, from)] : []);
+      if (end.kind === 'exited' && end.code === 0) return { kind: 'completed', exitCode: 0 };
+      return outcomeOf(end, undefined, end.kind === 'exited' ? [lastOutput(screen, from)] : []);
     }),
     stop: async (options) => {
       isStopped = true;

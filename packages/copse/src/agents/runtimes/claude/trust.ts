@@ -10,23 +10,12 @@
  * questions, if a key in the environment makes a login unnecessary. A file that cannot be parsed is not changed.
  */
 
-import {
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  rmdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, rmSync, rmdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { type Fields, fields, isFields } from '../fields.ts';
 
@@ -125,16 +114,8 @@ function followed(file: string): string {
 }
 
 function replace(file: string, text: string): void {
-  const fresh = `${file}.copse-${process.pid}.new`;
-  rmSync(fresh, { force: true });
   const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
-  const opened = openSync(fresh, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode);
-  try {
-    writeFileSync(opened, text);
-  } finally {
-    closeSync(opened);
-  }
-  renameSync(fresh, file);
+  writeAtomically(file, text, { mode });
 }
 
 const LOCK_LOOKS = 200;

@@ -122,8 +122,8 @@ function tomlString(text: string): string {
 function outcomeOf(end: ProgramEnd, reader: CodexReader, tail: () => string): RuntimeOutcome {
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
-  if (end.how === 'exited' && end.code === 0 && reader.isComplete())
+  if (end.kind === 'exited' && end.code === 0 && reader.isComplete())
     return { kind: 'completed', exitCode: 0, lastWords: reader.lastWords() };
   const reason = endReason('Codex', end, tail);
-  return { kind: 'crashed', exitCode: end.how === 'exited' ? end.code : null, reason };
+  return { kind: 'crashed', exitCode: end.kind === 'exited' ? end.code : null, reason };
 }

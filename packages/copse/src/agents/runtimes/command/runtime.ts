@@ -124,7 +124,7 @@ const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 
 function outcomeOf(end: ProgramEnd, tail: () => string): RuntimeOutcome {
-  switch (end.how) {
+  switch (end.kind) {
     case 'exited': {
       const { code } = end;
       if (code === 0) return { kind: 'completed', exitCode: code };

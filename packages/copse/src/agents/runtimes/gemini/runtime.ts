@@ -110,7 +110,7 @@ function mayCommit(permissions: Permissions): boolean {
 const NOT_LOGGED_IN = 41;
 
 function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): RuntimeOutcome {
-  const exitCode = end.how === 'exited' ? end.code : null;
+  const exitCode = end.kind === 'exited' ? end.code : null;
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, exitCode, Date.now());
   if (exitCode === 0 && reader.isComplete())

@@ -102,7 +102,7 @@ function mayCommit(permissions: Permissions): boolean {
 }
 
 function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string): RuntimeOutcome {
-  const exitCode = end.how === 'exited' ? end.code : null;
+  const exitCode = end.kind === 'exited' ? end.code : null;
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (exitCode === 0 && reader.isComplete())

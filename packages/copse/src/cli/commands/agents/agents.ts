@@ -28,7 +28,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withLook(cli, async (context, unusable) => {
     const now = context.clock.now();
     const running = await loadRunning(context);
-    const limited = limitedAt(await context.board.tasks({ statuses: ['ready'], order: 'urgent' }), now);
+    const delayed = await context.board.tasks({ statuses: ['ready'], delayedAt: now, order: 'urgent' });
+    const limited = limitedAt(delayed, now);
     const agents = agentsOf(context);
     if (options.json) {
       cli.output.json({

@@ -10,7 +10,7 @@ export async function run({ cli, words }: Invocation): Promise<void> {
   const name = await withWorkspaces(cli, async ({ board, occupancy }) => {
     const id = await requireTaskId(board, words[0] ?? '');
     const sessions = await occupancy.tmuxSessions(terminalName(id));
-    if (!sessions.known)
+    if (sessions.kind === 'unknown')
       return fail('unavailable', sessions.why, 'install tmux', `copse logs ${id} --follow`);
     if (sessions.sessions.length === 0) {
       return fail(

@@ -74,7 +74,7 @@ async function removeNamed(
     deleteBranch: options.deleteBranch ?? false,
   } as const;
   let outcome = await removeWorkspace(context, task, request);
-  if (!outcome.removed && 'question' in outcome) {
+  if (outcome.kind === 'question') {
     const { question } = outcome;
     if (!canAsk(cli, options)) {
       fail('wrong_status', question, `copse cleanup ${task} --force (uncommitted files are rescued first)`);
@@ -82,7 +82,7 @@ async function removeNamed(
     if (!(await confirm(question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
   }
-  if (outcome.removed) return { removed: [await withIgnored(context, outcome)], kept: [] };
+  if (outcome.kind === 'removed') return { removed: [await withIgnored(context, outcome)], kept: [] };
   return 'reason' in outcome ? stop(outcome) : undefined;
 }
 

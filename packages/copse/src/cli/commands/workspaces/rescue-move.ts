@@ -4,7 +4,7 @@ import { moveEscape } from '../../../workspaces/discard/escape-guard.ts';
 import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
 import { requireRepository } from '../../../compose/open.ts';
 import { shown } from '../../../kernel/text.ts';
-import type { PathMove } from '../../../workspaces/ports/checkout.ts';
+import type { PathMove } from '../../../workspaces/ports/worktrees.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
@@ -29,7 +29,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const task = await requireTaskId(context.board, word);
     const paths = named.map((one) => insideCheckout(cli, context, one));
     const outcome = await moveEscape(context, { task, ...(paths.length > 0 && { paths }) });
-    if (outcome.moved === null) stop(outcome);
+    if (outcome.kind === 'refused') stop(outcome);
     const { moved, left, rescue } = outcome;
     if (options.json) {
       cli.output.json({ task, moved, left, rescue });

@@ -49,7 +49,7 @@ async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue)
     );
   }
   const prepared = await prepareWorkspace(context, { task, agent: null, session: task.session });
-  if (!prepared.prepared) return stop(prepared);
+  if (prepared.kind !== 'prepared') return stop(prepared);
   if (prepared.base !== null) return prepared.path;
   return fail(
     'wrong_status',

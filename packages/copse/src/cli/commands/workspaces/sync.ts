@@ -11,19 +11,20 @@ interface Options {
   readonly json?: boolean;
 }
 
-type Synced = Exclude<TaskSynced, { synced: 'no' }>;
+type Synced = Exclude<TaskSynced, { kind: 'refused' }>;
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withWorkspaces(cli, async (context) => {
     const task = await requireTaskHere(context, cli, words[0]);
     const outcome = await syncTask(context, { task, leaveConflict: options.conflict ?? false });
-    if (outcome.synced === 'no') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
+    if (outcome.kind === 'refused') stop({ ...outcome, reason: withPaths(outcome.reason, outcome.paths) });
     if (options.json) {
-      cli.output.json({ task, ...outcome });
+      const { kind: synced, ...rest } = outcome;
+      cli.output.json({ task, synced, ...rest });
       return;
     }
     cli.output.line(describe(task, outcome));
-    if (outcome.synced === 'conflict_left') {
+    if (outcome.kind === 'conflict_left') {
       for (const path of outcome.paths) cli.output.line(`    ${shown(path)}`);
     }
     for (const note of outcome.notes) cli.output.line(cli.output.style('yellow', shown(note)));
@@ -40,7 +41,7 @@ function withPaths(reason: string, paths: readonly string[]): string {
 
 function describe(task: TaskId, outcome: Synced): string {
   const base = shown(outcome.base);
-  switch (outcome.synced) {
+  switch (outcome.kind) {
     case 'up_to_date':
       return `${task} already has everything from ${base}.`;
     case 'fast_forwarded':

@@ -75,7 +75,7 @@ async function pickTask(
   );
 }
 
-type Done = Extract<Worked, { worked: true }>;
+type Done = Extract<Worked, { kind: 'worked' }>;
 
 /** Undefined when the person cancelled. */
 async function workOn(
@@ -86,7 +86,7 @@ async function workOn(
   options: Options,
 ): Promise<Done | undefined> {
   const worked = orFail(await work(context, id, choice));
-  if (worked.worked) return worked;
+  if (worked.kind === 'worked') return worked;
   const { existing } = worked;
   if (!canAsk(cli, options)) {
     return fail(

@@ -39,6 +39,7 @@
  * out, and the caller decides again.
  */
 
+import { backoffMs } from '../../../kernel/backoff.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import type { WaitReason } from '../wait-reason.ts';
@@ -176,7 +177,7 @@ class Decision {
     }
     const times = (known?.times ?? 0) + 1;
     const { troubleFirstMs, troubleMostMs } = this.#draft.policy;
-    const until = now + Math.min(troubleMostMs, troubleFirstMs * 2 ** (times - 1));
+    const until = now + backoffMs(times, { firstMs: troubleFirstMs, mostMs: troubleMostMs });
     this.#draft.trouble = { reason, times, until };
   }
 

@@ -1,18 +1,18 @@
 /**
- * What an entry of the pool is, and how Copse knows that nobody touched it.
+ * What an entry of the pool is, and how Copse knows that it is unchanged.
  *
  *   <worktrees>/.pool/<n>            its files
  *   <git dir>/worktrees/copse-pool-<n>   its registration: locked, HEAD at a commit
- *   .copse/pool/<n>.json             its seal; without one it is no entry, whatever else is there
+ *   .copse/pool/<n>.json             its seal; without one it is not an entry
  *
- * An entry is sealed when git has read every file in it and found the commit's. The seal holds the times and numbers of
- * its folders and of its index. Nobody can set a change time, so whoever adds, removes or changes anything afterwards
- * breaks the seal, and the entry is not handed out. How a change to a file shows depends on how many there are:
+ * An entry is sealed when git has read every file in it and found the commit's content. The seal holds the change times and
+ * inode numbers of its folders and of its index. A change time cannot be set, so every later change breaks the seal, and
+ * the entry is not handed out. How a change to a file shows depends on how many there are:
  *
  *   few files    their times and numbers are in the seal as well
  *   many files   git compares them with those in the index, which it does in several threads, but by the second only. So
- *                they are read once the second of the last change among them is over, and the index is dated after that:
- *                whatever changes later has another second, and git reads none of them again to know that nothing did
+ *                they are read after the second of the last change is over, and the index is dated after that: a later
+ *                change has another second, and git need not read unchanged files again
  *
  * The second also makes advancing an entry cost no more than the files that differ.
  */
@@ -22,7 +22,6 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -31,6 +30,7 @@ import {
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Git, Place } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
@@ -45,7 +45,7 @@ export interface PoolPlace {
   readonly folder: string;
   readonly withLock: Git['withLock'];
   readonly tryLock: Git['tryLock'];
-  /** Moves what is not wanted to the trash. */
+  /** Moves a surplus or broken entry to the trash. */
   readonly discard: (leftover: Leftover) => Promise<void>;
   readonly onStep: (step: PoolStep) => void;
 }
@@ -67,7 +67,7 @@ export const entryPath = ({ folder }: PoolPlace, number: number): string => path
 export const entryName = (number: number): string => `${PREFIX}${number}`;
 export const entryGitDir = ({ dir }: PoolPlace, number: number): string =>
   path.join(dir.commonDir, 'worktrees', entryName(number));
-/** Whoever does anything with an entry holds it. */
+/** The lock that every operation on an entry holds. */
 export const entryLock = (number: number): string => `pool-${number}`;
 
 const sealFolder = ({ dir }: PoolPlace): string => path.join(dir.home, '.copse', 'pool');
@@ -104,10 +104,10 @@ function readSeal(pool: PoolPlace, number: number): Seal | undefined {
   if (text === undefined) return undefined;
   try {
     const seal = JSON.parse(text) as Seal;
-    // One of an earlier version says less.
+    // A seal of an earlier version has fewer fields.
     return seal.files === undefined ? undefined : seal;
   } catch {
-    // Whatever this is, Copse did not write it.
+    // Not a seal that Copse wrote.
     return undefined;
   }
 }
@@ -116,12 +116,12 @@ export function breakSeal(pool: PoolPlace, number: number): void {
   rmSync(sealFile(pool, number), { force: true });
 }
 
-/** Undefined when the entry is as it was sealed; else what is wrong with it. */
+/** Undefined when the entry is as it was sealed; else how it differs. */
 export async function whatIsWrong(pool: PoolPlace, number: number): Promise<string | undefined> {
   const seal = readSeal(pool, number);
   if (seal === undefined) return 'it was never finished';
   if (!isFolder(entryPath(pool, number))) return 'it is not a folder';
-  // Git looks at many files while the rest is looked at here.
+  // Git compares the files while this process compares the folders.
   const changed = seal.files === null && hasChangedFile(pool, number);
   const wrong = whatIsWrongAround(pool, number, seal);
   return (await changed) ? (wrong ?? CHANGED) : wrong;
@@ -160,7 +160,7 @@ function whatIsWrongAround(pool: PoolPlace, number: number, seal: Seal): string 
 /** A change in the same tick of the file system's clock as the one before it would not show. */
 const SETTLE_MS = 30;
 
-/** Looks at everything, then seals. Undefined when it did; else what is in the way. */
+/** Looks at everything, then seals. Undefined on success; else the reason for no seal. */
 export async function seal(pool: PoolPlace, number: number, commit: CommitId): Promise<string | undefined> {
   const options = filesOf(pool, number);
   const { workTree, index } = options;
@@ -184,19 +184,17 @@ export async function seal(pool: PoolPlace, number: number, commit: CommitId): P
   return undefined;
 }
 
-/** Of so many, git knows the times sooner than they are asked for here one by one. */
+/** From so many files on, git compares them faster than this process does one by one. */
 export const MANY_FILES = 1_000;
 /** Git reads every file that is not older than its index. Zero would mean that it has no date. */
 const LONG_AGO = 1;
 
 function writeSeal(pool: PoolPlace, number: number, seal: Seal): void {
   mkdirSync(sealFolder(pool), { recursive: true, mode: 0o700 });
-  const fresh = `${sealFile(pool, number)}.${process.pid}`;
-  writeFileSync(fresh, JSON.stringify(seal), { mode: 0o600 });
-  renameSync(fresh, sealFile(pool, number));
+  writeAtomically(sealFile(pool, number), JSON.stringify(seal));
 }
 
-/** Longer than any second, and short enough for a file that somebody dated years ahead. */
+/** Longer than a second; a file dated years ahead must not make it wait for ever. */
 const SECOND_PATIENCE_MS = 3_000;
 const SECOND_STEP_MS = 50;
 
@@ -275,7 +273,7 @@ function stampOf({ ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${ino} ${mode} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-/** Writes the files that differ and no others. Refuses, by an exception, to write over what is not the old commit's. */
+/** Writes only the files that differ. Throws rather than overwrite content that is not the old commit's. */
 export async function bringForward(
   dir: TrustedDir,
   { path: workTree, gitDir, tip }: Place,

@@ -1,14 +1,14 @@
 /**
- * Handing out a worktree that is ready already.
+ * Hands out a worktree that is already checked out.
  *
  *   break the seal, mark it → move the folder → register it anew → move its index    (one process at a time)
  *   → forget the old registration → write the files that differ → finished  (any number at once)
  *
- * - The seal goes first, so from then on the entry is nobody's: whatever is left after a kill is either without a seal,
+ * - The seal goes first, so that no other process hands the entry out. After a kill the rest is either without a seal,
  *   which `refill` clears, or at the task's place and unfinished, which the next prepare sets aside.
- * - A task gets a registration of its own with nothing but the index in it. Whatever anybody put into that of the entry
- *   (a configuration, hooks, a half-done rebase) does not come along.
- * - Each entry has a lock that its holder's death gives back. Who finds it held goes on to the next entry.
+ * - A task gets a new registration with only the index in it. Files in the entry's registration (a configuration, hooks, an
+ *   unfinished rebase) do not come along.
+ * - Each entry has a lock that the death of its holder releases. A process that finds it held tries the next entry.
  */
 
 import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ async function take(pool: PoolPlace, wanted: Wanted): Promise<Taken> {
     if (done.value === 'spoiled') isSpoiled = true;
     else return done.value;
   }
-  return { taken: false, because: isSpoiled ? 'spoiled' : 'empty' };
+  return { kind: 'not_taken', because: isSpoiled ? 'spoiled' : 'empty' };
 }
 
 async function takeEntry(
@@ -71,12 +71,12 @@ async function takeEntry(
   { number }: PoolEntry,
   wanted: Wanted,
 ): Promise<Taken | 'gone' | 'spoiled'> {
-  // Only now, under its lock, is the entry what it seems.
+  // Looked at again, now under its lock.
   const entry = sealedEntries(pool).find((one) => one.number === number);
   if (entry === undefined) return 'gone';
   if ((await whatIsWrong(pool, number)) !== undefined) return 'spoiled';
   const moved = await pool.withLock(() => moveEntry(pool, entry, wanted));
-  if ('taken' in moved) return moved;
+  if ('kind' in moved) return moved;
 
   rmSync(entryGitDir(pool, number), { recursive: true, force: true });
   pool.onStep('unregistered');
@@ -86,28 +86,28 @@ async function takeEntry(
   pool.onStep('advanced');
   rmSync(path.join(place.gitDir, UNFINISHED));
   pool.onStep('finished');
-  return { taken: true, place, wasAtTip };
+  return { kind: 'taken', place, wasAtTip };
 }
 
 async function moveEntry(
   pool: PoolPlace,
   entry: PoolEntry,
   wanted: Wanted,
-): Promise<Registration | Extract<Taken, { taken: false }>> {
+): Promise<Registration | Extract<Taken, { kind: 'not_taken' }>> {
   const { commonDir } = pool.dir;
-  if (holderOf(pool.dir, wanted.branch) !== undefined) return { taken: false, because: 'branch_in_use' };
+  if (holderOf(pool.dir, wanted.branch) !== undefined) return { kind: 'not_taken', because: 'branch_in_use' };
   if ((await tipOf(pool.dir, wanted)) !== wanted.tip) {
-    return { taken: false, because: 'branch_moved' };
+    return { kind: 'not_taken', because: 'branch_moved' };
   }
   mkdirSync(path.dirname(wanted.path), { recursive: true });
   const target = canonical(wanted.path);
   const isThere = lstatSync(target, { throwIfNoEntry: false }) !== undefined;
   if (isThere || registrationAt(commonDir, target) !== undefined) {
-    return { taken: false, because: 'place_in_use' };
+    return { kind: 'not_taken', because: 'place_in_use' };
   }
   breakSeal(pool, entry.number);
   pool.onStep('unsealed');
-  // Repairing a worktree that was moved would else make a whole one of what a kill leaves here.
+  // Otherwise the repair of a moved worktree would take the remains of a kill for a finished one.
   writeFileSync(path.join(entryGitDir(pool, entry.number), UNFINISHED), '\n');
   pool.onStep('marked');
   renameSync(entry.path, target);
@@ -119,7 +119,7 @@ async function moveEntry(
   return registration;
 }
 
-/** Nearly always a file that was written a moment ago; a process of git's own would cost more than all the rest. */
+/** Reads the ref's file, which was nearly always just written: starting git would cost more than all the rest. */
 async function tipOf(dir: TrustedDir, { branch, tip }: Wanted): Promise<CommitId | undefined> {
   const loose = readIfThere(path.join(dir.commonDir, 'refs', 'heads', branch))?.trimEnd();
   return loose === tip ? tip : findTip(dir, `refs/heads/${branch}`);

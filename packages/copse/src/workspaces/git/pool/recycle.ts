@@ -1,11 +1,10 @@
 /**
- * Making an entry of the pool from the files of a worktree that was removed.
+ * Makes a pool entry from the files of a removed worktree.
  *
- * Nothing is cleaned. A new, empty worktree is made, and only what passes is moved into it; so whatever an agent left
- * behind and however it hid it, what nobody thought of stays in the trash. A file passes when it is in the base, nothing
- * but its bytes matters about it (a plain file or link of ours, usual mode, no second name, not dated in the future, no
- * filter or conversion), and git, with an index of its own, has read it in its new place and found the base's content.
- * What does not pass goes back to where it was, and git writes the file anew.
+ * Nothing is cleaned. Files that pass are moved into a new, empty worktree; everything else stays in the trash, so that
+ * nothing an agent left there reaches the next task. A file passes when it is in the base, only its bytes matter (a plain
+ * file or link of ours, usual mode, one name, not dated in the future, no filter or conversion), and git, with a new
+ * index, has read it in its new place and found the base's content. A file that fails goes back, and git writes it anew.
  */
 
 import { type Stats, lstatSync, mkdirSync, renameSync } from 'node:fs';
@@ -33,19 +32,19 @@ export async function recycle(
   held: readonly TrackedFile[],
 ): Promise<Recycled> {
   if (!lstatSync(files, { throwIfNoEntry: false })?.isDirectory()) {
-    return { recycled: false, because: 'not_a_folder' };
+    return { kind: 'not_recycled', because: 'not_a_folder' };
   }
   // A rename cannot cross file systems, and copying would save nothing.
   mkdirSync(pool.folder, { recursive: true });
   if (lstatSync(files).dev !== lstatSync(pool.folder).dev)
-    return { recycled: false, because: 'not_a_folder' };
-  if (await convertsEverything(pool.dir)) return { recycled: false, because: 'files_are_converted' };
+    return { kind: 'not_recycled', because: 'not_a_folder' };
+  if (await convertsEverything(pool.dir)) return { kind: 'not_recycled', because: 'files_are_converted' };
   let counts = { kept: 0, written: 0 };
   const entry = await makeEntry(pool, base, async (place) => {
     counts = await fillFrom(pool.dir, files, place, held);
   });
-  if ('left' in entry) return { recycled: false, because: 'spoiled' };
-  return { recycled: true, entry, ...counts };
+  if ('left' in entry) return { kind: 'not_recycled', because: 'spoiled' };
+  return { kind: 'recycled', entry, ...counts };
 }
 
 async function fillFrom(
@@ -96,7 +95,7 @@ async function treeFiles(dir: TrustedDir, commit: CommitId): Promise<readonly Tr
   });
 }
 
-/** What can be said about a file without reading it. A folder that is a link could lead to anybody's files. */
+/** The tests that need no reading. A folder that is a link could lead to files outside. */
 function usualFiles(files: string, plainMode: number): (file: TreeFile) => boolean {
   const executableMode = plainMode | ((plainMode & 0o444) >> 2);
   const folders = new Map<string, boolean>([['', true]]);
@@ -124,7 +123,7 @@ function look(files: string, name: string): Stats | undefined {
   return lstatSync(inside(files, name), { throwIfNoEntry: false });
 }
 
-/** As a file that was made just now has it. */
+/** The mode of a new file. */
 function usualMode(file: string): number {
   return lstatSync(file).mode & 0o7777;
 }

@@ -1,14 +1,15 @@
 /**
- * Bringing the pool to its size: entries are made, brought to the base, and taken away.
+ * Brings the pool to its size: makes entries, advances them to the base, and removes surplus ones.
  *
- * An entry without a seal is what a killed process left behind; it goes to the trash as a whole. An entry whose seal is
- * broken has something in it that Copse did not put there. Nobody knows whose that is, so it stays, and is reported.
+ * An entry without a seal was left by a killed process; it goes to the trash whole. An entry whose seal is broken has files
+ * that Copse did not write. They may be a person's work, so the entry stays and is reported.
  */
 
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Place } from '../../../git/port.ts';
 import type { PoolEntry, Refilled } from '../../ports/pool.ts';
@@ -60,7 +61,7 @@ export async function refill(pool: PoolPlace, target: number, base: CommitId): P
   return { ...counts, ready: counts.ready + counts.advanced + made, made, left };
 }
 
-/** Those that need no work first: they are the ones to keep. */
+/** Entries at the base first: they are kept. */
 function inOrder(pool: PoolPlace, base: CommitId): readonly number[] {
   const atBase = new Set(
     sealedEntries(pool)
@@ -71,7 +72,7 @@ function inOrder(pool: PoolPlace, base: CommitId): readonly number[] {
   return allNumbers(pool).toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Base null: it is not wanted any more. */
+/** Base null: the entry is surplus. */
 async function tend(pool: PoolPlace, number: number, base: CommitId | null): Promise<Tended> {
   const entry = sealedEntries(pool).find((one) => one.number === number);
   if (entry === undefined) return clear(pool, number, 'its making or handing out was cut short', false);
@@ -88,7 +89,7 @@ async function tend(pool: PoolPlace, number: number, base: CommitId | null): Pro
   return entry.commit === base ? 'ready' : advance(pool, entry, base);
 }
 
-/** Not under the repository's lock: the trash may take it. Whoever touches this entry holds the lock of its own. */
+/** Not under the repository's lock, which the trash may take. The caller holds the entry's lock. */
 async function clear(pool: PoolPlace, number: number, why: string, isProven: boolean): Promise<Tended> {
   const worktree = entryPath(pool, number);
   const registered = registrationNamed(pool.dir.commonDir, entryName(number));
@@ -118,19 +119,14 @@ async function advance(pool: PoolPlace, entry: PoolEntry, base: CommitId): Promi
   pool.onStep('entry_opened');
   await bringForward(pool.dir, { path: entry.path, gitDir, tip: base }, entry.commit);
   pool.onStep('entry_filled');
-  await replace(path.join(gitDir, 'HEAD'), `${base}\n`);
+  writeAtomically(path.join(gitDir, 'HEAD'), `${base}\n`, { mode: 0o666 });
   await rm(path.join(gitDir, UNFINISHED));
   pool.onStep('entry_finished');
   const wrong = await seal(pool, entry.number, base);
   return wrong === undefined ? 'advanced' : { left: wrong };
 }
 
-async function replace(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.copse`, text);
-  await rename(`${file}.copse`, file);
-}
-
-/** A new entry, filled by whoever asks for one. */
+/** A new entry, filled by the caller. */
 export async function makeEntry(
   pool: PoolPlace,
   base: CommitId,

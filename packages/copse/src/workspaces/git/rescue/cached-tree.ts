@@ -3,7 +3,7 @@
  * `write-tree` answers with it. Reading the note saves starting git.
  *
  * An index is a head, its entries, and extensions, of which `TREE` begins with the tree of the whole. A tree that is no
- * longer what the entries say has a negative number of them there. Whatever is not as expected counts as no note.
+ * longer what the entries say has a negative number of them there. An unexpected layout counts as no note.
  */
 
 const HEAD_BYTES = 12;

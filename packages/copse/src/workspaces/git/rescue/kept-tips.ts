@@ -1,7 +1,7 @@
 /**
- * The commits of branches that Copse deleted or moved back, under `refs/copse/keep/<task>/<time>-<commit>`. Only those are
- * told of that nothing else leads to: no branch, no tag, no remote and no rescue. Agents can write refs, so what is not
- * named as Copse does it is passed over.
+ * The commits of branches that Copse deleted or moved back, under `refs/copse/keep/<task>/<time>-<commit>`. Only
+ * commits that no branch, tag, remote or rescue reaches are listed. Agents can write refs, so refs with other names are
+ * ignored.
  */
 
 import { type CommitId, brand, parseTaskId, timestamp } from '../../../kernel/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * The permissions of files that a rescue saves. A tree only knows whether a file is a program; a key that nobody else may
- * read has to come back as one.
+ * The permissions of files that a rescue saves. A tree only has the executable bit; a private key must
+ * come back unreadable for other users.
  *
  * One line for each file that is not as the system makes new ones: the permissions in octal, a space, and the path, one
  * character per byte. Set-user-id and the like are neither noted nor given.
@@ -14,7 +14,7 @@ import { withPlainFile } from '../../../kernel/system/plain-file.ts';
 import { onDisk } from '../../../git/output.ts';
 
 const ALL = 0o777;
-/** What may be taken from others without anybody minding that it comes back as the system makes new files. */
+/** Bits of group and others whose loss is harmless: the file comes back with the mode of a new one. */
 const COMMON_MASK = 0o022;
 
 /** Of these files; `scratch` is a folder in which one may be made. */
@@ -34,7 +34,7 @@ export function unusualPermissions(
   });
 }
 
-/** Nothing tells without changing it what the system takes from every new file. */
+/** The umask cannot be read without setting it. */
 function permissionsOfNew(file: string): number {
   const descriptor = openSync(file, 'wx', ALL);
   try {
@@ -44,7 +44,7 @@ function permissionsOfNew(file: string): number {
   }
 }
 
-/** Of those that `isWanted`. Anybody can write a rescue: no link is followed, and what is no regular file is left alone. */
+/** Only files that `isWanted`. An agent can write a rescue: links are not followed, and only regular files change. */
 export function givePermissions(
   worktree: string,
   lines: readonly string[],
@@ -65,7 +65,7 @@ function isBehindLink(worktree: string, file: string): boolean {
   return !real.equals(onDisk(realpathSync(worktree), path.posix.dirname(file)));
 }
 
-/** Undefined for what is gone, has a file in place of its folder, or is a link or the like. */
+/** Undefined if it is missing or not a regular file. */
 function fileAt(place: Buffer): Stats | undefined {
   try {
     const found = lstatSync(place);

@@ -1,6 +1,6 @@
 /**
  * What a rescue says about itself: a readable subject and JSON in the message of its commit. Agents can write refs, so
- * whatever is read back is checked field by field and is never more than data.
+ * every field is checked when it is read back.
  */
 
 import {
@@ -15,7 +15,7 @@ import { isValidBranchName } from '../../rules/naming.ts';
 import { type Rescue, type RescueReason, rescueReasons } from '../../../git/port.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
 
-/** Beyond what a `Rescue` shows, what putting it back needs. */
+/** A `Rescue` and the fields that restoring it needs. */
 export interface RescueRecord {
   readonly task: TaskId;
   readonly why: RescueReason;
@@ -25,7 +25,7 @@ export interface RescueRecord {
   readonly isDetached: boolean;
   readonly head: CommitId | null;
   readonly changed: number;
-  /** The commit whose tree has the notes of the git directory and what was staged; null when there is neither. */
+  /** The commit whose tree has the files of the git directory and the staged changes; null when there are neither. */
   readonly state: string | null;
   /** The index as a tree; null when there was no usable index. */
   readonly staged: string | null;
@@ -45,7 +45,7 @@ export function messageOf(record: RescueRecord): string {
   return `Rescue of ${record.task} ${BEFORE[record.why]}\n\n${JSON.stringify(record, null, 2)}\n`;
 }
 
-/** Sorts by time. `turn` tells apart what was saved within one millisecond. */
+/** Sorts by time. `turn` numbers the rescues of one millisecond. */
 export function refOf({ task, why, atMs }: RescueRecord, turn: number): string {
   const time = new Date(atMs).toISOString().replace(/[-:.]/g, '');
   return `${RESCUE_REFS}/${task}/${time}-${why}${turn === 1 ? '' : `-${turn}`}`;

@@ -2,12 +2,12 @@
  * Puts a rescue back into a worktree, never over anything newer.
  *
  * Only what the rescue changed is written: the paths that differ between its HEAD and its files, and between its HEAD
- * and its index. Each must be in the worktree as that HEAD had it, or already as the rescue has it; otherwise the path is
- * in the way and nothing is written at all. Git writes the files, from a private index that says how they are now, so it
- * follows no link and stops if somebody changes one meanwhile. Doing it twice, or again after a crash, is harmless.
+ * and its index. Each must be in the worktree as that HEAD had it, or already as the rescue has it; otherwise the path
+ * blocks it and nothing is written at all. Git writes the files, from a private index of their current state, so it follows
+ * no link and stops if a file changes meanwhile. Repeating it, also after a crash, is harmless.
  *
- * What was in progress (a rebase, a merge) comes back if HEAD is at the commit it was at. A rescue of a detached HEAD, as
- * in the middle of a rebase, moves HEAD there, detached, if the worktree has no changes of its own; branches stay.
+ * An unfinished rebase or merge comes back if HEAD is at the commit it was at. A rescue of a detached HEAD, in the middle of
+ * a rebase for example, moves HEAD there, detached, if the worktree has no changes of its own; branches stay.
  */
 
 import { createHash } from 'node:crypto';
@@ -70,9 +70,9 @@ interface Work {
   readonly nowCommitted: TreeChanges;
   readonly nowFiles: TreeChanges;
   readonly nowStaged: TreeChanges;
-  /** What has to be written, from how the files are now. */
+  /** The changes to write, relative to the current files. */
   readonly writes: TreeChanges;
-  /** HEAD is, or will be, where it was: what was in progress can go on. */
+  /** HEAD is, or will be, where it was, so an unfinished operation can continue. */
   readonly canContinue: boolean;
   /** HEAD moves too. */
   readonly isSwitch: boolean;
@@ -151,7 +151,7 @@ async function findInTheWay(dir: TrustedDir, work: Work): Promise<readonly strin
   return [...newer];
 }
 
-/** A file with converted line endings is not byte for byte what git has, and yet nobody changed it. */
+/** A file with converted line endings differs from git's bytes and is still unchanged. */
 async function differingAsGitSees(
   dir: TrustedDir,
   { place, scratch, at }: Work,
@@ -169,7 +169,7 @@ async function differingAsGitSees(
   return new Set([output, untracked].flatMap((bytes) => bytes.toString('latin1').split('\0')));
 }
 
-/** Files that git would not mind overwriting because they are ignored, and links or files where a folder is needed. */
+/** Ignored files, which git would overwrite, and links or files where a folder is needed. */
 function hiddenAt({ place, writes }: Work, file: string, wanted: string): readonly string[] {
   const parts = file.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {
@@ -184,7 +184,7 @@ function hiddenAt({ place, writes }: Work, file: string, wanted: string): readon
   return [];
 }
 
-/** Whether a regular file is, byte for byte, what is to be written. */
+/** Whether a regular file already has exactly the new bytes. */
 function isAlready(place: Place, file: string, wanted: string): boolean {
   const [mode, id = ''] = wanted.split(' ');
   const found = lstatSync(onDisk(place.worktree, file));
@@ -194,7 +194,7 @@ function isAlready(place: Place, file: string, wanted: string): boolean {
   return hash.update(`blob ${content.length}\0`).update(content).digest('hex') === id;
 }
 
-/** The paths that were in the way after all; then nothing was written. */
+/** The paths that git refused to overwrite; if there are any, nothing was written. */
 async function writeFiles(dir: TrustedDir, work: Work): Promise<readonly string[]> {
   const { files, place, writes, scratch } = work;
   if (writes.size === 0) return [];
@@ -205,7 +205,7 @@ async function writeFiles(dir: TrustedDir, work: Work): Promise<readonly string[
   await git(dir, [...ANY_NAME, 'update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
   const wanted = await gitLine(dir, ['write-tree'], options);
   const effect = await diffTrees(dir, files.tree, wanted);
-  // Git passes over names that it refuses, and takes away what is in the way of others; nothing of it may happen here.
+  // Git skips names that it refuses and removes files that block others; neither may happen here.
   const isExact = effect.size === writes.size && [...effect.keys()].every((file) => writes.has(file));
   if (!isExact) throw new Error(`Git cannot write all the files of the rescue into ${place.worktree}.`);
   const argv = [
@@ -258,7 +258,7 @@ async function writeIndex(dir: TrustedDir, work: Work): Promise<void> {
     ];
     await git(dir, argv, { ...options, input: nul(state.intended) });
   }
-  // Ends with 1 when something differs, which is what a rescue is for.
+  // Exit code 1 means that something differs.
   await tryGit(dir, [...ANY_NAME, 'update-index', '-q', '--refresh'], options);
   installIndex(place, index);
 }

@@ -23,7 +23,7 @@ import path from 'node:path';
 
 import { latin1, nul, entries, utf8, parseRaw } from '../../../git/output.ts';
 import { cachedTree } from './cached-tree.ts';
-import { objectsOf } from '../../../git/objects/object-reader.ts';
+import { objectsOf } from '../../../git/objects.ts';
 import { copyWithTime } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
@@ -43,13 +43,13 @@ export interface Files {
   readonly index: string;
   /** Undefined when the index of the worktree is missing or damaged. */
   readonly staged: Staged | undefined;
-  /** Nested repositories and submodules: what is in them belongs to other repositories. */
+  /** Nested repositories and submodules: their files belong to other repositories. */
   readonly notSaved: readonly string[];
   /** The paths that differ from HEAD; undefined when the files are as the index has them. */
   readonly changed: readonly string[] | undefined;
 }
 
-/** Of a worktree without files: what was staged. */
+/** The staged changes of a worktree whose folder was deleted. */
 export async function captureIndex(
   dir: TrustedDir,
   place: Place,
@@ -79,7 +79,7 @@ export async function captureFiles(
     try {
       return await capture(dir, place, scratch, head);
     } catch (error) {
-      // A whole index may hold what is nowhere else, and must not be passed over.
+      // An intact index may hold content that is nowhere else, so the error is not ignored.
       if (isWholeIndex(dir, place) || !(error instanceof GitFailed)) throw error;
     }
   }
@@ -182,7 +182,7 @@ async function readFiles(
   const edited = differing.filter(({ status }) => status !== 'D').map(({ file }) => file);
   // Not by name and disk: a path beyond a link that replaced its folder could not be named.
   if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));
-  // Copse's own folder beside the main checkout is ignored, unless somebody took the line away.
+  // Copse's own folder beside the main checkout, in case the line that ignores it was removed.
   const untracked = listed.untracked.filter((file) => !isMain || !file.startsWith('.copse/'));
   const added = [...new Set([...edited, ...untracked])];
   if (added.length > 0) await addFiles(dir, careful, added, options);
@@ -205,7 +205,7 @@ async function readFiles(
   };
 }
 
-/** So many new objects are written as one pack: each by itself would have to reach the disk by itself. */
+/** From so many new objects on, one pack is written: loose objects would be synced to the disk one by one. */
 const MANY = 100;
 
 async function addFiles(

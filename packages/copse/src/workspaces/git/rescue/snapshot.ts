@@ -8,10 +8,10 @@
  *                   of `add -N`, `permissions` those of changed files that a tree cannot tell
  *   more parents    commits that only this worktree knows
  *
- * No byte of index, HEAD, branch or files changes. The ref is the last thing written, and only where none was; until it
- * is there, nothing is reported as saved, and whatever goes wrong throws.
+ * No byte of index, HEAD, branch or files changes. The ref is written last, and never over another; until it exists,
+ * nothing is reported as saved, and every failure throws.
  *
- * Of a worktree whose folder somebody deleted, what was staged and what was committed is saved; its files are gone.
+ * Of a worktree whose folder was deleted, staged and committed content is saved; its files are lost.
  *
  * Not saved, but named in the message: the files of nested repositories and of submodules. Never saved: ignored files,
  * empty folders, sockets and pipes. All of them stay in the folder, which a removal moves to the trash whole.
@@ -44,7 +44,7 @@ import {
 
 export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest): Promise<SnapshotOutcome> {
   if (parseTaskId(request.task) !== request.task) throw new Error(`${request.task} is not the id of a task.`);
-  // What is there instead of a folder goes to the trash as it is.
+  // A file or link at the path of the worktree goes to the trash as it is.
   const kind = lstatSync(request.worktree, { throwIfNoEntry: false });
   if (kind !== undefined && !kind.isDirectory()) return { saved: false };
   return withScratch(dir, async (scratch) => {
@@ -98,7 +98,7 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
   });
 }
 
-/** What is broken has no git directory of its own to ask; an empty one says as much. */
+/** A broken worktree has no git directory to read; an empty one stands in for it. */
 function findPlace(
   dir: TrustedDir,
   { worktree, asBranch }: SnapshotRequest,
@@ -125,7 +125,7 @@ interface Commits {
   /** Undefined when HEAD has no commit yet. */
   readonly at: { readonly commit: string; readonly tree: string } | undefined;
   readonly tips: readonly string[];
-  /** Somebody deleted the branch of HEAD: `at` is where HEAD was last. */
+  /** The branch of HEAD was deleted: `at` is where HEAD was last. */
   readonly isBranchGone: boolean;
 }
 
@@ -137,7 +137,7 @@ async function findCommits(
 ): Promise<Commits> {
   const named = 'ref' in head ? head.ref : head.commit;
   const known = await existingCommits(dir, [named, ...idsIn(notes.values(), dir)]);
-  // A branch without a commit that is another one was never made: that is for whoever works there to do.
+  // Another branch without a commit is an unborn one (`git checkout --orphan`): it has no last commit.
   const isOwn = 'ref' in head && head.ref === `refs/heads/${branch}`;
   const before = isOwn ? lastOf(notes.get('logs/HEAD')).map((id) => known.get(id)) : [];
   const at = known.get(named) ?? before.find((commit) => commit !== undefined);

@@ -1,18 +1,9 @@
-/** What a sync that writes into a worktree holds and notes while it does, so that another can finish it; see sync.ts. */
+/** The lock and the note of a sync, with which the next call finishes it after a kill; see sync.ts. */
 
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName, CommitId } from '../../../kernel/ids.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
@@ -32,7 +23,7 @@ export interface Move {
   readonly branch: BranchName;
   readonly from: CommitId;
   readonly to: CommitId;
-  /** What the files become: that of the commit, or the merge with its conflict markers. */
+  /** The tree that is written: that of the commit, or the merge with its conflict markers. */
   readonly tree: string;
   readonly conflict: {
     readonly base: CommitId;
@@ -42,15 +33,15 @@ export interface Move {
 }
 
 const LOCK = 'index.lock';
-/** Tells a lock that a killed sync left behind from any other. */
+/** The content by which a lock of a killed sync is recognised. */
 const OURS = 'copse-sync\n';
 
 interface Note extends Move {
-  /** All files are as they shall be; what is left are the index and what git notes about a merge. */
+  /** All files are written; the index and git's files about a merge are not. */
   readonly isWritten: boolean;
 }
 
-/** Whoever calls holds the task's lock, so a lock of ours is one that was left behind. */
+/** The caller holds the task's lock, so a lock of ours was left by a killed call. */
 export function takeLock(place: Place): boolean {
   if (isOurLock(place)) return true;
   try {
@@ -84,15 +75,7 @@ function noteFile({ home }: TrustedDir, { gitDir }: Place): string {
 export function writeNote(dir: TrustedDir, place: Place, note: Note): void {
   const file = noteFile(dir, place);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  writeWhole(file, JSON.stringify(note));
-}
-
-/** Never through a link that somebody put there. */
-export function writeWhole(file: string, text: string): void {
-  const fresh = `${file}.${process.pid}`;
-  rmSync(fresh, { force: true });
-  write(openSync(fresh, 'wx', 0o600), text);
-  renameSync(fresh, file);
+  writeAtomically(file, JSON.stringify(note), { isDurable: true });
 }
 
 function write(descriptor: number, text: string): void {

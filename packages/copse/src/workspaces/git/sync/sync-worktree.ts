@@ -1,21 +1,22 @@
 /** The part of a sync that writes into the worktree; its order is explained in sync.ts. */
 
-import { lstatSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
+import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { RefMove } from '../../../git/port.ts';
-import type { SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import type { SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
 import { filesBelow, nul, onDisk, utf8, type RawChange, parseRaw } from '../../../git/output.ts';
 import { copyIndex, copyWithTime } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { findTip, moveRef } from '../../../git/refs/refs.ts';
 import { type Place, withScratch } from '../../../git/worktrees/place.ts';
-import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote, writeWhole } from './note.ts';
+import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote } from './note.ts';
 
 export type Applied =
-  | { readonly applied: true; readonly files: number }
-  | { readonly applied: false; readonly because: SyncRefusal; readonly paths: readonly string[] };
+  | { readonly kind: 'applied'; readonly files: number }
+  | { readonly kind: 'refused'; readonly because: SyncRefusal; readonly paths: readonly string[] };
 
 export async function applyMove(
   dir: TrustedDir,
@@ -23,13 +24,13 @@ export async function applyMove(
   move: Move,
   { onStep = () => {} }: Pick<SyncRequest, 'onStep'>,
 ): Promise<Applied> {
-  if (!takeLock(place)) return { applied: false, because: 'locked', paths: [] };
+  if (!takeLock(place)) return { kind: 'refused', because: 'locked', paths: [] };
   onStep('locked');
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     const refuse = (because: SyncRefusal, paths: readonly string[]): Applied => {
       giveUp(dir, place);
-      return { applied: false, because, paths };
+      return { kind: 'refused', because, paths };
     };
     const changes = await changesOf(dir, move);
     const inTheWay = await prepareIndex(dir, place, move, changes, index).catch((error: unknown) => {
@@ -52,7 +53,7 @@ export async function applyMove(
     await writeIndex(dir, place, move, index);
     onStep('index_written');
     giveUp(dir, place);
-    return { applied: true, files: changes.length };
+    return { kind: 'applied', files: changes.length };
   });
 }
 
@@ -64,22 +65,27 @@ export async function inTheWayOf(dir: TrustedDir, place: Place, move: Move): Pro
   });
 }
 
-export type Finished = { readonly finished: boolean | null; readonly paths: readonly string[] };
+export type Finished = {
+  readonly kind: 'finished' | 'blocked' | 'nothing';
+  readonly paths: readonly string[];
+};
 
-/** Finishes what a killed call began: `true`; null when there was nothing, false when somebody's edits are in its way. */
+/** Finishes what a killed call began. `blocked`: edits made since then are where it would write. */
 export async function finishMove(dir: TrustedDir, place: Place, branch: BranchName): Promise<Finished> {
   const move = readNote(dir, place);
   const tip = move && (await findTip(dir, `refs/heads/${branch}`));
   const isWritten = move !== undefined && (move.conflict === null ? tip === move.to : move.isWritten);
   const isStill = isWritten || tip === move?.from;
-  // Without our lock, somebody took it away and went on: what they made of it is theirs.
+  // Without our lock, a person or an agent removed it and continued: their changes stay.
   if (move === undefined || move.branch !== branch || !isStill || !isOurLock(place)) {
     giveUp(dir, place);
-    return { finished: null, paths: [] };
+    return { kind: 'nothing', paths: [] };
   }
   if (!isWritten) {
     const applied = await applyMove(dir, place, move, {});
-    return applied.applied ? { finished: true, paths: [] } : { finished: false, paths: applied.paths };
+    return applied.kind === 'applied'
+      ? { kind: 'finished', paths: [] }
+      : { kind: 'blocked', paths: applied.paths };
   }
   await withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
@@ -88,7 +94,7 @@ export async function finishMove(dir: TrustedDir, place: Place, branch: BranchNa
     await writeIndex(dir, place, move, index);
   });
   giveUp(dir, place);
-  return { finished: true, paths: [] };
+  return { kind: 'finished', paths: [] };
 }
 
 async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<readonly RawChange[]> {
@@ -107,8 +113,8 @@ async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<readonl
 }
 
 /**
- * Makes the private index from which the files can be written, or names what is in the way. What already is as it will
- * be, in the index or on disk, is not in the way: it was written before a kill, or somebody made the same change.
+ * Makes the private index from which the files are written, or names the paths that block it. A path that already has the
+ * new content, in the index or on disk, does not block: a killed call wrote it, or the same change was made by hand.
  */
 async function prepareIndex(
   dir: TrustedDir,
@@ -154,8 +160,7 @@ function isSameVersion(one: RawChange, other: RawChange): boolean {
 }
 
 /**
- * What is on disk where a file goes. Git would pass over ignored files here and overwrite them, and it would follow no
- * link: neither is left to it.
+ * Files on disk that would be overwritten. Git itself overwrites ignored files, so it is not asked.
  */
 function obstacle(
   worktree: string,
@@ -172,12 +177,12 @@ function obstacle(
   const found = lstatSync(onDisk(worktree, file), { throwIfNoEntry: false });
   if (found === undefined) return 'nothing';
   if (found.isFile() || found.isSymbolicLink()) return 'file';
-  // A folder that becomes a file may hold nothing but what goes with it.
+  // A folder that becomes a file may hold only files that are removed with it.
   const isLeaving = found.isDirectory() && filesBelow(worktree, file).every((name) => removed.has(name));
   return isLeaving ? 'nothing' : 'in_the_way';
 }
 
-/** Of these paths, those whose file on disk would be committed as something else than the tree has. */
+/** Those whose file on disk, if committed, would differ from the tree. */
 async function differingFrom(
   dir: TrustedDir,
   { worktree }: Place,
@@ -195,7 +200,7 @@ async function differingFrom(
   return new Set(parseRaw(output).map(({ file }) => file));
 }
 
-/** Enters into the index what the files already are. */
+/** Enters the content on disk into the index. */
 async function putEntries(
   dir: TrustedDir,
   { worktree }: Place,
@@ -210,7 +215,7 @@ async function putEntries(
   await git(dir, ['update-index', '-q', '--refresh'], options).catch(() => {});
 }
 
-/** What was staged would be lost with an index that is not a copy. */
+/** A new index would lose the staged changes, so a copy is required. */
 async function copyOwnIndex(dir: TrustedDir, place: Place, index: string, commit: string): Promise<void> {
   if (await copyIndex(dir, place, index, commit)) return;
   throw new Error(
@@ -219,7 +224,7 @@ async function copyOwnIndex(dir: TrustedDir, place: Place, index: string, commit
   );
 }
 
-/** False when git found something in the way, in which case it has written nothing. */
+/** False when git refused to overwrite a file; then it has written nothing. */
 async function writeFiles(
   dir: TrustedDir,
   { worktree }: Place,
@@ -242,7 +247,7 @@ async function takeBack(dir: TrustedDir, place: Place, move: Move, index: string
   );
 }
 
-/** Whoever was killed while the branch moved left its lock. */
+/** A git that was killed while it moved the branch left its lock. */
 function moveBranch(dir: TrustedDir, { branch, from, to }: Move): Promise<RefMove> {
   const ref = `refs/heads/${branch}`;
   return moveRef(dir, { ref, from, to, reason: 'copse sync', isPatient: true });
@@ -264,15 +269,11 @@ async function writeIndex(
     ];
     const options: GitOptions = { index, workTree: worktree };
     await git(dir, ['update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
-    // Without the remark about conflicts that git adds: after it, the task would be no trailer any more.
-    writeWhole(path.join(gitDir, 'MERGE_MSG'), conflict.message);
-    writeWhole(path.join(gitDir, 'MERGE_MODE'), '');
-    writeWhole(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`);
+    // Without the list of conflicts that git adds: after it, `Task:` would no longer be a trailer.
+    writeAtomically(path.join(gitDir, 'MERGE_MSG'), conflict.message, { isDurable: true });
+    writeAtomically(path.join(gitDir, 'MERGE_MODE'), '', { isDurable: true });
+    writeAtomically(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`, { isDurable: true });
   }
-  const ready = path.join(gitDir, 'copse-sync-index');
-  rmSync(ready, { force: true });
-  const { mtime } = statSync(index);
-  writeFileSync(ready, readFileSync(index), { flag: 'wx', mode: 0o644 });
-  utimesSync(ready, mtime, mtime);
-  renameSync(ready, path.join(gitDir, 'index'));
+  const { mtime: modified } = statSync(index);
+  writeAtomically(path.join(gitDir, 'index'), readFileSync(index), { mode: 0o644, modified });
 }

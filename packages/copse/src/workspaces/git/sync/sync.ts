@@ -1,29 +1,29 @@
 /**
  * Merges the base into a task's branch, in its worktree.
  *
- * The merge is computed in the object store (`merge-tree`), from Copse's own git directory: no hook, filter or merge driver
- * that somebody planted runs. Then the worktree follows, in this order:
+ * The merge is computed in the object store (`merge-tree`), from Copse's own git directory, so that no hook, filter
+ * or merge driver of the repository runs. Then the worktree follows, in this order:
  *
- *   1. `index.lock` is taken: until the end, git lets nobody commit here
- *   2. a note in `.copse/sync` says from which commit to which it goes; agents have no business there
+ *   1. `index.lock` is taken: until the end, git refuses every commit here
+ *   2. a note in `.copse/sync`, out of the agents' reach, says from which commit to which it goes
  *   3. the files are written, as a two-way merge on a private index that refuses to overwrite anything uncommitted
  *   4. the branch moves, only from where it was
  *   5. the new index takes the place of the old, which also gives the lock back
  *   6. the note goes
  *
- * Killed anywhere, the lock stays, so that no commit can be made of half a merge, and the next call finishes what the note
- * says: files that are already as they should be count as written. Files come before the branch: were it the other way
- * round, the worktree would look as if it took back what the base brought.
+ * If it is killed, the lock stays, so that half a merge cannot be committed, and the next call finishes what the note says;
+ * files with the right content count as written. Files come before the branch: in the other order the worktree would seem
+ * to revert the changes of the base.
  *
- * A conflict changes nothing, unless it shall be left to be resolved. Then the same steps write the files with their
- * conflict markers, and instead of moving the branch note for git that a merge is in progress.
+ * A conflict changes nothing, unless the caller wants it left in the worktree. Then the same steps write the files with
+ * conflict markers and, instead of moving the branch, tell git that a merge is in progress.
  */
 
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../../kernel/ids.ts';
-import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/sync.ts';
+import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
 import { identityEnv } from '../../../git/identity.ts';
 import { GitFailed, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { outliveRefLock } from '../../../git/dead-locks.ts';
@@ -46,7 +46,7 @@ async function settle(dir: TrustedDir, worktree: string): Promise<void> {
     await finishMove(dir, place, branch);
     const heads = path.join(dir.commonDir, 'refs', 'heads');
     const lock = path.join(heads, `${branch}.lock`);
-    // HEAD is a file that anybody may have written.
+    // An agent may have written HEAD.
     if (lock.startsWith(heads + path.sep)) await outliveRefLock(lock);
   }
   for (const name of readdirSync(place.gitDir))
@@ -56,46 +56,48 @@ async function settle(dir: TrustedDir, worktree: string): Promise<void> {
 async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome> {
   const place = requirePlace(dir, request.worktree);
   const { branch } = headOf(place.gitDir);
-  if (branch === null) return no('detached');
-  if (await isAlias(dir, branch)) return no('detached');
+  if (branch === null) return refused('detached');
+  if (await isAlias(dir, branch)) return refused('detached');
   const unfinished = await finishMove(dir, place, branch);
-  if (unfinished.finished === false) return no('in_the_way', unfinished.paths);
-  if (hasOperation(place.gitDir)) return no('in_progress');
+  if (unfinished.kind === 'blocked') return refused('in_the_way', unfinished.paths);
+  if (hasOperation(place.gitDir)) return refused('in_progress');
 
   const { commit: base } = request.base;
   const tip = await findTip(dir, `refs/heads/${branch}`);
   if (tip === undefined) throw new Error(`The branch ${branch} of ${request.task} does not exist`);
-  if (await isAncestor(dir, base, tip)) return { synced: 'up_to_date', tip };
+  if (await isAncestor(dir, base, tip)) return { kind: 'up_to_date', tip };
   if (await isAncestor(dir, tip, base)) {
     const move: Move = { branch, from: tip, to: base, tree: base, conflict: null };
     return applied(await applyMove(dir, place, move, request), 'fast_forwarded', move);
   }
   const merged = await mergeTrees(dir, place, tip, base);
-  if (merged === 'unrelated') return no('unrelated');
+  if (merged === 'unrelated') return refused('unrelated');
   if (merged.stages.length === 0) {
     const to = await commitMerge(dir, { ...request, branch, tip, tree: merged.tree });
     const move: Move = { branch, from: tip, to, tree: to, conflict: null };
     return applied(await applyMove(dir, place, move, request), 'merged', move);
   }
   const paths = [...new Set(merged.stages.map(({ file }) => Buffer.from(file, 'latin1').toString()))];
-  if (!request.leaveConflict) return no('conflict', paths);
+  if (!request.leaveConflict) return refused('conflict', paths);
   const message = subjectOf(request.base.branch, branch);
   const conflict = { base, message: `${message}\n\nTask: ${request.task}\n`, stages: merged.stages };
   const move: Move = { branch, from: tip, to: tip, tree: merged.tree, conflict };
   const done = await applyMove(dir, place, move, request);
-  return done.applied ? { synced: 'conflict_left', paths } : no(done.because, done.paths);
+  return done.kind === 'applied' ? { kind: 'conflict_left', paths } : refused(done.because, done.paths);
 }
 
-function no(because: SyncRefusal, paths: readonly string[] = []): SyncOutcome {
-  return { synced: 'no', because, paths };
+function refused(because: SyncRefusal, paths: readonly string[] = []): SyncOutcome {
+  return { kind: 'refused', because, paths };
 }
 
 function applied(
   done: Awaited<ReturnType<typeof applyMove>>,
-  synced: 'fast_forwarded' | 'merged',
+  kind: 'fast_forwarded' | 'merged',
   { from, to }: Move,
 ): SyncOutcome {
-  return done.applied ? { synced, from, tip: to, files: done.files } : no(done.because, done.paths);
+  return done.kind === 'applied'
+    ? { kind, from, tip: to, files: done.files }
+    : refused(done.because, done.paths);
 }
 
 /** A branch that is an alias of another would move that one. */
@@ -127,7 +129,7 @@ async function mergeTrees(
   const stages = lines.map((line): Stage => {
     const [, mode, id, stage, file] = /^(\d+) ([0-9a-f]+) ([123])\t(.+)$/s.exec(line) ?? [];
     if (mode === undefined || id === undefined || stage === undefined || file === undefined)
-      throw new Error(`git merge-tree said what is not known: ${line}`);
+      throw new Error(`git merge-tree printed an unknown line: ${line}`);
     return { mode, id, stage, file };
   });
   if (code === 1 && stages.length === 0)

@@ -1,8 +1,8 @@
 /**
- * Remembers what was asked for lately, up to a weight in total. In two generations: what is full becomes the older one, and what
- * nobody asks for until that happens again is forgotten. So asking changes nothing most of the time.
+ * A cache of limited weight that drops the least recently used entries, in two generations: when the young one is full it
+ * becomes the old one, and the old one is dropped. A hit in the young generation, the usual case, changes nothing.
  */
-export class Recent<Key, Value> {
+export class RecentCache<Key, Value> {
   readonly #most: number;
   readonly #weigh: (value: Value) => number;
   #young = new Map<Key, Value>();
@@ -23,15 +23,20 @@ export class Recent<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
-    const before = this.#young.get(key);
-    if (before !== undefined) this.#weight -= this.#weigh(before);
-    this.#old.delete(key);
+    this.delete(key);
     this.#young.set(key, value);
     this.#weight += this.#weigh(value);
     if (this.#weight <= this.#most / 2) return;
     this.#old = this.#young;
     this.#young = new Map();
     this.#weight = 0;
+  }
+
+  delete(key: Key): void {
+    const young = this.#young.get(key);
+    if (young !== undefined) this.#weight -= this.#weigh(young);
+    this.#young.delete(key);
+    this.#old.delete(key);
   }
 
   clear(): void {
