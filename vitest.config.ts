@@ -2,13 +2,29 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
+import { isLong } from './test/support/long.ts';
 import { SlowestFirst } from './test/support/slowest-first.ts';
 
-/** They start nothing and share nothing, so that few processes can do them all. */
-const DECISIONS = ['test/*/rules/**/*.test.ts', 'test/config/**/*.test.ts', 'test/operations/**/*.test.ts'];
+/** They start nothing and share nothing. */
+const RULES = ['test/*/rules/**/*.test.ts', 'test/config/**/*.test.ts', 'test/operations/**/*.test.ts'];
 
 /** They only compute. */
-const SIMULATION = ['test/simulation/simulation*.test.ts'];
+const SIMULATION = ['test/**/simulation{,-rest}.test.ts'];
+
+/** They install and build copies of this clone, with the variables of the person who runs them. */
+const CLONES = ['test/**/launcher.test.ts', 'test/**/check.test.ts'];
+
+/** They have a long version (test/support/long.ts), and `npm run test:faults` runs nothing but these. */
+const LONG = [
+  ...SIMULATION,
+  ...CLONES,
+  'test/{queue,orchestrator,workspaces}/faults/random.test.ts',
+  'test/queue/contract/merge/random.test.ts',
+  'test/workspaces/faults/kill-{steps,operations}.test.ts',
+  'test/**/{landing,pull-request}-steps.test.ts',
+  'test/board/faults/processes.test.ts',
+  'test/**/rescue-restore.test.ts',
+];
 
 export default defineConfig({
   test: {
@@ -16,18 +32,26 @@ export default defineConfig({
     pool: 'forks',
     // More than there are cores: most tests wait for processes that they started.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Nothing is to take as long; a machine that is busy with other things may.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
-      { extends: true, test: { name: 'decisions', include: DECISIONS, isolate: false } },
+      { extends: true, test: { name: 'rules', include: isLong ? [] : RULES, isolate: false } },
       { extends: true, test: { name: 'simulation', include: SIMULATION } },
+      {
+        extends: true,
+        test: { name: 'clones', include: CLONES },
+      },
       {
         extends: true,
         test: {
           name: 'processes',
-          include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...DECISIONS, ...SIMULATION],
+          include: isLong ? LONG : ['test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...RULES, ...SIMULATION, ...CLONES],
+          // The sources are loaded once for all files that a process runs, not once for each.
+          isolate: false,
           globalSetup: ['test/support/global-setup.ts'],
+          setupFiles: ['test/support/at-end.ts'],
           // To start a process takes as long as what the starting one has in memory is large.
           execArgv: ['--max-semi-space-size=1', '--optimize-for-size'],
         },

@@ -5,6 +5,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { fill } from './boards.ts';
 import type { Bench } from './row.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -34,8 +35,17 @@ export async function newRepository(bench: Bench): Promise<string> {
   return folder;
 }
 
+export async function filledRepository(
+  bench: Bench,
+  tasks: { readonly ready: number; readonly done: number },
+): Promise<string> {
+  const repository = await newRepository(bench);
+  await fill({ engine: 'sqlite', file: await boardFileOf(repository) }, tasks);
+  return repository;
+}
+
 /** Lets Copse make its board in the repository and finds the file. */
-export async function boardFileOf(repository: string): Promise<string> {
+async function boardFileOf(repository: string): Promise<string> {
   run([launcher, 'list'], repository);
   const folder = path.join(repository, '.copse');
   const file = (await readdir(folder)).find((name) => name.endsWith('.db'));

@@ -12,7 +12,8 @@ import { parseArgs } from 'node:util';
 import { describeMachine } from './machine.ts';
 import { type Goal, type Result, type Row, holds } from './row.ts';
 import { claims } from './rows/claims.ts';
-import { commandList } from './rows/command-list.ts';
+import { commandEveryday } from './rows/command-everyday.ts';
+import { commandHistory } from './rows/command-history.ts';
 import { commandStart } from './rows/command-start.ts';
 import { finishedTasks } from './rows/finished-tasks.ts';
 import { landingGiven, landingQueue } from './rows/landing-queue.ts';
@@ -27,7 +28,8 @@ import { Scratch } from './scratch.ts';
 
 const rows: readonly Row[] = [
   commandStart,
-  commandList,
+  commandEveryday,
+  commandHistory,
   claims,
   finishedTasks,
   wakeUp,

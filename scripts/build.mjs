@@ -8,7 +8,10 @@
 // - dist/.built is written last, names the files of this build, and carries the time at which the build began:
 //   whatever is newer is not in it.
 //
-// Plain JavaScript for Node 20, like scripts/setup.mjs, which imports it.
+//   node scripts/build.mjs [--release] [--no-types]
+//
+// Plain JavaScript: scripts/setup.mjs, which Node 20 runs, asks it whether a build is needed. Building takes the
+// pinned Node.js.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -30,8 +33,6 @@ const packageDir = join(root, 'packages', 'copse');
 const distDir = join(packageDir, 'dist');
 const builtFile = join(distDir, '.built');
 
-const ENTRIES = ['cli', 'runner', 'index'];
-
 const KEEP_REPLACED_MS = 7 * 24 * 60 * 60 * 1000;
 
 // A file's time may lag a few milliseconds behind the clock.
@@ -45,6 +46,8 @@ const INPUTS = [
   join(root, 'package-lock.json'),
   join(root, 'tsconfig.json'),
   join(root, 'scripts', 'build.mjs'),
+  join(root, 'scripts', 'build-builtins.mjs'),
+  join(root, 'scripts', 'config-shape.mjs'),
 ];
 
 export class BuildError extends Error {}
@@ -60,7 +63,7 @@ export async function build({ release = false } = {}) {
   const outputs = await bundle();
 
   mkdirSync(distDir, { recursive: true });
-  const isEntry = (file) => ENTRIES.some((name) => basename(file.path) === `${name}.js`);
+  const isEntry = (file) => PROGRAMS.some(({ entry }) => basename(file.path) === `${entry}.js`);
   for (const file of outputs.filter((output) => !isEntry(output))) replaceFile(file.path, file.contents);
   for (const file of outputs.filter(isEntry)) replaceFile(file.path, file.contents);
 
@@ -69,41 +72,83 @@ export async function build({ release = false } = {}) {
   replaceFile(builtFile, `${names.join('\n')}\n`, beganMs);
 }
 
+// Each program is bundled alone: a runner does not load what only commands need. Commands share files by use, because
+// every file costs a start more than what is in it; a group has all that its modules import statically.
+const PROGRAMS = [
+  {
+    entry: 'cli',
+    groups: {
+      core: /\/(cli\/main|commands\/(.+\/)?(list|show))\.ts$/,
+      look: /\/commands\/(.+\/)?(why|queue|worktrees|agents)\.ts$/,
+      yaml: /\/config\/(.+\/)?read\.ts$/,
+      worktrees: /\/compose\/workspace-adapters\.ts$/,
+      config: /\/config\/parse\.ts$/,
+      run: /\/compose\/(.+\/)?run\.ts$/,
+    },
+  },
+  { entry: 'runner', groups: { main: /\/compose\/runner\.ts$/ } },
+  { entry: 'index', groups: {} },
+];
+
 async function bundle() {
   // Loaded here, so that asking isBuilt() needs nothing installed.
-  const esbuild = await import('esbuild');
-  try {
-    const result = await esbuild.build({
-      absWorkingDir: root,
-      entryPoints: ENTRIES.map((name) => join(packageDir, 'src', `${name}.ts`)),
-      outdir: distDir,
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node24',
-      external: ['pg'],
-      chunkNames: 'chunk-[name]-[hash]',
-      // Names and lines stay as they are, for stack traces; the maps are only read by those who ask for them.
-      minifySyntax: true,
-      sourcemap: 'linked',
-      legalComments: 'none',
-      // CommonJS packages inside the bundle still call require for Node's own modules.
-      banner: {
-        js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-      },
-      write: false,
-      logLevel: 'silent',
-    });
-    return result.outputFiles;
-  } catch (error) {
-    if (!Array.isArray(error.errors)) throw error;
-    const messages = await esbuild.formatMessages(error.errors, {
-      kind: 'error',
-      color: process.stderr.isTTY === true && !process.env.NO_COLOR,
-    });
-    throw new BuildError(messages.join('').trimEnd(), { cause: error });
+  const { rolldown } = await import('rolldown');
+  const { cheapBuiltins } = await import('./build-builtins.mjs');
+  const { configShape } = await import('./config-shape.mjs');
+  const outputs = [];
+  for (const { entry, groups } of PROGRAMS) {
+    try {
+      const program = await rolldown({
+        cwd: root,
+        input: { [entry]: join(packageDir, 'src', `${entry}.ts`) },
+        platform: 'node',
+        transform: { target: 'node24' },
+        external: ['pg'],
+        plugins: [configShape(), cheapBuiltins()],
+        logLevel: 'silent',
+      });
+      const { output } = await program.generate({
+        format: 'esm',
+        entryFileNames: '[name].js',
+        chunkFileNames: `chunk-${entry}-[name]-[hash].js`,
+        // Names and lines stay as they are, for stack traces; the maps are only read by those who ask for them.
+        sourcemap: true,
+        comments: false,
+        codeSplitting: {
+          groups: Object.entries(groups).map(([name, test], index) => ({
+            name,
+            test,
+            priority: 100 - index,
+          })),
+        },
+      });
+      for (const group of Object.keys(groups)) requireGroup(entry, group, output);
+      outputs.push(...output);
+    } catch (error) {
+      if (!Array.isArray(error.errors)) throw error;
+      throw new BuildError(error.message, { cause: error });
+    }
   }
+  return outputs.map((file) => ({
+    path: join(distDir, file.fileName),
+    contents: file.type === 'chunk' ? inAscii(file.code) : file.source,
+  }));
+}
+
+/** V8 keeps a text with any other character in twice the memory, and Node has to decode it. */
+function inAscii(code) {
+  return code.replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** A file that was renamed would otherwise leave its group without a word, and the start would be slow again. */
+function requireGroup(entry, group, output) {
+  if (output.some(({ fileName }) => fileName.startsWith(`chunk-${entry}-${group}-`))) return;
+  throw new BuildError(
+    `No module belongs to the group ${group} of ${entry}: see PROGRAMS in scripts/build.mjs.`,
+  );
 }
 
 function replaceFile(path, contents, timeMs) {
@@ -146,7 +191,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const release = process.argv.includes('--release');
   try {
     await build({ release });
-    emitTypes();
+    if (!process.argv.includes('--no-types')) emitTypes();
     console.log('built packages/copse/dist');
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;

@@ -14,7 +14,7 @@ import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { build, BuildError, isBuilt } from './build.mjs';
+import { isBuilt } from './build.mjs';
 import { withSetupLock } from './setup-lock.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -40,7 +40,7 @@ async function setUp(lock) {
     const why = existsSync(runtime) ? 'dependencies have changed' : 'first use, needs the network';
     await step(`installing dependencies with npm (${why})`, 'installed', () => install(lock));
   }
-  if (wantsBuild && !isBuilt()) await step('building', 'built', buildOrExplain);
+  if (wantsBuild && !isBuilt()) await step('building', 'built', () => buildOrExplain(lock));
 }
 
 function isInstalled() {
@@ -111,14 +111,18 @@ async function install(lock) {
   }
 }
 
-async function buildOrExplain() {
-  try {
-    await build();
-  } catch (error) {
-    if (!(error instanceof BuildError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+/** On the pinned runtime: the bundler needs a newer Node.js than the set-up does. */
+async function buildOrExplain(lock) {
+  const build = spawn(runtime, [join(root, 'scripts', 'build.mjs'), '--no-types'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (build.pid !== undefined) lock.alsoHeldBy(build.pid);
+  const code = await new Promise((resolve, reject) => {
+    build.on('error', reject);
+    build.on('close', resolve);
+  });
+  if (code !== 0)
     throw new SetupError('the build failed; correct the error above and run the same command again.');
-  }
 }
 
 // On a terminal one line counts the seconds; elsewhere a line at the start and one at the end.

@@ -4,14 +4,14 @@ import { type CommitId, type LandingId, type TaskId, brand } from '../../package
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
 import {
   type EndedRun,
-  type Entry,
+  type QueueEntry,
   type QueuePlan,
   type Start,
   decideQueue,
 } from '../../packages/copse/src/queue/rules/decide/decide.ts';
 import type { Stack, Stacked } from '../../packages/copse/src/queue/rules/decide/stack.ts';
 import {
-  type Change,
+  type QueuedChange,
   type QueueState,
   emptyQueueState,
 } from '../../packages/copse/src/queue/rules/decide/state.ts';
@@ -104,11 +104,11 @@ class Sieve {
       (stack) => this.#look(stack),
       defaultPolicy.landing,
     );
-    if (decision.needs !== null) throw new Error('Everything is known in a simulation');
+    if (decision.kind === 'undecided') throw new Error('Everything is known in a simulation');
     return decision.plan;
   }
 
-  #entryOf(at: number, inTarget: ReadonlySet<number>): Entry {
+  #entryOf(at: number, inTarget: ReadonlySet<number>): QueueEntry {
     return {
       ...changeOf(at),
       queuedAt: this.#world.arrivesMs[at]!,
@@ -121,15 +121,15 @@ class Sieve {
 
   #look({ onto, changes }: Stack): Stacked {
     if (changes.length === 0)
-      return { fits: true, commit: onto, isGreen: this.#green.has(this.#trees.get(onto)!) };
+      return { kind: 'merged', commit: onto, isGreen: this.#green.has(this.#trees.get(onto)!) };
     const below = new Set(this.#record.target);
     for (const [at, change] of changes.entries()) {
-      if (!this.#world.merges(below, numberOf(change))) return { fits: false, at };
+      if (!this.#world.merges(below, numberOf(change))) return { kind: 'conflict', at };
       below.add(numberOf(change));
     }
     const all = [...this.#record.target, ...changes.map(numberOf)];
     return {
-      fits: true,
+      kind: 'merged',
       commit: brand<CommitId>(this.#commit(all)),
       isGreen: this.#green.has(this.#tree(all)),
     };
@@ -188,7 +188,7 @@ class Sieve {
   }
 }
 
-function changeOf(at: number): Change {
+function changeOf(at: number): QueuedChange {
   return {
     landing: brand<LandingId>(`la-${at}`),
     task: brand<TaskId>(`cp-${at}`),
@@ -196,6 +196,6 @@ function changeOf(at: number): Change {
   };
 }
 
-function numberOf({ landing }: Change): number {
+function numberOf({ landing }: QueuedChange): number {
   return Number(landing.slice('la-'.length));
 }

@@ -204,7 +204,7 @@ async function landQueued(
 ): Promise<void> {
   const { signal } = new AbortController();
   await lead(context, target, (lead) =>
-    leadQueue(context, lead, { memory, signal, onLanded, onBlame: async () => {}, onNote: () => {} }),
+    leadQueue(context, lead, { memory, signal, onLanded, onRejected: async () => {}, onNote: () => {} }),
   );
 }
 

@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { giveUpLanding } from '../../packages/copse/src/queue/lead/land.ts';
+import { giveUpLanding } from '../../packages/copse/src/queue/lead/hand-back.ts';
 import { lead } from '../../packages/copse/src/queue/lead/leadership.ts';
 import { leadQueue } from '../../packages/copse/src/queue/lead/lead-queue.ts';
 import { newQueueMemory } from '../../packages/copse/src/queue/lead/memory.ts';
@@ -124,7 +124,7 @@ async function landQueued(world: World, slots: number): Promise<Landed> {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: ({ task }) => void landed.push(task),
-        onBlame: async (landing, cause) => {
+        onRejected: async (landing, cause) => {
           blamed.push(landing.task);
           await giveUpLanding(context, landing, cause);
         },

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { change } from '../../packages/copse/src/board/context.ts';
-import { type Look, type RadarContext, refreshRadar } from '../../packages/copse/src/radar/radar.ts';
+import { type RadarLook, type RadarContext, refreshRadar } from '../../packages/copse/src/radar/radar.ts';
 import { addTask } from '../../packages/copse/src/tasks/act/tasks.ts';
 import { openWorkspaceContext } from '../../packages/copse/src/compose/open.ts';
 import { openRadar } from '../../packages/copse/src/compose/run/radar.ts';
@@ -95,7 +95,7 @@ async function newWorld(bench: Bench): Promise<World> {
     const branch = brand<BranchName>(branchName(index));
     const folder = path.join(workspaces.worktreeFolder, added.value.id);
     const registered = await workspaces.git.register({ path: folder, name: added.value.id, branch });
-    if (!registered.registered) throw new Error(`taken by ${registered.takenBy}`);
+    if (registered.kind === 'taken') throw new Error(`taken by ${registered.takenBy}`);
     await recordWorkspace(workspaces, added.value.id, { path: folder, branch, baseCommit: main });
   }
   return {
@@ -122,7 +122,7 @@ async function recordWorkspace(
   if (!recorded.ok) throw new Error(recorded.refusal.reason);
 }
 
-async function look({ context }: World): Promise<Look> {
+async function look({ context }: World): Promise<RadarLook> {
   const looked = await refreshRadar(context);
   if (looked === undefined) throw new Error('Somebody else is looking');
   if (looked.problems.length > 0) throw new Error(looked.problems.join('; '));

@@ -87,7 +87,7 @@ async function measureCold(world: World): Promise<Result> {
       copse: async () => {
         const { branch, path: folder } = await newWorktree(world);
         const registered = await git.register({ path: folder, name: branch, branch: brand(branch) });
-        if (!registered.registered) throw new Error(`taken by ${registered.takenBy}`);
+        if (registered.kind === 'taken') throw new Error(`taken by ${registered.takenBy}`);
         await git.checkOut(registered.place, []);
       },
     },

@@ -97,11 +97,11 @@ export async function startTurn(
 }
 
 function outcomeOf({ exitCode }: Process, isStopped: boolean): RuntimeOutcome {
-  if (isStopped) return { outcome: 'cancelled' };
-  if (exitCode === 0) return { outcome: 'completed', exitCode };
-  if (exitCode === 75) return { outcome: 'limit', until: null, reason: 'too much' };
+  if (isStopped) return { kind: 'cancelled' };
+  if (exitCode === 0) return { kind: 'completed', exitCode };
+  if (exitCode === 75) return { kind: 'limit', until: null, reason: 'too much' };
   return {
-    outcome: 'crashed',
+    kind: 'crashed',
     exitCode,
     reason: exitCode === null ? 'it was killed' : `it ended with ${exitCode}`,
   };

@@ -1,5 +1,6 @@
 /** Watches a run for everything that must never be false, while it happens and when all has come to rest. */
 
+import { waitText } from '../../packages/copse/src/explain/rules/queue.ts';
 import { isDeepStrictEqual } from 'node:util';
 
 import { areasOverlap, parseArea } from '../../packages/copse/src/tasks/rules/areas.ts';
@@ -111,7 +112,7 @@ export class Observer {
       this.count(event.type);
       world.note(
         process,
-        `  ${event.type} ${event.id}${'reason' in event ? ` (${String(event.reason).split('\n', 1)[0]})` : ''}`,
+        `  ${event.type} ${event.id}${'reason' in event ? ` (${waitText(event.reason ?? '').split('\n', 1)[0]})` : ''}`,
       );
       this.#checkToken(event);
       this.#checkReviewed(event);
@@ -236,7 +237,10 @@ export class Observer {
 
   #checkRetries(event: BoardEvent): void {
     const { policy } = this.#simulation;
-    if (event.type === 'task.crashed' && event.reason.includes('renewed nothing')) {
+    if (
+      event.type === 'task.crashed' &&
+      /has not (renewed its lease|been heard from) for/.test(event.reason)
+    ) {
       this.#hear(event.id);
       const silentMs = this.#heard.get(event.id)?.longestMs ?? 0;
       if (silentMs < policy.lease.durationMs)

@@ -7,14 +7,12 @@ import type { AttemptId, CommitId, NodeId, TaskId } from '../../packages/copse/s
 import type { ProcessIdentity } from '../../packages/copse/src/kernel/process.ts';
 import type { Policy } from '../../packages/copse/src/kernel/policy.ts';
 import type { Board } from '../../packages/copse/src/board/port.ts';
-import type { ContextFiles } from '../../packages/copse/src/agents/ports/context-files.ts';
+import type { ContextFiles, Reports, Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { FurnishReport } from '../../packages/copse/src/workspaces/ports/furnishing.ts';
 import type { Git, RefMove, Rescues } from '../../packages/copse/src/git/port.ts';
 import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
 import type { Ended, Occupancy } from '../../packages/copse/src/processes/ports/occupancy.ts';
 import type { Radar } from '../../packages/copse/src/radar/port.ts';
-import type { Reports } from '../../packages/copse/src/agents/ports/reports.ts';
-import type { Orders } from '../../packages/copse/src/agents/ports/runners.ts';
 import type { Trash, TrashEntry } from '../../packages/copse/src/workspaces/ports/trash.ts';
 import type { EffectiveAgent } from '../../packages/copse/src/config/effective.ts';
 import type { Config } from '../../packages/copse/src/config/schema.ts';
@@ -198,7 +196,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     register: ({ path, name, branch }) =>
       call(`register ${path}`, () => {
         const takenBy = node.holderOf(branch);
-        if (takenBy !== undefined) return { registered: false, takenBy } as const;
+        if (takenBy !== undefined) return { kind: 'taken', takenBy } as const;
         if (node.folders.has(path) || node.registrations.has(path))
           throw new Error(`${path} is there already`);
         const tip = node.tip(`refs/heads/${branch}`);
@@ -206,7 +204,7 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
         node.registrations.set(path, { name, path, branch, isFinished: false });
         node.folders.set(path, { files: new Map() });
         changed(process, `registered ${path}`);
-        return { registered: true, place: { path, gitDir: gitDirOf(node, path), tip } } as const;
+        return { kind: 'registered', place: { path, gitDir: gitDirOf(node, path), tip } } as const;
       }),
     registerDetached: unused,
     checkOut: ({ path, tip }) =>

@@ -219,7 +219,7 @@ export class Simulation implements AgentSurroundings {
         orders,
       );
       world.note(process, `ended ${JSON.stringify(end)} for ${attempt}`);
-      if (end.end === 'lost') this.observer.count('fenced');
+      if (end.kind === 'lost') this.observer.count('fenced');
       const left = await context.runners.processesOf(attempt);
       if (left.length === 0) await context.runners.forget(attempt);
       return 0;

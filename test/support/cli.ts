@@ -1,13 +1,20 @@
-/** The command line through its real door: the built program, as a process, in real repositories. */
+/**
+ * The command line in real repositories. `copse` runs it in this process, which takes milliseconds; `copseProcess` starts the
+ * built program, for what a process has of its own: signals, a terminal, its environment and the programs it is found by.
+ */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, expect } from 'vitest';
 
+import packageJson from '../../packages/copse/package.json' with { type: 'json' };
+import { main } from '../../packages/copse/src/cli/main.ts';
+import { closeAtEnd } from './close-at-end.ts';
 import { scratchFolder } from './scratch.ts';
 
 export const cliFile = fileURLToPath(new URL('../../packages/copse/dist/cli.js', import.meta.url));
@@ -28,6 +35,46 @@ export interface Finished {
 }
 
 export function copse(argv: readonly string[], options: RunOptions): Promise<Finished> {
+  return needsProcess(argv, options) ? copseProcess(argv, options) : copseInside(argv, options);
+}
+
+/** They own the terminal or the input for as long as they run, or print through a library that knows only the process. */
+const PROCESSES = new Set(['demo', 'mcp', 'attach', 'completion', 'complete']);
+
+/** Git and the programs that a command starts inherit the variables of the process, not those that `main` is given. */
+function needsProcess([command = '']: readonly string[], { env = {} }: RunOptions): boolean {
+  const isInherited = (name: string) =>
+    name === 'COPSE_BACKGROUND' || !/^(?:COPSE_.*|GITHUB_TOKEN|GITLAB_TOKEN|USER)$/.test(name);
+  return PROCESSES.has(command) || Object.keys(env).some(isInherited);
+}
+
+async function copseInside(argv: readonly string[], { cwd, env, stdin = '' }: RunOptions): Promise<Finished> {
+  Object.assign(process.env, plainEnv);
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const code = await main(argv, packageJson.version, {
+    cwd,
+    env: { ...plainEnv, ...env },
+    stdin: () => Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
+    stdout,
+    stderr,
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+class Collected extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}
+
+export function copseProcess(argv: readonly string[], options: RunOptions): Promise<Finished> {
   const child = startCopse(argv, options);
   // The program may have ended before it is written to.
   child.stdin?.on('error', () => {}).end(options.stdin ?? '');
@@ -77,10 +124,23 @@ let repositories = 0;
 export function newRepository(area: string): string {
   repositories += 1;
   const folder = path.join(area, `répo ${repositories}`);
-  mkdirSync(folder, { recursive: true });
+  cpSync(emptyRepository(), folder, { recursive: true });
+  return folder;
+}
+
+let template: string | undefined;
+
+/** To be copied: a tenth of what two gits take. */
+function emptyRepository(): string {
+  if (template !== undefined) return template;
+  const folder = mkdtempSync(path.join(scratchFolder(), 'copse-template-'));
+  closeAtEnd(() => {
+    rmSync(folder, { recursive: true });
+    template = undefined;
+  });
   git(folder, 'init', '--quiet', '--initial-branch=main');
   git(folder, 'commit', '--quiet', '--allow-empty', '--message=first');
-  return folder;
+  return (template = folder);
 }
 
 /** Neither the settings of whoever runs the tests nor what `npm test` and the test runner add. */
@@ -117,7 +177,6 @@ export interface TaskDocument {
   readonly dependsOn: readonly string[];
 }
 
-/** As many processes at once as there are titles. */
 export async function newTasks<const Titles extends readonly string[]>(
   titles: Titles,
   options: RunOptions,

@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 /** The entry of the command line: the engines guard, before anything imports `node:sqlite`. */
 
-import { enableCompileCache } from 'node:module';
-
 import packageJson from '../package.json' with { type: 'json' };
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -17,7 +15,8 @@ if (!isSupported) {
 } else if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   process.stdout.write(`${packageJson.version}\n`);
 } else {
-  enableCompileCache();
+  // Older versions, which are told so above, have no such function.
+  process.getBuiltinModule('node:module').enableCompileCache();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
 }

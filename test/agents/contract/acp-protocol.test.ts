@@ -75,7 +75,7 @@ function usedIn(events: readonly RuntimeEvent[]) {
 describe('a recorded agent', () => {
   test('that is Codex edits without asking, ends its turn, and leaves nothing running', async () => {
     const { turn, outcome, events, asked } = await play('codex-work', 'accept_edits');
-    expect(outcome).toEqual({ outcome: 'completed', exitCode: null, lastWords: 'Done one.' });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: null, lastWords: 'Done one.' });
     expect(asked).toEqual([]);
     expect(events[0]).toEqual({ type: 'conversation', id: expect.stringMatching(/^01a1e302-/) });
     expect(usedIn(events)).toEqual({ input: 1_200, cached: 500, output: 70, dollars: null });
@@ -84,19 +84,19 @@ describe('a recorded agent', () => {
     expect(await pidsOf(turn)).toEqual([]);
   });
 
-  test('that was refused something, and whose turn ends by that, hears why and goes on', async () => {
+  test('whose turn ends with a refusal is told why, and continues', async () => {
     const { outcome, asked } = await play('codex-refused', 'ask');
     expect(asked.map(({ what }) => what)).toEqual([
       expect.stringContaining('forbidden.txt'),
       expect.stringContaining('allowed.txt'),
     ]);
-    expect(outcome).toMatchObject({ outcome: 'completed', lastWords: 'One of two.' });
+    expect(outcome).toMatchObject({ kind: 'completed', lastWords: 'One of two.' });
   });
 
-  test('that ends its turn as if all were well after an error of its model has failed', async () => {
+  test('that ends its turn normally after an error of its model has failed', async () => {
     const { outcome } = await play('codex-bad-request', 'all');
     expect(outcome).toEqual({
-      outcome: 'api_error',
+      kind: 'api_error',
       status: 400,
       isRetryable: false,
       reason: 'scripted: bad request',
@@ -109,7 +109,7 @@ describe('a recorded agent', () => {
       { tool: 'Bash', what: 'echo forbidden > f.txt' },
       { tool: 'Bash', what: 'echo hi > b.txt' },
     ]);
-    expect(outcome).toMatchObject({ outcome: 'completed', lastWords: 'I hear.' });
+    expect(outcome).toMatchObject({ kind: 'completed', lastWords: 'I hear.' });
     const { dollars, ...tokens } = usedIn(events);
     expect(tokens).toEqual({ input: 1_300, cached: 500, output: 80 });
     expect(dollars).toBeCloseTo(0.0081, 6);
@@ -118,12 +118,12 @@ describe('a recorded agent', () => {
 
   test('that answers with an error has met a limit', async () => {
     const { outcome } = await play('claude-limit', 'all');
-    expect(outcome).toMatchObject({ outcome: 'limit', until: null, reason: expect.stringContaining('429') });
+    expect(outcome).toMatchObject({ kind: 'limit', until: null, reason: expect.stringContaining('429') });
   });
 
   test('that hears something it does not expect crashes, and what it printed is told', async () => {
     const { outcome } = await play('codex-work', 'accept_edits', { prompt: 'another prompt' });
-    expect(outcome).toMatchObject({ outcome: 'crashed', exitCode: 3 });
+    expect(outcome).toMatchObject({ kind: 'crashed', exitCode: 3 });
     expect((outcome as { reason: string }).reason).toContain('another prompt');
   });
 
@@ -141,7 +141,7 @@ describe('a recorded agent', () => {
     const running = await make([process.execPath, replay, record, turn.folder], 'ask').start(turn);
     await asked.promise;
     await running.stop({ graceMs: 200 });
-    expect(await running.ended).toEqual({ outcome: 'cancelled' });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
     expect(await pidsOf(turn)).toEqual([]);
   });
 });
@@ -152,14 +152,14 @@ describe('starting an agent', () => {
     async (name) => {
       const turn = newTurn(area, { environment: { PATH: area } });
       await expect(make(name, 'all').start(turn)).rejects.toThrow(RuntimeUnavailable);
-      await expect(make(name, 'all').start(turn)).rejects.toThrow(/Install it with: npm install --global /);
+      await expect(make(name, 'all').start(turn)).rejects.toThrow(/Install it: npm install --global /);
     },
   );
 
   test('a line for the shell that says nothing of the protocol is a crash with its exit code', async () => {
     const running = await make('echo hello; echo broken >&2; exit 5', 'all').start(newTurn(area));
     expect(await running.ended).toEqual({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: 5,
       reason: expect.stringMatching(/exit code 5[^]*broken/),
     });
@@ -170,48 +170,48 @@ describe('how a turn ended', () => {
   const words = { lastWords: 'Well.', hasOutput: true, hasTools: true, failure: null, resetsAtMs: null };
 
   test.each([
-    ['end_turn', { outcome: 'completed', exitCode: null, lastWords: 'Well.' }],
-    ['max_tokens', { outcome: 'completed', exitCode: null, lastWords: 'Well.' }],
-    ['refusal', { outcome: 'needs_input', question: 'Its model refused to go on. Well.' }],
-    ['cancelled', { outcome: 'crashed', exitCode: null, reason: 'its turn was cancelled, and not by Copse' }],
+    ['end_turn', { kind: 'completed', exitCode: null, lastWords: 'Well.' }],
+    ['max_tokens', { kind: 'completed', exitCode: null, lastWords: 'Well.' }],
+    ['refusal', { kind: 'needs_input', question: 'Its model refused to go on. Well.' }],
+    ['cancelled', { kind: 'crashed', exitCode: null, reason: 'its turn was cancelled, but not by Copse' }],
   ])('%s', (reason, outcome) => {
     expect(outcomeOfStop(reason, words, true, 0)).toEqual(outcome);
   });
 
-  test('one that said and did nothing has not ended well', () => {
+  test('a turn without output is a crash', () => {
     const silent = { ...words, lastWords: '', hasOutput: false, hasTools: false };
-    expect(outcomeOfStop('end_turn', silent, true, 0)).toMatchObject({ outcome: 'crashed' });
+    expect(outcomeOfStop('end_turn', silent, true, 0)).toMatchObject({ kind: 'crashed' });
   });
 
-  test('words of an API are believed only of one that did and used nothing', () => {
+  test('an API’s error as the last message is a failure only without tool calls and usage', () => {
     const said = { ...words, lastWords: 'exceeded retry limit, last status: 429 Too Many Requests' };
     expect(outcomeOfStop('end_turn', { ...said, hasTools: false }, false, 0)).toMatchObject({
-      outcome: 'limit',
+      kind: 'limit',
     });
-    expect(outcomeOfStop('end_turn', said, true, 0)).toMatchObject({ outcome: 'completed' });
+    expect(outcomeOfStop('end_turn', said, true, 0)).toMatchObject({ kind: 'completed' });
   });
 
   test.each([
     [
       new RpcError(-32_000, 'Authentication required'),
-      { outcome: 'api_error', status: 401, isRetryable: false },
+      { kind: 'api_error', status: 401, isRetryable: false },
     ],
     [
       new RpcError(-32_603, 'Internal error: API Error: 500 oh', { errorKind: 'server_error' }),
-      { outcome: 'api_error', status: 500, isRetryable: true, reason: 'API Error: 500 oh' },
+      { kind: 'api_error', status: 500, isRetryable: true, reason: 'API Error: 500 oh' },
     ],
     [
       new RpcError(-32_603, 'Internal error: API Error: 400 no', { errorKind: 'unknown' }),
-      { outcome: 'api_error', status: 400, isRetryable: false },
+      { kind: 'api_error', status: 400, isRetryable: false },
     ],
     [
       new RpcError(-32_603, 'API Error: Connection dropped', { errorKind: 'server_error' }),
-      { outcome: 'api_error', status: null, isRetryable: true },
+      { kind: 'api_error', status: null, isRetryable: true },
     ],
-    [new RpcError(-32_603, 'Internal error', { errorKind: 'transport_lost' }), { outcome: 'crashed' }],
+    [new RpcError(-32_603, 'Internal error', { errorKind: 'transport_lost' }), { kind: 'crashed' }],
     [
       new RpcError(-32_603, 'Internal error: Reached maximum budget ($0.5)'),
-      { outcome: 'needs_input', question: 'It may not go on: Reached maximum budget ($0.5).' },
+      { kind: 'needs_input', question: 'It stopped at its budget: Reached maximum budget ($0.5).' },
     ],
   ])('%s', (error, outcome) => {
     expect(outcomeOfError(error, words, 0)).toMatchObject(outcome);
@@ -220,7 +220,7 @@ describe('how a turn ended', () => {
   test('a limit lifts when the vendor said', () => {
     const error = new RpcError(-32_603, 'You have hit your session limit', { errorKind: 'rate_limit' });
     expect(outcomeOfError(error, { ...words, resetsAtMs: 5_000 }, 0)).toMatchObject({
-      outcome: 'limit',
+      kind: 'limit',
       until: 5_000,
     });
   });
@@ -347,14 +347,14 @@ test('Codex that worked and then lost its model has failed, though it ends its t
     said('It broke off.\n\n'),
   ];
   expect(played(...lost)).toEqual({
-    outcome: 'api_error',
+    kind: 'api_error',
     status: null,
     isRetryable: true,
     reason: 'It broke off.',
   });
   // Prompted once more, it works again.
   expect(played(...lost, status('active'), said('Done.', 'n'))).toMatchObject({
-    outcome: 'completed',
+    kind: 'completed',
     lastWords: 'Done.',
   });
 });

@@ -180,7 +180,7 @@ test('a handback in the middle of an attempt is what the files then say', async 
   const { briefing, worktree, read } = await begin(opened, id, { why: 'claimed' });
   const handback = { because: 'accept', reason: 'npm test ended with 1' } as const;
   const { prompt } = await writeContext(opened.context, { ...briefing, handback }, worktree);
-  expect(prompt).toContain('handed back: an acceptance command fails');
+  expect(prompt).toContain('handed back: an accept command fails');
   expect(read('.copse/session-prompt.md')).toBe(prompt);
   expect(read('AGENT_CONTEXT.md')).toContain('npm test ended with 1');
 });

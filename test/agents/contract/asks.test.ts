@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { openAsks } from '../../../packages/copse/src/agents/files/asks.ts';
-import type { Ask } from '../../../packages/copse/src/agents/ports/asks.ts';
+import type { Ask } from '../../../packages/copse/src/agents/ports/runtime.ts';
 import { finished, newArea, plainEnv } from '../../support/cli.ts';
 
 const area = newArea();
@@ -93,7 +93,7 @@ describe('a question to the runner', () => {
     expect(await asks.ask(worktree, notice(1), soon)).toBe('one');
   });
 
-  test('ends when nobody is there, and when nobody answers in time', async () => {
+  test('ends without a runner, and after the timeout', async () => {
     const worktree = newWorktree();
     expect(await asks.ask(worktree, notice(1), soon)).toBeUndefined();
     expect(existsSync(path.join(worktree, '.copse'))).toBe(false);
@@ -132,7 +132,7 @@ describe('a question to the runner', () => {
 describe('an agent', () => {
   // promise: no-link-followed
   test.each(['.copse', '.copse/asks', '.copse/asks/at-1'])(
-    'that puts a link in place of %s makes nobody write outside',
+    'that puts a link in place of %s causes no write outside',
     async (link) => {
       const worktree = newWorktree();
       const outside = newWorktree();
@@ -145,7 +145,7 @@ describe('an agent', () => {
   );
 
   // promise: no-link-followed
-  test('that exchanges the folder for a link later makes nobody write or delete outside', async () => {
+  test('that replaces the folder by a link later causes no write or deletion outside', async () => {
     const worktree = newWorktree();
     const outside = newWorktree();
     writeFileSync(path.join(outside, 'kept.ask'), '{}');
@@ -195,8 +195,8 @@ describe('an agent', () => {
   });
 });
 
-test.each(['', '..', 'a/b', 'a\0b'])('%j is no channel', (channel) => {
-  expect(() => openAsks(channel)).toThrow('cannot be the name');
+test.each(['', '..', 'a/b', 'a\0b'])('refuses %j as a channel', (channel) => {
+  expect(() => openAsks(channel)).toThrow('is not a valid name');
 });
 
 describe('copse hook', () => {
@@ -230,7 +230,7 @@ describe('copse hook', () => {
   });
 
   test.each<[string, readonly string[], Readonly<Record<string, string>>, string]>([
-    ['nobody answers in time', ['stop', '--timeout', '0.3'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
+    ['no answer comes in time', ['stop', '--timeout', '0.3'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
     ['no runner started it', ['stop'], {}, '{}'],
     ['it is asked what it does not know', ['delete'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
     ['it is given no JSON', ['permission'], { COPSE_ATTEMPT_ID: 'at-1' }, 'hello'],

@@ -39,8 +39,8 @@ import { trustFolder } from '../../../packages/copse/src/agents/runtimes/claude/
 import { openTranscript } from '../../../packages/copse/src/agents/runtimes/transcript.ts';
 import { openAsks } from '../../../packages/copse/src/agents/files/asks.ts';
 import { addUsage, noUsage } from '../../../packages/copse/src/kernel/usage.ts';
-import type { Ask } from '../../../packages/copse/src/agents/ports/asks.ts';
 import type {
+  Ask,
   PermissionRequest,
   RuntimeEvent,
   StopAnswer,
@@ -88,7 +88,7 @@ async function played(name: string, then: string, changes: Partial<Turn> = {}) {
 describe('a program without a terminal', () => {
   test('says what it does, what it uses, and how it ended', async () => {
     const { outcome, events, turn } = await played('work.jsonl', 'exit 0');
-    expect(outcome).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Now it is.' });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Now it is.' });
     expect(usedIn(events)).toMatchObject({ input: 6_000, cached: 500, output: 60 });
     expect(usedIn(events).dollars).toBeCloseTo(0.0253);
     expect(events.at(-1)).toEqual({ type: 'context', share: expect.closeTo(0.003, 3) });
@@ -102,15 +102,15 @@ describe('a program without a terminal', () => {
     expect(events[0]).toEqual({ type: 'conversation', id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
   });
 
-  test('is not believed to be finished when its process failed after that', async () => {
+  test('does not count as finished when its process fails after the result', async () => {
     const { outcome } = await played('work.jsonl', 'echo broken pipe >&2; exit 3');
     expect(outcome).toEqual({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: 3,
       reason: expect.stringContaining('exit code 3\nbroken pipe'),
     });
     expect((await played('work.jsonl', 'kill -9 $$')).outcome).toMatchObject({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: null,
     });
   });
@@ -118,7 +118,7 @@ describe('a program without a terminal', () => {
   test('has crashed when it ends without a result, whatever its code', async () => {
     const { outcome } = await played('terminal.jsonl', 'echo "No conversation found"; exit 0');
     expect(outcome).toEqual({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: 0,
       reason: 'Claude Code ended without a result\nNo conversation found',
     });
@@ -126,11 +126,11 @@ describe('a program without a terminal', () => {
 
   test('tells of a limit, and until when it was asked to wait', async () => {
     const { outcome, turn } = await played('limit.jsonl', 'exit 1');
-    expect(outcome).toMatchObject({ outcome: 'limit', until: expect.any(Number) });
+    expect(outcome).toMatchObject({ kind: 'limit', until: expect.any(Number) });
     expect(printedIn(turn)).toContain('– The model answers with status 429: retry 1 of 1 in 1 s.');
   });
 
-  test('gets its prompt by a file that nobody else can read and that is gone afterwards', async () => {
+  test('gets its prompt by a private file that is removed afterwards', async () => {
     const turn = newTurn(area, { prompt: '/compact is a word here' });
     const heard = path.join(newFolder(), 'heard');
     const command = ['sh', '-c', 'cat > "$0"', heard] as const;
@@ -147,7 +147,7 @@ describe('a program without a terminal', () => {
 describe('its hooks', () => {
   const answers = (may: readonly StopAnswer[]) => {
     const left = [...may];
-    return () => Promise.resolve(left.shift() ?? ({ may: true } as const));
+    return () => Promise.resolve(left.shift() ?? ({ kind: 'allowed' } as const));
   };
 
   test.each(['work', 'asked', 'terminal', 'terminal-limit'])(
@@ -155,7 +155,7 @@ describe('its hooks', () => {
     async (name) => {
       const asked: PermissionRequest[] = [];
       const turn = newTurn(area, {
-        beforeStop: answers([{ may: false, because: 'The gate says no.' }]),
+        beforeStop: answers([{ kind: 'refused', reason: 'The gate says no.' }]),
         mayUse: (permission) => {
           asked.push(permission);
           return Promise.resolve({ isAllowed: false, message: 'Ada says no.' });
@@ -171,7 +171,7 @@ describe('its hooks', () => {
   const permission = linesOf('asked-asks.jsonl')[0]!['ask'] as Ask;
 
   test('allow without a person what the policy allows, and questions to a person never', async () => {
-    const turn = newTurn(area, { mayUse: () => Promise.reject(new Error('Nobody is asked')) });
+    const turn = newTurn(area, { mayUse: () => Promise.reject(new Error('No person is asked')) });
     expect(await answerHooks(turn, 'all')(permission)).toMatchObject({
       hookSpecificOutput: { decision: { behavior: 'allow' } },
     });
@@ -182,7 +182,7 @@ describe('its hooks', () => {
     expect(await answerHooks(turn, 'all')(question)).toBeNull();
   });
 
-  test('let it stop when nobody can say whether it may', async () => {
+  test('let it stop when the gate cannot be asked', async () => {
     const turn = newTurn(area, { beforeStop: () => Promise.reject(new Error('broken')) });
     expect(await answerHooks(turn, 'all')({ kind: 'stop', input: {} })).toBeNull();
   });
@@ -303,7 +303,7 @@ describe('a program in a terminal', () => {
         windows: new Map(),
       });
       reader.take(failureResult(input, known));
-      expect(reader.outcome()).toMatchObject({ outcome: 'limit', reason: expect.stringContaining('429') });
+      expect(reader.outcome()).toMatchObject({ kind: 'limit', reason: expect.stringContaining('429') });
     }
   });
 });
@@ -348,11 +348,11 @@ describe('the answer that a folder is trusted', () => {
   test('is in the home folder where nothing else is said', async () => {
     const [home, folder] = [newFolder(), newFolder()];
     expect(await trustFolder({ HOME: home }, folder)).toBe(true);
-    // Nobody logged in yet: what the first start asks is for a person.
+    // Not logged in yet: a person answers the questions of the first start.
     expect(answersOf(home)).toEqual({ projects: { [folder]: { hasTrustDialogAccepted: true } } });
   });
 
-  test('comes with what the first start asks, where a key shows that nobody has to log in', async () => {
+  test('comes with the answers of the first start, if a key makes a login unnecessary', async () => {
     const [config, folder] = [newFolder(), newFolder()];
     await trustFolder({ CLAUDE_CONFIG_DIR: config, ...key }, folder);
     expect(answersOf(config)).toEqual({

@@ -64,7 +64,7 @@ const SECOND: Usage = { input: 1_200, cached: 4_000, output: 70, dollars: 0.007 
 
 test('a turn tells its conversation, what it does, what it used and how full it is', () => {
   const { events, log, outcome, used } = hear(sample('work'));
-  expect(outcome).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'done' });
+  expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'done' });
   expect(events[0]).toEqual({ type: 'conversation', id: 'id-1' });
   expect(log).toBe('• Bash echo hi\ndone');
   expect(used).toEqual(FIRST);
@@ -115,14 +115,14 @@ test('a result that does not say how much a model holds leaves it at the usual',
 });
 
 test.each<[string, Partial<RuntimeOutcome>]>([
-  ['rate-limit', { outcome: 'limit', until: (NOW + 1_000) as never }],
-  ['plan-limit', { outcome: 'limit', reason: expect.stringMatching(/^You've hit your limit/) as never }],
-  ['server-error', { outcome: 'api_error', status: 500, isRetryable: true }],
-  ['unreachable', { outcome: 'api_error', status: null, isRetryable: true }],
-  ['unauthorised', { outcome: 'api_error', status: 401, isRetryable: false }],
-  ['budget', { outcome: 'needs_input', question: 'It may not go on: Reached maximum budget ($0.01).' }],
-  ['turns', { outcome: 'needs_input', question: 'It may not go on: Reached maximum number of turns (1).' }],
-  ['question', { outcome: 'crashed' }],
+  ['rate-limit', { kind: 'limit', until: (NOW + 1_000) as never }],
+  ['plan-limit', { kind: 'limit', reason: expect.stringMatching(/^You've hit your limit/) as never }],
+  ['server-error', { kind: 'api_error', status: 500, isRetryable: true }],
+  ['unreachable', { kind: 'api_error', status: null, isRetryable: true }],
+  ['unauthorised', { kind: 'api_error', status: 401, isRetryable: false }],
+  ['budget', { kind: 'needs_input', question: 'It stopped at a limit: Reached maximum budget ($0.01).' }],
+  ['turns', { kind: 'needs_input', question: 'It stopped at a limit: Reached maximum number of turns (1).' }],
+  ['question', { kind: 'crashed' }],
 ])('a turn that ends like %s is not called a success', (name, outcome) => {
   expect(hear(sample(name)).outcome).toMatchObject(outcome);
 });
@@ -133,18 +133,18 @@ test('a limit of the plan lifts when the program says', () => {
     rate_limit_info: { resetsAt: number };
   };
   const until = event.rate_limit_info.resetsAt * 1_000;
-  expect(hear(messages).outcome).toMatchObject({ outcome: 'limit', until });
+  expect(hear(messages).outcome).toMatchObject({ kind: 'limit', until });
 });
 
 test('a limit that lifts at a time in the text of an error lifts then', () => {
   const result = { ...sample('plan-limit').at(-1), result: 'Claude AI usage limit reached|1900000123' };
-  expect(hear([result]).outcome).toMatchObject({ outcome: 'limit', until: 1_900_000_123_000 });
+  expect(hear([result]).outcome).toMatchObject({ kind: 'limit', until: 1_900_000_123_000 });
 });
 
 test('a limit that would lift at no possible time lifts at an unknown one', () => {
   const info = { status: 'rejected', resetsAt: 1e300 };
   const messages = [{ type: 'rate_limit_event', rate_limit_info: info }, sample('plan-limit').at(-1)];
-  expect(hear(messages).outcome).toMatchObject({ outcome: 'limit', until: null });
+  expect(hear(messages).outcome).toMatchObject({ kind: 'limit', until: null });
 });
 
 test('a warning before a limit is no limit', () => {
@@ -152,7 +152,7 @@ test('a warning before a limit is no limit', () => {
     type: 'rate_limit_event',
     rate_limit_info: { status: 'allowed_warning', resetsAt: 1_900_000_123 },
   };
-  expect(hear([warning, ...sample('server-error')]).outcome).toMatchObject({ outcome: 'api_error' });
+  expect(hear([warning, ...sample('server-error')]).outcome).toMatchObject({ kind: 'api_error' });
 });
 
 test('what costs nothing is not told: an error in the model’s place has no usage and no context', () => {

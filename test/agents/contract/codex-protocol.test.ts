@@ -136,7 +136,7 @@ describe('how Codex fails', () => {
   test('a limit of the plan says when it lifts', () => {
     expect(read('limit').reader.isComplete()).toBe(false);
     expect(outcome('limit')).toEqual({
-      outcome: 'limit',
+      kind: 'limit',
       until: 1_794_826_069_000,
       reason: expect.stringContaining('usage limit'),
     });
@@ -146,46 +146,46 @@ describe('how Codex fails', () => {
     const at = new Date(now);
     at.setHours(10, 48, 0, 0);
     const until = at.getTime() > now ? at.getTime() : at.getTime() + 86_400_000;
-    expect(outcome('limit', false)).toMatchObject({ outcome: 'limit', until });
+    expect(outcome('limit', false)).toMatchObject({ kind: 'limit', until });
     expect(saying('You’ve hit your usage limit. Try again later.')).toMatchObject({
-      outcome: 'limit',
+      kind: 'limit',
       until: null,
     });
     expect(saying('You’ve hit your usage limit … or try again at Nov 20th, 2026 3:05 PM.')).toMatchObject({
       until: new Date(2026, 10, 20, 15, 6).getTime(),
     });
     expect(saying('rate limit exceeded: Please try again in 1m30.5s. Visit')).toMatchObject({
-      outcome: 'limit',
+      kind: 'limit',
       until: now + 90_500,
     });
     expect(saying('exceeded retry limit, last status: 429 Too Many Requests')).toMatchObject({
-      outcome: 'limit',
+      kind: 'limit',
       until: null,
     });
     expect(saying('Quota exceeded. Check your plan and billing details.')).toMatchObject({
-      outcome: 'limit',
+      kind: 'limit',
     });
   });
 
   test('a plan without Codex is no limit that lifts', () => {
     const message = 'To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.';
     expect(outcomeOfFailure({ message, kind: 'usage_limit_exceeded', resetsAtMs: null }, now)).toMatchObject({
-      outcome: 'api_error',
+      kind: 'api_error',
       isRetryable: false,
     });
   });
 
   test('a request that is refused will be refused again', () => {
-    const refused = { outcome: 'api_error', status: 400, isRetryable: false, reason: 'scripted failure 400' };
+    const refused = { kind: 'api_error', status: 400, isRetryable: false, reason: 'scripted failure 400' };
     expect(outcome('bad-request')).toEqual(refused);
     expect(outcome('bad-request', false)).toEqual(refused);
   });
 
   test('a server that fails may not fail the next time', () => {
-    expect(outcome('server-error')).toMatchObject({ outcome: 'api_error', status: 500, isRetryable: true });
+    expect(outcome('server-error')).toMatchObject({ kind: 'api_error', status: 500, isRetryable: true });
     expect(outcome('server-error', false)).toMatchObject({ status: 500, isRetryable: true });
     expect(saying('stream disconnected before completion: Transport error: network error')).toMatchObject({
-      outcome: 'api_error',
+      kind: 'api_error',
       status: null,
       isRetryable: true,
     });
@@ -198,7 +198,7 @@ describe('how Codex fails', () => {
         { message: 'ran out of room', kind: 'context_window_exceeded', resetsAtMs: null },
         now,
       ),
-    ).toMatchObject({ outcome: 'api_error', isRetryable: false });
+    ).toMatchObject({ kind: 'api_error', isRetryable: false });
   });
 });
 
@@ -223,7 +223,7 @@ describe('how Codex is started', () => {
   test('is told that it cannot commit where it cannot', () => {
     const { argv } = commandOf({ permissions: 'accept_edits' }, turn);
     expect(argv).toContain('--sandbox=workspace-write');
-    expect(argv.join('\n')).toContain('committed for you');
+    expect(argv.join('\n')).toContain('Copse commits them');
     expect(codexRuntime({ permissions: 'accept_edits' }, openPrograms()).capabilities.commits).toBe(false);
     expect(codexRuntime({ permissions: 'all' }, openPrograms()).capabilities.commits).toBe(true);
   });

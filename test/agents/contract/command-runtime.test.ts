@@ -48,11 +48,11 @@ function said(turn: Turn): Said {
 
 describe('how a program ended', () => {
   test.each([
-    ['exit 0', { outcome: 'completed', exitCode: 0 }],
-    ['exit 75', { outcome: 'limit', until: null, reason: expect.stringContaining('exit code 75') }],
-    ['exit 3', { outcome: 'crashed', exitCode: 3, reason: 'its program ended with exit code 3' }],
-    ['kill -KILL $$', { outcome: 'crashed', exitCode: null, reason: 'it was ended by SIGKILL' }],
-    ['kill -TERM $$', { outcome: 'crashed', exitCode: null, reason: 'it was ended by SIGTERM' }],
+    ['exit 0', { kind: 'completed', exitCode: 0 }],
+    ['exit 75', { kind: 'limit', until: null, reason: expect.stringContaining('exit code 75') }],
+    ['exit 3', { kind: 'crashed', exitCode: 3, reason: 'its program ended with exit code 3' }],
+    ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGKILL' }],
+    ['kill -TERM $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGTERM' }],
   ])('%s', async (line, outcome) => {
     expect(await run(newTurn(area), line)).toEqual(outcome);
   });
@@ -62,7 +62,7 @@ describe('how a program ended', () => {
     writeFileSync(turn.log, 'from the turn before\n');
     const line = `seq 100; printf 'a\\033[31mred\\033[0m 50%%\\r100%% \\007\\n'; printf 'no line feed é林' >&2; exit 2`;
     const outcome = await run(turn, line);
-    expect(outcome).toMatchObject({ outcome: 'crashed', exitCode: 2 });
+    expect(outcome).toMatchObject({ kind: 'crashed', exitCode: 2 });
     const { reason } = outcome as { readonly reason: string };
     expect(reason.split('\n').slice(-3)).toEqual(['100', '100% \\x07', 'no line feed é林']);
     expect(reason.split('\n')).toHaveLength(21);
@@ -97,7 +97,7 @@ describe('how a program ended', () => {
 
   test('a shell line that names a missing program says so in one sentence', async () => {
     expect(await run(newTurn(area), 'no-such-program --x')).toMatchObject({
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: 127,
       reason: expect.stringMatching(/^a program that its command names was not found \(exit code 127\)/),
     });
@@ -152,7 +152,7 @@ describe('what a program gets', () => {
   test('by stdin, to its end', async () => {
     for (const command of ['cat', ['cat']]) {
       const turn = newTurn(area, { prompt });
-      expect(await run(turn, command, 'stdin')).toMatchObject({ outcome: 'completed' });
+      expect(await run(turn, command, 'stdin')).toMatchObject({ kind: 'completed' });
       expect(printedIn(turn)).toBe(prompt);
       expect(existsSync(`${turn.log}.input`)).toBe(false);
     }
@@ -167,7 +167,7 @@ describe('what a program gets', () => {
     await run(stdin, 'cat', 'stdin');
     for (const turn of [file, stdin]) expect(printedIn(turn) === long).toBe(true);
     const argument = newTurn(area, { prompt: long });
-    expect(await run(argument, SAY, 'argument')).toMatchObject({ outcome: 'completed' });
+    expect(await run(argument, SAY, 'argument')).toMatchObject({ kind: 'completed' });
     expect(said(argument).args).toEqual([expect.stringContaining(`follow them: ${argument.promptFile}`)]);
   });
 
@@ -177,13 +177,13 @@ describe('what a program gets', () => {
     ['with a NUL', 'a\0b', false],
   ])('an argument: %s', async (_, text, fits) => {
     const turn = newTurn(area, { prompt: text });
-    expect(await run(turn, SAY, 'argument')).toMatchObject({ outcome: 'completed' });
+    expect(await run(turn, SAY, 'argument')).toMatchObject({ kind: 'completed' });
     expect(said(turn).args[0] === text).toBe(fits);
   });
 
   test('a program that does not read its prompt ends as it likes', async () => {
     expect(await run(newTurn(area, { prompt: long }), 'exit 0', 'stdin')).toMatchObject({
-      outcome: 'completed',
+      kind: 'completed',
     });
   });
 });
@@ -194,7 +194,7 @@ describe('what a program prints', () => {
     global.gc?.();
     const before = process.memoryUsage.rss();
     expect(await run(turn, `head -c 50000000 /dev/zero | tr '\\0' x`)).toMatchObject({
-      outcome: 'completed',
+      kind: 'completed',
     });
     expect(statSync(turn.log).size).toBe(50_000_000);
     expect(process.memoryUsage.rss() - before).toBeLessThan(25_000_000);
@@ -220,7 +220,7 @@ describe('stopping', () => {
     ).start(turn);
     await until(() => printedIn(turn) === 'up\n');
     await running.stop({ graceMs: 5_000 });
-    expect(await running.ended).toEqual({ outcome: 'cancelled' });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
     expect(printedIn(turn)).toMatch(/bye\n$/);
   });
 
@@ -229,7 +229,7 @@ describe('stopping', () => {
     const running = await runtime('trap "" TERM; echo up; while :; do sleep 0.02; done').start(turn);
     await until(() => printedIn(turn) === 'up\n');
     await running.stop({ graceMs });
-    expect(await running.ended).toEqual({ outcome: 'cancelled' });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
     expect(await isAlive(running.process!)).toBe(false);
   });
 
@@ -250,7 +250,7 @@ describe('stopping', () => {
       const pids = (await wordsIn(path.join(turn.folder, 'pids'), 4)).map(Number);
       expect(pids.filter(isRunning)).toEqual([]);
       expect(await pidsOf(turn)).toEqual([]);
-      expect(await running.ended).toEqual({ outcome: 'cancelled' });
+      expect(await running.ended).toEqual({ kind: 'cancelled' });
     },
   );
 
@@ -261,16 +261,16 @@ describe('stopping', () => {
       const running = await runtime('(setsid sh -c "echo \\$\\$ > pids; exec sleep 604" &); exit 0').start(
         turn,
       );
-      expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0 });
+      expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0 });
       const [left = ''] = await wordsIn(path.join(turn.folder, 'pids'), 1);
       expect(await pidsOf(turn)).toEqual([Number(left)]);
       await running.stop({ graceMs });
-      expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0 });
+      expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0 });
       expect(isRunning(Number(left))).toBe(false);
     },
   );
 
-  test.runIf(isLinux)('touches nobody else, such as the next attempt', async () => {
+  test.runIf(isLinux)('ends no other process, for example one of the next attempt', async () => {
     const other = newTurn(area);
     const next = await runtime('exec sleep 605').start(other);
     const turn = newTurn(area);

@@ -77,7 +77,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     await until(() => tmux('capture-pane', '-p', '-t', `=${turn.terminal}:`).includes('got hällo'));
     expect(hasSession(turn.terminal)).toBe(true);
     tmux('send-keys', '-t', `=${turn.terminal}:`, 'Enter');
-    expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0 });
+    expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0 });
     expect(lines(turn)).toEqual(expect.arrayContaining(['ready', 'got hällo']));
   });
 
@@ -97,13 +97,13 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
   });
 
   test.each([
-    ['exit 0', { outcome: 'completed', exitCode: 0 }],
-    ['exit 75', { outcome: 'limit', until: null }],
+    ['exit 0', { kind: 'completed', exitCode: 0 }],
+    ['exit 75', { kind: 'limit', until: null }],
     [
       'echo last words; exit 3',
-      { outcome: 'crashed', exitCode: 3, reason: expect.stringContaining('last words') },
+      { kind: 'crashed', exitCode: 3, reason: expect.stringContaining('last words') },
     ],
-    ['kill -KILL $$', { outcome: 'crashed', exitCode: null, reason: 'it was ended by SIGKILL' }],
+    ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGKILL' }],
   ])('ends as it would without: %s', async (line, outcome) => {
     const turn = turnInTmux();
     expect(await run(turn, line)).toMatchObject(outcome);
@@ -123,7 +123,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
   // promise: no-shell
   test('works in its folder, and no name is taken for a command', async () => {
     const turn = turnInTmux();
-    expect(await run(turn, 'pwd > where; echo said')).toMatchObject({ outcome: 'completed' });
+    expect(await run(turn, 'pwd > where; echo said')).toMatchObject({ kind: 'completed' });
     expect(readFileSync(path.join(turn.folder, 'where'), 'utf8')).toBe(`${turn.folder}\n`);
     expect(lines(turn)).toEqual(['said']);
     for (const folder of [turn.folder, area, process.cwd(), '/'])
@@ -173,7 +173,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     const running = await runtime(line).start(turn);
     const pids = new Set((await wordsIn(path.join(turn.folder, 'pids'), 2)).map(Number));
     await running.stop({ graceMs });
-    expect(await running.ended).toEqual({ outcome: 'cancelled' });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
     const left = (await listProcesses()).filter(({ pid }) => pids.has(pid));
     expect(left).toEqual([]);
     await until(() => !hasSession(turn.terminal));
@@ -184,7 +184,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     const running = await runtime('trap "" HUP; echo up; while :; do sleep 0.05; done').start(turn);
     await until(() => printedIn(turn).includes('up'));
     tmux('kill-session', '-t', `=${turn.terminal}`);
-    expect(await running.ended).toMatchObject({ outcome: 'crashed', exitCode: null });
+    expect(await running.ended).toMatchObject({ kind: 'crashed', exitCode: null });
     expect(await isAlive(running.process!)).toBe(false);
   });
 
@@ -193,17 +193,17 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     const running = await runtime('read -r _').start(turn);
     tmux('split-window', '-t', `=${turn.terminal}:`, 'sleep 612');
     tmux('send-keys', '-t', `=${turn.terminal}:.0`, 'Enter');
-    expect(await running.ended).toMatchObject({ outcome: 'completed' });
+    expect(await running.ended).toMatchObject({ kind: 'completed' });
     expect(hasSession(turn.terminal)).toBe(true);
     const next = { ...newTurn(area), terminal: turn.terminal };
-    expect(await run(next, 'echo again')).toMatchObject({ outcome: 'completed' });
+    expect(await run(next, 'echo again')).toMatchObject({ kind: 'completed' });
     expect(lines(next)).toEqual(['again']);
     expect(hasSession(turn.terminal)).toBe(true);
     tmux('kill-session', '-t', `=${turn.terminal}`);
   });
 
   test.runIf(isLinux)('does not mark tmux’s server, which is everybody’s', async () => {
-    process.env['COPSE_ATTEMPT_ID'] = 'at-of-somebody';
+    process.env['COPSE_ATTEMPT_ID'] = 'at-another';
     onTestFinished(() => void delete process.env['COPSE_ATTEMPT_ID']);
     const turn = turnInTmux();
     const own = `${socket}-own`;
@@ -220,7 +220,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     const marked = await pidsOf(turn);
     expect(marked).not.toContain(Number(server));
     expect(marked).not.toEqual([]);
-    // A folder with somebody in it is not removed, and the server stays for as long as anybody uses it.
+    // A folder in use is not removed, and the server stays as long as a session uses it.
     expect(execFileSync('readlink', [`/proc/${server}/cwd`], { encoding: 'utf8' })).toBe('/\n');
     await running.stop({ graceMs });
   });

@@ -21,12 +21,12 @@ import { openTrustedDir } from '../../../packages/copse/src/git/directory/truste
 import { openContextFiles } from '../../../packages/copse/src/agents/files/context-files.ts';
 import { writeInside } from '../../../packages/copse/src/workspaces/files/write-inside.ts';
 import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
-import type { ContextPlace } from '../../../packages/copse/src/agents/ports/context-files.ts';
+import type { ContextPlace } from '../../../packages/copse/src/agents/ports/runners.ts';
 import { git, newArea } from '../../support/cli.ts';
 import { type Fixture, newFixture } from '../../support/workspaces/furnishing.ts';
 
 const area = newArea();
-/** As a name, so that nobody takes it for something to install. */
+/** Quoted as a name, so that no tool takes it for a package. */
 const PIPE_MAKER = 'mkfifo';
 const task = brand<TaskId>('cp-1');
 const texts = { context: 'the context\n', facts: '{}\n', prompt: 'the prompt\n', instructions: 'how\n' };
@@ -87,7 +87,7 @@ describe('the files of an agent', () => {
     expect(readdirSync(fixture.worktree).toSorted()).toEqual(['.copse', '.git', 'AGENT_CONTEXT.md']);
   });
 
-  test('are ignored although the worktree was made ready by nobody', async () => {
+  test('are ignored by git in a worktree that Copse did not prepare', async () => {
     const fixture = newFixture(area, {});
     const { names } = await writeAll(fixture);
     // Without the link there is only one way to what all share.
@@ -113,7 +113,7 @@ describe('a file that the repository tracks', () => {
     const { names, notes } = await writeAll(fixture);
     expect(names).toEqual({ ...USUAL, context: '.copse/AGENT_CONTEXT.md' });
     expect(notes).toEqual([
-      'AGENT_CONTEXT.md is not Copse’s to write in this worktree; it is at .copse/AGENT_CONTEXT.md.',
+      'AGENT_CONTEXT.md cannot be written in this worktree; it is at .copse/AGENT_CONTEXT.md.',
     ]);
     expect(readFileSync(path.join(fixture.worktree, 'AGENT_CONTEXT.md'), 'utf8')).toBe('ours');
     expect(git(fixture.worktree, 'status', '--porcelain')).toBe('');
@@ -188,7 +188,7 @@ describe('whatever an agent planted in its worktree', () => {
     expect(existsSync(path.join(fixture.worktree, 'AGENT_CONTEXT.md', 'deep'))).toBe(true);
   });
 
-  test('a pipe that nobody reads does not stop the writing', async () => {
+  test('a pipe without a reader does not block the writing', async () => {
     const fixture = newFixture(area, {});
     await fixture.furnish();
     execFileSync(PIPE_MAKER, [path.join(fixture.worktree, 'AGENT_CONTEXT.md')]);

@@ -133,7 +133,7 @@ describe('how Gemini fails', () => {
 
   test('a request that is refused will be refused again', () => {
     expect(outcome('bad-request', 144)).toEqual({
-      outcome: 'api_error',
+      kind: 'api_error',
       status: 400,
       isRetryable: false,
       reason: 'scripted: bad request',
@@ -143,7 +143,7 @@ describe('how Gemini fails', () => {
   test('a server that fails, or breaks off, may not fail the next time', () => {
     expect(outcome('server-error', 244)).toMatchObject({ status: 500, isRetryable: true });
     expect(outcome('broken-off', 1)).toEqual({
-      outcome: 'api_error',
+      kind: 'api_error',
       status: null,
       isRetryable: true,
       reason: 'terminated',
@@ -152,7 +152,7 @@ describe('how Gemini fails', () => {
 
   test('a limit is known by its exit code alone', () => {
     expect(outcome('limit', 173)).toEqual({
-      outcome: 'limit',
+      kind: 'limit',
       until: null,
       reason: expect.stringMatching(/^scripted failure 429\nPlease wait/),
     });
@@ -163,12 +163,12 @@ describe('how Gemini fails', () => {
       saying(
         '[API Error: You have exhausted your capacity on this model. Your quota will reset after 3h20m5s.]',
       ),
-    ).toMatchObject({ outcome: 'limit', until: now + (3 * 3_600 + 20 * 60 + 5) * 1_000 });
+    ).toMatchObject({ kind: 'limit', until: now + (3 * 3_600 + 20 * 60 + 5) * 1_000 });
     expect(saying('[API Error: Please retry in 12.5s.]', 173)).toMatchObject({ until: now + 12_500 });
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34s' }];
     const error = { code: 429, message: 'Quota exceeded', details };
     expect(saying(`[API Error: ${JSON.stringify({ error })}]`)).toEqual({
-      outcome: 'limit',
+      kind: 'limit',
       until: now + 34_000,
       reason: 'Quota exceeded',
     });
@@ -176,7 +176,7 @@ describe('how Gemini fails', () => {
 
   test('a limit of its own settings does not pass by trying again', () => {
     const failure = { message: 'Reached max session turns', type: 'FatalTurnLimitedError' };
-    expect(outcomeOfFailure(failure, 53, now)).toMatchObject({ outcome: 'api_error', isRetryable: false });
+    expect(outcomeOfFailure(failure, 53, now)).toMatchObject({ kind: 'api_error', isRetryable: false });
   });
 });
 
@@ -213,7 +213,7 @@ describe('how Gemini is started', () => {
     expect(may({ allow: ['run_shell_command(git)'] })).toBe(true);
     const { argv, prompt } = commandOf({ permissions: 'accept_edits' }, turn, { id, isKept: false });
     expect(argv).toContain('--approval-mode=auto_edit');
-    expect(prompt).toContain('committed for you');
+    expect(prompt).toContain('Copse commits them');
     const listed = commandOf({ permissions: { allow: ['write_file'] } }, turn, { id, isKept: false });
     expect(listed.argv).toEqual(
       expect.arrayContaining(['--approval-mode=default', '--allowed-tools=write_file']),

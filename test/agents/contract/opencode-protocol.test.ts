@@ -69,7 +69,7 @@ describe('what opencode prints', () => {
     expect(reader.lastWords()).toBe('Done one.');
   });
 
-  test('counts each answer by itself', () => {
+  test('counts each answer separately', () => {
     expect(sum(read(sample('work')).events)).toEqual({
       input: 6_000,
       cached: 500,
@@ -108,7 +108,7 @@ describe('how opencode fails', () => {
 
   test('a request that is refused will be refused again', () => {
     expect(outcome('bad-request')).toEqual({
-      outcome: 'api_error',
+      kind: 'api_error',
       status: 400,
       isRetryable: false,
       reason: 'scripted: bad request',
@@ -117,7 +117,7 @@ describe('how opencode fails', () => {
 
   test('a limit says when it lifts', () => {
     expect(outcome('limit')).toEqual({
-      outcome: 'limit',
+      kind: 'limit',
       until: now + 1_000,
       reason: 'scripted failure 429',
     });
@@ -132,7 +132,7 @@ describe('how opencode fails', () => {
     expect(failed('APIError', { statusCode: 503 })).toMatchObject({ status: 503, isRetryable: true });
     expect(failed('APIError', { isRetryable: true })).toMatchObject({ status: null, isRetryable: true });
     expect(failed('ProviderAuthError', {})).toMatchObject({ status: 401, isRetryable: false });
-    expect(failed('UnknownError', {})).toMatchObject({ outcome: 'api_error', isRetryable: false });
+    expect(failed('UnknownError', {})).toMatchObject({ kind: 'api_error', isRetryable: false });
   });
 
   test('what it went on after is no failure', () => {
@@ -162,7 +162,7 @@ describe('how opencode is started', () => {
     expect(rules[0]).toEqual(['*', 'deny']);
     expect(rules).toContainEqual(['edit', 'allow']);
     expect(rules.map(([tool]) => tool)).not.toContain('bash');
-    expect(prompt).toContain('committed for you');
+    expect(prompt).toContain('Copse commits them');
     const commits = (allow: readonly string[]) =>
       opencodeRuntime({ permissions: { allow } }, openPrograms()).capabilities.commits;
     expect(commits(['read', 'edit'])).toBe(false);

@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { openReports } from '../../../packages/copse/src/agents/files/report-file.ts';
 import { parseReport } from '../../../packages/copse/src/agents/rules/session/report.ts';
-import type { ReportSeen } from '../../../packages/copse/src/agents/ports/reports.ts';
+import type { ReportSeen } from '../../../packages/copse/src/agents/rules/session/report.ts';
 import { newArea } from '../../support/cli.ts';
 
 const area = newArea();
@@ -59,14 +59,14 @@ async function until(what: () => boolean): Promise<void> {
   while (!what()) await sleep(5);
 }
 
-const finished = { report: { status: 'finished' }, ignored: [] };
+const finished = { kind: 'report', report: { status: 'finished' }, ignored: [] };
 
 describe('a watched report', () => {
   test('is told with what is there at first, and then once for each change', async () => {
     const worktree = newWorktree();
     put(worktree, '{"phase": "planning"}');
     const { seen, poll } = watched(worktree);
-    expect(seen).toEqual([{ report: { phase: 'planning' }, ignored: [] }]);
+    expect(seen).toEqual([{ kind: 'report', report: { phase: 'planning' }, ignored: [] }]);
     poll();
     put(worktree, '{"phase": "planning"}');
     poll();
@@ -99,7 +99,7 @@ describe('a watched report', () => {
     mkdirSync(path.join(worktree, '.copse'));
     put(worktree, '{"phase": "working"}');
     poll();
-    expect(seen).toEqual([finished, { report: { phase: 'working' }, ignored: [] }]);
+    expect(seen).toEqual([finished, { kind: 'report', report: { phase: 'working' }, ignored: [] }]);
   });
 
   test('that is written in two halves is no problem', async () => {
@@ -123,15 +123,15 @@ describe('a watched report', () => {
       for (let look = 0; look < 4; look += 1) poll();
     }
     expect(seen).toEqual([
-      { problem: expect.stringContaining('not JSON') },
-      { problem: expect.stringContaining('one JSON object') },
-      { problem: expect.stringContaining('one JSON object') },
+      { kind: 'problem', problem: expect.stringContaining('not JSON') },
+      { kind: 'problem', problem: expect.stringContaining('one JSON object') },
+      { kind: 'problem', problem: expect.stringContaining('one JSON object') },
     ]);
   });
 
   test.each([
     ['{"status": "finished"}', finished],
-    ['{"status"', { problem: expect.stringContaining('not JSON') }],
+    ['{"status"', { kind: 'problem', problem: expect.stringContaining('not JSON') }],
   ])('that is written right before the end is told: %s', (text, expected) => {
     const worktree = newWorktree();
     const { seen, stop } = watched(worktree);
@@ -151,7 +151,7 @@ describe('a watched report', () => {
 });
 
 describe('a report is read', () => {
-  test('with everything that it may say', () => {
+  test('with all its fields', () => {
     const worktree = newWorktree();
     const report = {
       phase: 'shipping',
@@ -163,33 +163,53 @@ describe('a report is read', () => {
       heartbeat: '2026-01-01',
     };
     put(worktree, `\uFEFF${JSON.stringify({ ...report, other: { deep: [1] } })}\r\n`);
-    expect(reports.read(worktree)).toEqual({ report, ignored: [] });
+    expect(reports.read(worktree)).toEqual({ kind: 'report', report, ignored: [] });
   });
 
   test.each([
     ['no file', undefined],
     ['', undefined],
     [' \n', undefined],
-    ['null', { problem: expect.stringContaining('one JSON object') }],
-    ['{}', { report: {}, ignored: [] }],
-    ['{"phase": null, "ledger": null, "noChanges": null}', { report: {}, ignored: [] }],
-    ['{"no_changes": true, "heartbeat": 5}', { report: { noChanges: true, heartbeat: '5' }, ignored: [] }],
+    ['null', { kind: 'problem', problem: expect.stringContaining('one JSON object') }],
+    ['{}', { kind: 'report', report: {}, ignored: [] }],
+    ['{"phase": null, "ledger": null, "noChanges": null}', { kind: 'report', report: {}, ignored: [] }],
+    [
+      '{"no_changes": true, "heartbeat": 5}',
+      { kind: 'report', report: { noChanges: true, heartbeat: '5' }, ignored: [] },
+    ],
     [
       '{"status": "done", "summary": "kept"}',
-      { report: { summary: 'kept' }, ignored: ['status is "done", and has to be one of finished, stuck.'] },
+      {
+        kind: 'report',
+        report: { summary: 'kept' },
+        ignored: ['status is "done": it must be one of finished, stuck.'],
+      },
     ],
-    ['{"phase": "complete"}', { report: {}, ignored: [expect.stringContaining('phase is "complete"')] }],
-    ['{"noChanges": "yes"}', { report: {}, ignored: [expect.stringContaining('true or false')] }],
-    ['{"reason": {"a": 1}}', { report: {}, ignored: ['reason is an object, and has to be text.'] }],
-    ['{"ledger": {}}', { report: {}, ignored: [expect.stringContaining('ledger has to be a list')] }],
+    [
+      '{"phase": "complete"}',
+      { kind: 'report', report: {}, ignored: [expect.stringContaining('phase is "complete"')] },
+    ],
+    [
+      '{"noChanges": "yes"}',
+      { kind: 'report', report: {}, ignored: [expect.stringContaining('true or false')] },
+    ],
+    [
+      '{"reason": {"a": 1}}',
+      { kind: 'report', report: {}, ignored: ['reason is an object: it must be text.'] },
+    ],
+    [
+      '{"ledger": {}}',
+      { kind: 'report', report: {}, ignored: [expect.stringContaining('ledger must be a list')] },
+    ],
     [
       '{"ledger": [{"text": "a"}, 5, {"kind": "rumour", "text": "b"}, {"kind": "learning", "text": " "}]}',
       {
+        kind: 'report',
         report: { ledger: [{ kind: 'learning', text: 'a' }] },
         ignored: [expect.stringContaining('ledger[1] is 5'), expect.stringContaining('ledger[2].kind')],
       },
     ],
-    ['{"__proto__": {"status": "finished"}}', { report: {}, ignored: [] }],
+    ['{"__proto__": {"status": "finished"}}', { kind: 'report', report: {}, ignored: [] }],
   ] as const)('as far as it can be understood: %s', (text, expected) => {
     const worktree = newWorktree();
     if (text !== 'no file') put(worktree, text);
@@ -199,17 +219,17 @@ describe('a report is read', () => {
   test('and the rest of a ledger without end is left', () => {
     const seen = parseReport(JSON.stringify({ ledger: Array.from({ length: 300 }, () => ({ text: 'a' })) }));
     expect(seen).toMatchObject({ ignored: [expect.stringContaining('300 entries')] });
-    expect(seen && 'report' in seen && seen.report.ledger).toHaveLength(100);
+    expect(seen?.kind === 'report' && seen.report.ledger).toHaveLength(100);
   });
 
-  test('unless it is larger than anybody needs, which is a problem', () => {
+  test('unless it has more than a megabyte, which is a problem', () => {
     const worktree = newWorktree();
     put(worktree, JSON.stringify({ summary: 'x'.repeat(1024 * 1024 - 14) }));
-    expect(reports.read(worktree)).toMatchObject({ report: {} });
+    expect(reports.read(worktree)).toMatchObject({ kind: 'report', report: {} });
     put(worktree, JSON.stringify({ summary: 'x'.repeat(1024 * 1024) }));
-    expect(reports.read(worktree)).toEqual({ problem: 'It has more than 1048576 bytes.' });
+    expect(reports.read(worktree)).toEqual({ kind: 'problem', problem: 'It has more than 1048576 bytes.' });
     put(worktree, '['.repeat(1024 * 1024));
-    expect(reports.read(worktree)).toEqual({ problem: expect.stringContaining('not JSON') });
+    expect(reports.read(worktree)).toEqual({ kind: 'problem', problem: expect.stringContaining('not JSON') });
   });
 
   // promise: no-link-followed
@@ -218,17 +238,23 @@ describe('a report is read', () => {
     put(outside, '{"status": "finished"}');
     const worktree = newWorktree({ hasFolder: false });
     symlinkSync(path.join(outside, '.copse'), path.join(worktree, '.copse'));
-    expect(reports.read(worktree)).toEqual({ problem: expect.stringContaining('not a folder') });
+    expect(reports.read(worktree)).toEqual({
+      kind: 'problem',
+      problem: expect.stringContaining('not a folder'),
+    });
     rmSync(path.join(worktree, '.copse'));
     mkdirSync(path.join(worktree, '.copse'));
     symlinkSync(fileOf(outside), fileOf(worktree));
-    expect(reports.read(worktree)).toEqual({ problem: expect.stringContaining('a link') });
+    expect(reports.read(worktree)).toEqual({
+      kind: 'problem',
+      problem: expect.stringContaining('a symbolic link'),
+    });
     rmSync(fileOf(worktree));
     execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', fileOf(worktree)]);
-    expect(reports.read(worktree)).toEqual({ problem: 'It is not a file.' });
+    expect(reports.read(worktree)).toEqual({ kind: 'problem', problem: 'It is not a file.' });
     rmSync(fileOf(worktree));
     mkdirSync(fileOf(worktree));
-    expect(reports.read(worktree)).toEqual({ problem: 'It is not a file.' });
+    expect(reports.read(worktree)).toEqual({ kind: 'problem', problem: 'It is not a file.' });
   });
 });
 
@@ -240,7 +266,7 @@ describe('a report is written', () => {
     expect(readdirSync(path.join(worktree, '.copse'))).toEqual(['session.json']);
   });
 
-  test('on top of what is there, whoever wrote that', () => {
+  test('merged into the current report, of any author', () => {
     const worktree = newWorktree();
     put(worktree, '{"phase": "working", "own": 7, "ledger": [{"kind": "learning", "text": "a"}]}');
     reports.write(worktree, { heartbeat: '1', ledger: [{ kind: 'decision', text: 'b' }] });
@@ -260,6 +286,7 @@ describe('a report is written', () => {
     reports.write(worktree, { status: 'stuck', reason: 'why?', phase: 'working' });
     reports.write(worktree, { status: 'finished', noChanges: true });
     expect(reports.read(worktree)).toMatchObject({
+      kind: 'report',
       report: { status: 'finished', noChanges: true, phase: 'working' },
     });
     expect(readFileSync(fileOf(worktree), 'utf8')).not.toContain('why?');
@@ -292,7 +319,7 @@ describe('a report is written', () => {
     expect(reports.read(linked)).toEqual(finished);
   });
 
-  test('whole: whoever reads meanwhile never sees half of it', async () => {
+  test('atomically: a reader never sees half of it', async () => {
     const worktree = newWorktree();
     const script = `const { openReports } = await import(${JSON.stringify(adapter)});
       for (let round = 0; round < 80; round += 1)
@@ -304,7 +331,7 @@ describe('a report is written', () => {
     let reads = 0;
     for (; writer.exitCode === null; reads += 1) {
       const seen = reports.read(worktree);
-      const summary = seen && 'report' in seen ? seen.report.summary : undefined;
+      const summary = seen?.kind === 'report' ? seen.report.summary : undefined;
       if (seen) expect(summary).toHaveLength(500_000);
       await setImmediate();
     }

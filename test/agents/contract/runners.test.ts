@@ -179,7 +179,7 @@ describe('a runner that is started', () => {
   });
 
   test.runIf(isLinux)(
-    'has none of the files of the one who started it: whoever reads those is not kept waiting',
+    'inherits no open file of its starter: a reader of that file does not wait for the runner',
     async () => {
       const place = newPlace();
       const parent = spawn(process.execPath, starterArguments(place).slice(1), {
@@ -225,7 +225,7 @@ describe('what an attempt leaves behind', () => {
     );
     const pairs = [
       [recorded.pid, startTime],
-      // The pid of somebody else by now.
+      // The pid of another process by now.
       [process.ppid, 1],
     ];
     const file = attemptFiles(home, orders.attempt).processes;

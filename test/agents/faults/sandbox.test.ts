@@ -154,7 +154,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     },
   );
 
-  it('can commit although somebody packs the refs meanwhile', { timeout: 120_000 }, async () => {
+  it('can commit while another process packs the refs', { timeout: 120_000 }, async () => {
     const site = new Site();
     site.configure({
       command:
@@ -247,7 +247,7 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
     const nothing = { PATH: onlyGit(area) };
     const cases: readonly (readonly [object, string])[] = [
       [{ sandbox: 'docker', docker: { image: 'some/image' } }, 'Docker does not answer'],
-      [{ sandbox: 'docker' }, 'it has no image: set `docker.image`'],
+      [{ sandbox: 'docker' }, 'no image is set: set `docker.image`'],
       [
         { sandbox: 'runtime' },
         'the package @anthropic-ai/sandbox-runtime is not installed: npm install --global @anthropic-ai/sandbox-runtime',

@@ -1,4 +1,4 @@
-/** Which agent programs there are, and what Copse makes of it when nobody says: `copse agents detect`, `copse init`. */
+/** Installed agent programs, and Copse's choice without configuration: `copse agents detect`, `copse init`. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

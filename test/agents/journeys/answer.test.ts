@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { decideSession } from '../../../packages/copse/src/agents/rules/session/session.ts';
-import { hearingOf } from '../../support/agents/asking.ts';
+import { recorderOf } from '../../support/agents/asking.ts';
 import { answer, copse, newArea, printed } from '../../support/cli.ts';
 import { type AgentSession, startSession } from '../../support/records/sessions.ts';
 import { must } from '../../support/records/tasks.ts';
@@ -33,8 +33,8 @@ const over = new AbortController().signal;
 
 /** Asks as a runner does, and is on the board when this returns. */
 async function ask(asking: Asking, what = 'rm -rf "build"\nand \u001b[31mmore') {
-  const hearing = await hearingOf(asking.project, asking);
-  const heard = hearing.mayUse({ tool: 'Bash', what }, over);
+  const recorder = await recorderOf(asking.project, asking);
+  const heard = recorder.mayUse({ tool: 'Bash', what }, over);
   for (let looks = 0; looks < 100; looks += 1) {
     const { question } = await answer<{ question: { what: string } | null }>(
       ['answer', asking.task],
@@ -91,7 +91,7 @@ describe('an open question', () => {
     await heard;
   });
 
-  test('is answered once; the agent hears the answer and the message, and goes on', async () => {
+  test('is answered once; the agent gets the answer with the message, and continues', async () => {
     const asking = await newSession();
     const { task, here, project } = asking;
     const first = await ask(asking);
@@ -123,7 +123,7 @@ describe('an open question', () => {
     ]);
   });
 
-  test('can be named, so that nobody allows another one than they saw', async () => {
+  test('can be named, so that an answer never counts for another question', async () => {
     const asking = await newSession();
     const { task, here } = asking;
     const { heard } = await ask(asking);
@@ -147,17 +147,17 @@ describe('an open question', () => {
     expect(await heard).toMatchObject({ isAllowed: false });
   });
 
-  test('is over when its session was interrupted and goes on: nobody waits for that answer', async () => {
+  test('is closed when its session was interrupted and continues', async () => {
     const asking = await newSession();
     const { task, session, here, project } = asking;
     const gone = new AbortController();
-    const hearing = await hearingOf(project, asking);
-    const heard = hearing.mayUse({ tool: 'Bash', what: 'make' }, gone.signal);
+    const recorder = await recorderOf(project, asking);
+    const heard = recorder.mayUse({ tool: 'Bash', what: 'make' }, gone.signal);
     await sleep(100);
-    await hearing.settled();
+    await recorder.settled();
     expect((await answer<{ question: object | null }>(['answer', task], here)).question).not.toBeNull();
     gone.abort();
-    expect(await heard).toEqual({ isAllowed: false, message: 'Nobody answered.' });
+    expect(await heard).toEqual({ isAllowed: false, message: 'No answer came before the turn ended.' });
     must(
       await change(project.context, async (change) => {
         await change.apply(
@@ -174,14 +174,14 @@ describe('an open question', () => {
   });
 });
 
-test('what asks nothing cannot be answered, and every refusal says what would work', async () => {
+test('a task without an open question cannot be answered, and every refusal names a command', async () => {
   const { project, task, here } = await newSession();
   const silent = await copse(['answer', task], here);
   expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks nothing') });
   const ready = await project.addTask('Not begun');
   const refused = await refusedWith(['answer', ready, 'allow'], here);
   expect(refused).toMatchObject({ exit: 4, code: 'wrong_status' });
-  expect(refused.reason).toBe(`${ready} is ready and waits for no answer: its agent asks nothing.`);
+  expect(refused.reason).toBe(`${ready} has no open question (it is ready).`);
   expect(await refusedWith(['answer', task, 'yes'], here)).toMatchObject({ exit: 2, code: 'invalid' });
   expect(await refusedWith(['answer', 'zzzz', 'allow'], here)).toMatchObject({ exit: 3 });
 });

@@ -78,7 +78,7 @@ async function threeTasks() {
   return { project, here, dear, cheap, unknown };
 }
 
-test('is shown by task, the dearest first, in 80 columns, and what nobody priced is unknown', async () => {
+test('is shown by task, the most expensive first, in 80 columns; a cost without a price is unknown', async () => {
   const { here, dear, cheap, unknown } = await threeTasks();
   const text = await printed(['cost'], here);
   const row = (label: string, numbers: string) => `${label}${numbers}`;
@@ -136,7 +136,7 @@ test('adds up exactly, and says what it does not know', async () => {
   expect(await printed(['cost'], here)).toContain(`#${unknown} (deleted)`);
 });
 
-test('by day, in the time zone of whoever asks', async () => {
+test('by day, in the time zone of the command', async () => {
   const { here } = await threeTasks();
   const days = async (TZ: string) => {
     const { rows } = await answer<Costs>(['cost', '--by', 'day'], { ...here, env: { TZ } });

@@ -111,7 +111,7 @@ class Client {
     return { text, isError };
   }
 
-  /** It has to go by itself, in peace, with nothing half said. */
+  /** It must exit on its own, with code 0 and complete messages. */
   async end(): Promise<void> {
     this.#child.stdin!.end();
     const { code, stderr } = await this.#ended;
@@ -288,7 +288,7 @@ describe('an agent', () => {
 
 describe('it is about its own task only', () => {
   // promise: own-task-only
-  test('a task cannot be named, and what nobody knows is refused', async () => {
+  test('a task cannot be named, and unknown arguments are refused', async () => {
     const { project, task, at } = await newSession();
     const other = await project.addTask('Another');
     const client = open(at);
@@ -341,7 +341,7 @@ describe('it is about its own task only', () => {
   });
 
   // promise: stale-token-fenced
-  test('whoever lost the task cannot speak for it any more', async () => {
+  test('a session that lost the task cannot report for it', async () => {
     const { project, task, worktree, at } = await newSession();
     const client = open(at);
     expect((await client.call('heartbeat')).isError).toBe(false);
@@ -369,7 +369,7 @@ describe('it is about its own task only', () => {
 });
 
 describe('the server', () => {
-  test('goes on after whatever it cannot understand', async () => {
+  test('continues after messages that it cannot parse', async () => {
     const { at } = await newSession();
     const client = open(at);
     const wrong: readonly (readonly [string, unknown, number])[] = [
@@ -387,7 +387,7 @@ describe('the server', () => {
     ];
     client.raw('\n \r\n');
     for (const [line] of wrong) client.raw(`${line}\n`);
-    // Nobody waits for an answer to these.
+    // Notifications: no answer is expected.
     client.send(
       { jsonrpc: '2.0', method: 'notifications/unheard-of' },
       { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'unknown' } },

@@ -74,7 +74,7 @@ describe('an agent', () => {
     expect(project.run(task, 'status', '--porcelain')).toBe('');
   });
 
-  test('says that there was nothing to do, and may take back that it is stuck', async () => {
+  test('reports that nothing had to be done, and may withdraw that it is stuck', async () => {
     const { task, worktree, at } = await newSession();
     expect(await answer(['stuck', '--reason', 'Which one?'], at)).toEqual({
       task,
@@ -91,7 +91,7 @@ describe('an agent', () => {
   });
 
   // promise: finish-by-facts
-  test('hears at once what is missing, and is not reported as finished, only as having tried', async () => {
+  test('is told at once what is missing; its report says that it tried, and not that it finished', async () => {
     const { project, task, worktree, at } = await newSession();
     writeFileSync(path.join(worktree, 'left "over"'), '');
     const dirty = await refusedWith(['finish'], at);
@@ -118,7 +118,7 @@ describe('an agent', () => {
     expect(reportIn(worktree)).toEqual({ status: 'stuck', reason: 'A\nlong one' });
   });
 
-  test('tells how far it is, forward only, with itself as the author', async () => {
+  test('reports its phase, forward only, with itself as the author', async () => {
     const { project, session, task, at } = await newSession();
     expect(await answer(['phase', 'working'], at)).toEqual({ task, phase: 'working' });
     expect(await sessionState(project, session)).toMatchObject({ life: 'live', phase: 'working' });
@@ -217,7 +217,7 @@ describe('an agent that speaks for another task', () => {
 
 describe('an agent whose task was taken over', () => {
   // promise: stale-token-fenced
-  test('hears that it is fenced, and changes nothing', async () => {
+  test('is told that its token is stale, and changes nothing', async () => {
     const { project, task, worktree, at } = await newSession();
     const successor = await loseTask(project, task);
     const before = await project.context.board.lastEvent();
@@ -232,19 +232,16 @@ describe('an agent whose task was taken over', () => {
     expect(reportIn(worktree)).toEqual({ status: 'finished' });
   });
 
-  test.each(['', 'x', '-1', '1e3', '99999999999999999999'])(
-    'is not believed with the token %j',
-    async (token) => {
-      const { worktree, at } = await newSession();
-      const { code } = await copse(['finish'], { cwd: at.cwd, env: { ...at.env, COPSE_TOKEN: token } });
-      // Without a token there is no session: then it is whoever stands in the worktree.
-      expect(code).toBe(token === '' ? 0 : 4);
-      expect(existsSync(path.join(worktree, '.copse', 'session.json'))).toBe(token === '');
-    },
-  );
+  test.each(['', 'x', '-1', '1e3', '99999999999999999999'])('is refused with the token %j', async (token) => {
+    const { worktree, at } = await newSession();
+    const { code } = await copse(['finish'], { cwd: at.cwd, env: { ...at.env, COPSE_TOKEN: token } });
+    // Without a token there is no session: then it is the person in the worktree.
+    expect(code).toBe(token === '' ? 0 : 4);
+    expect(existsSync(path.join(worktree, '.copse', 'session.json'))).toBe(token === '');
+  });
 });
 
-describe('what is for people', () => {
+describe('a command for people', () => {
   const forPeople = [
     'edit ID --title x',
     'delete ID',
@@ -319,7 +316,7 @@ test('an agent adds tasks for others while it holds its own, and only then', asy
 });
 
 describe('a person', () => {
-  test('who works by hand says that it is stuck, and it is', async () => {
+  test('a person who works by hand reports stuck, and the task is stuck', async () => {
     const project = await openNew();
     const { task, worktree } = await taken('By hand', { cwd: project.folder });
     const at = { cwd: worktree };
@@ -338,7 +335,7 @@ describe('a person', () => {
       expect(await refusedWith(argv, at)).toMatchObject({ exit: 4, code: 'wrong_status' });
   });
 
-  test('who works by hand finishes, and the task goes on its way', async () => {
+  test('a person who works by hand finishes, and the task follows the landing policy', async () => {
     const project = await openNew();
     const { task, worktree } = await taken('By hand', { cwd: project.folder });
     const at = { cwd: worktree };
@@ -380,7 +377,7 @@ describe('a person', () => {
     }
   });
 
-  test('who runs the commands of a session without its token speaks as a person', async () => {
+  test('a command in a session without its token counts as a person’s', async () => {
     const { project, at, task } = await newSession();
     const { COPSE_TOKEN: _, ...env } = at.env;
     await answer(['edit', task, '--title', 'New'], { cwd: project.folder, env });

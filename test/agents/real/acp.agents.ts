@@ -87,7 +87,7 @@ describe('Codex, asking before it edits', () => {
         return Promise.resolve({ isAllowed, message: isAllowed ? null : 'Ada says: not this one.' });
       },
     });
-    expect(await running.ended).toMatchObject({ outcome: 'completed', lastWords: 'One of two.' });
+    expect(await running.ended).toMatchObject({ kind: 'completed', lastWords: 'One of two.' });
     expect(asked.map(({ what }) => path.basename(what))).toEqual(['forbidden.txt', 'allowed.txt']);
     expect(git(repository, 'status', '--porcelain')).toBe('?? allowed.txt');
     expect(saidTo(server.turns('edits').at(-1)!)).toContain('Ada says: not this one.');
@@ -112,7 +112,7 @@ describe('Codex, asking before it edits', () => {
     });
     await until(() => isAsked);
     await running.stop({ graceMs: 3_000 });
-    expect(await running.ended).toEqual({ outcome: 'cancelled' });
+    expect(await running.ended).toEqual({ kind: 'cancelled' });
     expect(await pidsOf(turn)).toEqual([]);
     expect(git(repository, 'status', '--porcelain')).toBe('');
   });

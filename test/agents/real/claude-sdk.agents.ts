@@ -84,7 +84,7 @@ describe('only the runtime claude-sdk', () => {
     const questions = [{ question: 'Which colour?', header: 'Colour', multiSelect: false, options }];
     server.script(key, [call('AskUserQuestion', { questions }), say('Nobody answered.')]);
     const { outcome } = await work();
-    expect(outcome).toEqual({ outcome: 'needs_input', question: 'Which colour?\n- red\n- blue' });
+    expect(outcome).toEqual({ kind: 'needs_input', question: 'Which colour?\n- red\n- blue' });
     expect(server.left(key)).toBe(1);
   });
 
@@ -98,11 +98,11 @@ describe('only the runtime claude-sdk', () => {
     const beforeStop: Turn['beforeStop'] = () => {
       refusals += 1;
       return Promise.resolve(
-        refusals > times ? { may: true } : { may: false, because: `Not yet: ${refusals}.` },
+        refusals > times ? { kind: 'allowed' } : { kind: 'refused', reason: `Not yet: ${refusals}.` },
       );
     };
     const { outcome } = await work({ beforeStop });
-    expect(outcome).toMatchObject({ outcome: 'completed', lastWords: `Try ${times}.` });
+    expect(outcome).toMatchObject({ kind: 'completed', lastWords: `Try ${times}.` });
     expect(refusals).toBe(times + 1);
   });
 
@@ -110,7 +110,7 @@ describe('only the runtime claude-sdk', () => {
     const conversation = '0f1e2d3c-4b5a-4678-9abc-def012345678';
     server.script(key, [say('Hello.')]);
     const { outcome, events } = await work({ conversation });
-    expect(outcome).toMatchObject({ outcome: 'completed' });
+    expect(outcome).toMatchObject({ kind: 'completed' });
     expect(conversationIn(events)).toBe(conversation);
     server.script(key, [say('Hello again.')]);
     await work({ conversation, prompt: 'and another thing' });
@@ -119,7 +119,7 @@ describe('only the runtime claude-sdk', () => {
 
   test('a prompt that looks like one of the program’s own commands is a prompt', async () => {
     server.script(key, [say('Cleared.')]);
-    expect((await work({ prompt: '/clear the table' })).outcome).toMatchObject({ outcome: 'completed' });
+    expect((await work({ prompt: '/clear the table' })).outcome).toMatchObject({ kind: 'completed' });
     expect(saidTo(server.turns(key)[0]!)).toContain('/clear the table');
   });
 
@@ -135,8 +135,8 @@ describe('only the runtime claude-sdk', () => {
     // Only those who pay for a plan have its limits.
     const environment = { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-scripted' };
     const { outcome, turn } = await work({ environment });
-    expect(outcome).toMatchObject({ outcome: 'limit', until: resetsAt * 1_000 });
-    expect(printedIn(turn)).toContain('The limit of the plan is reached.');
+    expect(outcome).toMatchObject({ kind: 'limit', until: resetsAt * 1_000 });
+    expect(printedIn(turn)).toContain('The limit of the plan was reached.');
   });
 
   // promise: settings-from-main-checkout
@@ -148,7 +148,7 @@ describe('only the runtime claude-sdk', () => {
     plantHook(worktree, path.join(area, `planted-${sessions}`));
     server.script(key, [run('true'), say('Heron.')]);
     const { outcome } = await work({ folder: worktree }, { projectFolder: repository });
-    expect(outcome).toMatchObject({ outcome: 'completed' });
+    expect(outcome).toMatchObject({ kind: 'completed' });
     expect(saidTo(server.turns(key)[0]!)).toContain('Mention the heron.');
     expect(existsSync(path.join(area, `trusted-${sessions}`))).toBe(true);
     expect(existsSync(path.join(area, `planted-${sessions}`))).toBe(false);
@@ -215,7 +215,7 @@ describe('only the runtime claude-sdk', () => {
     server.script(key, [say('Found.')]);
     const PATH = [path.join(prefix, 'bin'), process.env['PATH'] ?? ''].join(path.delimiter);
     const { outcome } = await work({ environment: { PATH } }, { packageFrom: [] });
-    expect(outcome).toMatchObject({ outcome: 'completed', lastWords: 'Found.' });
+    expect(outcome).toMatchObject({ kind: 'completed', lastWords: 'Found.' });
   });
 
   // promise: programs-from-path

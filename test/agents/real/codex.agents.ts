@@ -69,11 +69,11 @@ test('with accept_edits Codex edits, cannot commit, and knows that it is done fo
       COPSE_ATTEMPT_ID: turn.attempt,
     },
   });
-  expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Edited.' });
+  expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
   expect(readFileSync(path.join(worktree, 'hello.txt'), 'utf8')).toBe('hello 林\n');
   expect(git(worktree, 'status', '--porcelain')).toBe('?? hello.txt');
   const told = saidTo(server.turns('edits').at(-1)!);
-  for (const text of ['committed for you', 'could not commit', 'could not write outside'])
+  for (const text of ['Copse commits them', 'could not commit', 'could not write outside'])
     expect(told).toContain(text);
   expect(readFileSync(turn.log, 'utf8')).toContain('Edited.');
 });

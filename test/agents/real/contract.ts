@@ -55,7 +55,7 @@ export interface Harness {
   /** Whose surroundings it needs. */
   readonly program: ProgramName;
   readonly make: (settings: AgentSettings) => Runtime;
-  /** The runtime of somebody who has not installed the program or package. */
+  /** The runtime when its program or package is not installed. */
   readonly makeMissing?: () => Runtime;
   /** Is added to the environment of every turn; so few tries that a failure is soon final, for example. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -159,8 +159,8 @@ export function describeRuntime(name: string, harness: Harness): void {
       const outcome = await (await start(one, settings)).ended;
       events.push(...one.events);
       const answer = await gate();
-      if (answer.may) return { outcome, events };
-      next = { ...changes, prompt: answer.because, conversation: conversationIn(events) };
+      if (answer.kind === 'allowed') return { outcome, events };
+      next = { ...changes, prompt: answer.reason, conversation: conversationIn(events) };
     }
   }
 
@@ -178,7 +178,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       const one = begin();
       const running = await start(one, { permissions: 'all', systemPrompt: 'Be brief, says its author.' });
       expect(running.process).not.toBeNull();
-      expect(await running.ended).toMatchObject({ outcome: 'completed' });
+      expect(await running.ended).toMatchObject({ kind: 'completed' });
       expect(readFileSync(path.join(worktree, 'hello.txt'), 'utf8')).toBe('hello 林\n');
       expect(git(worktree, 'log', '-1', '--format=%s')).toBe('by the agent');
       expect(git(worktree, 'status', '--porcelain')).toBe('');
@@ -192,7 +192,7 @@ export function describeRuntime(name: string, harness: Harness): void {
     test('gets a prompt that is longer than an argument can be', applies('commits'), async () => {
       server.script(key, [say('That was long.')]);
       const prompt = `begin ${'long '.repeat(50_000)} end of the prompt`;
-      expect(await (await start(begin({ prompt }))).ended).toMatchObject({ outcome: 'completed' });
+      expect(await (await start(begin({ prompt }))).ended).toMatchObject({ kind: 'completed' });
       const told = lastRequest();
       // Whole, or by the file that has it.
       expect(told.includes('end of the prompt') || told.includes('session-prompt.md')).toBe(true);
@@ -206,14 +206,14 @@ export function describeRuntime(name: string, harness: Harness): void {
         say('Really.'),
       ]);
       const answers: StopAnswer[] = [
-        { may: false, because: 'The gate says: the greeting lacks a second line.' },
-        { may: false, because: 'The gate says: are you sure?' },
-        { may: true },
+        { kind: 'refused', reason: 'The gate says: the greeting lacks a second line.' },
+        { kind: 'refused', reason: 'The gate says: are you sure?' },
+        { kind: 'allowed' },
       ];
       const { outcome, events } = await workUntilOpen(() =>
-        Promise.resolve(answers.shift() ?? { may: true }),
+        Promise.resolve(answers.shift() ?? { kind: 'allowed' }),
       );
-      expect(outcome).toMatchObject({ outcome: 'completed' });
+      expect(outcome).toMatchObject({ kind: 'completed' });
       expect(answers).toEqual([]);
       expect(server.left(key)).toBe(0);
       const told = lastRequest();
@@ -237,18 +237,20 @@ export function describeRuntime(name: string, harness: Harness): void {
       const one = begin({
         beforeStop: () => {
           asked += 1;
-          return Promise.resolve(asked <= often ? { may: false, because: `No ${asked}.` } : { may: true });
+          return Promise.resolve(
+            asked <= often ? { kind: 'refused', reason: `No ${asked}.` } : { kind: 'allowed' },
+          );
         },
       });
-      expect(await (await start(one)).ended).toMatchObject({ outcome: 'completed' });
+      expect(await (await start(one)).ended).toMatchObject({ kind: 'completed' });
       expect(asked).toBe(often + 1);
       expect(lastRequest()).toContain(`No ${often}.`);
     });
 
-    test('ends its turn when nobody can say whether it may', applies('gate'), async () => {
+    test('ends its turn when the gate cannot be asked', applies('gate'), async () => {
       server.script(key, [say('Finished.')]);
       const broken = begin({ beforeStop: () => Promise.reject(new Error('The gate is broken')) });
-      expect(await (await start(broken)).ended).toMatchObject({ outcome: 'completed' });
+      expect(await (await start(broken)).ended).toMatchObject({ kind: 'completed' });
       expect(server.turns(key)).toHaveLength(1);
     });
 
@@ -267,7 +269,7 @@ export function describeRuntime(name: string, harness: Harness): void {
         say('Both done.'),
       ]);
       const two = begin({ prompt: 'and now the second part', conversation: conversationIn(one.events) });
-      expect(await (await start(two)).ended).toMatchObject({ outcome: 'completed' });
+      expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
       const told = lastRequest();
       const earlier = ['write a greeting', 'hello 林', 'committed it', 'All is done.'];
       if (capabilities.resume !== 'never') for (const text of earlier) expect(told).toContain(text);
@@ -291,13 +293,13 @@ export function describeRuntime(name: string, harness: Harness): void {
         const running = await start(one);
         await wordsIn(pids, 2);
         await running.stop({ graceMs });
-        expect(await running.ended).toEqual({ outcome: 'cancelled' });
+        expect(await running.ended).toEqual({ kind: 'cancelled' });
         expect(await pidsOf(one.turn)).toEqual([]);
         expect(await isAlive(running.process!)).toBe(false);
         if (capabilities.resume === 'never') return;
         server.script(key, [say('I am back.')]);
         const two = begin({ prompt: 'go on', conversation: conversationIn(one.events) });
-        expect(await (await start(two)).ended).toMatchObject({ outcome: 'completed' });
+        expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
         expect(lastRequest()).toContain('write a greeting');
       },
     );
@@ -316,14 +318,14 @@ export function describeRuntime(name: string, harness: Harness): void {
         const running = await start(one);
         const [program] = await wordsIn(pids, 2);
         process.kill(Number(program), 'SIGKILL');
-        expect(await running.ended).toMatchObject({ outcome: 'crashed' });
+        expect(await running.ended).toMatchObject({ kind: 'crashed' });
         // Its shell lives on, in a process group of its own, until the runner ends what is left.
         await running.stop({ graceMs });
         expect(await pidsOf(one.turn)).toEqual([]);
         if (capabilities.resume === 'never') return;
         server.script(key, [say('I am back.')]);
         const two = begin({ prompt: 'go on', conversation: conversationIn(one.events) });
-        expect(await (await start(two)).ended).toMatchObject({ outcome: 'completed' });
+        expect(await (await start(two)).ended).toMatchObject({ kind: 'completed' });
         expect(lastRequest()).toContain('write a greeting');
       },
     );
@@ -334,7 +336,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       async () => {
         server.script(key, Array<Step>(harness.tries).fill(fail(400, { message: 'scripted: bad request' })));
         const outcome = await (await start(begin())).ended;
-        expect(outcome).toMatchObject({ outcome: 'api_error', isRetryable: false });
+        expect(outcome).toMatchObject({ kind: 'api_error', isRetryable: false });
         expect(outcome).toMatchObject({ status: 400 });
         expect((outcome as { reason: string }).reason).toContain('scripted: bad request');
       },
@@ -343,7 +345,7 @@ export function describeRuntime(name: string, harness: Harness): void {
     test('tells of an API that fails, and that trying again may help', applies('server errors'), async () => {
       server.script(key, Array<Step>(harness.tries).fill(fail(500)));
       expect(await (await start(begin())).ended).toMatchObject({
-        outcome: 'api_error',
+        kind: 'api_error',
         status: 500,
         isRetryable: true,
       });
@@ -351,13 +353,13 @@ export function describeRuntime(name: string, harness: Harness): void {
 
     test('goes on after an API that failed once', applies('server errors'), async () => {
       server.script(key, [fail(500), ...workSteps()]);
-      expect(await (await start(begin())).ended).toMatchObject({ outcome: 'completed' });
+      expect(await (await start(begin())).ended).toMatchObject({ kind: 'completed' });
       expect(git(worktree, 'log', '-1', '--format=%s')).toBe('by the agent');
     });
 
     test('tells of a limit', applies('rate limit'), async () => {
       server.script(key, Array<Step>(harness.tries).fill(fail(429, { retryAfterSeconds: 1 })));
-      expect(await (await start(begin())).ended).toMatchObject({ outcome: 'limit' });
+      expect(await (await start(begin())).ended).toMatchObject({ kind: 'limit' });
     });
 
     test('tells what each turn used, never a sum', applies('usage'), async () => {
@@ -414,7 +416,7 @@ export function describeRuntime(name: string, harness: Harness): void {
             },
           });
           expect(await (await start(one, { permissions: 'ask' })).ended).toMatchObject({
-            outcome: 'completed',
+            kind: 'completed',
           });
           expect(asked.map(({ what }) => what)).toEqual([
             expect.stringContaining('echo forbidden > forbidden.txt'),
@@ -440,7 +442,7 @@ export function describeRuntime(name: string, harness: Harness): void {
           const running = await start(one, { permissions: 'ask' });
           await until(() => isAsked);
           await running.stop({ graceMs });
-          expect(await running.ended).toEqual({ outcome: 'cancelled' });
+          expect(await running.ended).toEqual({ kind: 'cancelled' });
           expect(await pidsOf(one.turn)).toEqual([]);
           expect(git(worktree, 'status', '--porcelain')).toBe('');
         },
@@ -455,7 +457,7 @@ export function describeRuntime(name: string, harness: Harness): void {
           say('Too far.'),
         ]);
         const outcome = await (await start(begin(), { permissions: 'all', dollars: 0.5 })).ended;
-        expect(outcome).toMatchObject({ outcome: 'needs_input' });
+        expect(outcome).toMatchObject({ kind: 'needs_input' });
         expect(server.left(key)).toBeGreaterThan(0);
       });
     }

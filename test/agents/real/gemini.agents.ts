@@ -83,13 +83,13 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     return { outcome: await running.ended, events };
   }
 
-  test('with accept_edits it edits, has no shell, and knows that it is committed for it', async () => {
+  test('with accept_edits it edits, has no shell, and knows that Copse commits for it', async () => {
     const folder = newWorktree('edits');
     server.script('edits', [write(path.join(folder, 'hello.txt'), 'hello 林\n'), say('Edited.')]);
     const { outcome } = await work('edits', { permissions: 'accept_edits' }, { folder });
-    expect(outcome).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Edited.' });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
     expect(readFileSync(path.join(folder, 'hello.txt'), 'utf8')).toBe('hello 林\n');
-    expect(saidTo(server.turns('edits')[0]!)).toContain('committed for you');
+    expect(saidTo(server.turns('edits')[0]!)).toContain('Copse commits them');
     const tools = server.turns('edits')[0]!.tools.map(({ name }) => name);
     expect(tools).toContain('write_file');
     expect(tools).not.toContain('run_shell_command');
@@ -104,7 +104,7 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     ]);
     const allow = ['run_shell_command(git)'];
     expect(await work('listed', { permissions: { allow } }, { folder })).toMatchObject({
-      outcome: { outcome: 'completed' },
+      outcome: { kind: 'completed' },
     });
     expect(server.turns('listed')[0]!.tools.map(({ name }) => name)).not.toContain('write_file');
     expect(saidTo(server.turns('listed').at(-1)!)).toContain('## copse/listed');
@@ -122,21 +122,21 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     const folder = newWorktree('anew');
     server.script('anew', [fail(400)]);
     const one = await work('anew', { permissions: 'all' }, { folder });
-    expect(one.outcome).toMatchObject({ outcome: 'api_error' });
+    expect(one.outcome).toMatchObject({ kind: 'api_error' });
     server.script('anew', [say('Now.')]);
     const conversation = conversationIn(one.events);
     const two = await work('anew', { permissions: 'all' }, { folder, conversation });
-    expect(two.outcome).toMatchObject({ outcome: 'completed', lastWords: 'Now.' });
+    expect(two.outcome).toMatchObject({ kind: 'completed', lastWords: 'Now.' });
   });
 
   test('goes on after a limit that its first question met', async () => {
     const folder = newWorktree('limited');
     server.script('limited', Array<ReturnType<typeof fail>>(2).fill(fail(429)));
     const one = await work('limited', { permissions: 'all' }, { folder });
-    expect(one.outcome).toMatchObject({ outcome: 'limit' });
+    expect(one.outcome).toMatchObject({ kind: 'limit' });
     server.script('limited', [say('Now.')]);
     const conversation = conversationIn(one.events);
     const two = await work('limited', { permissions: 'all' }, { folder, conversation });
-    expect(two.outcome).toMatchObject({ outcome: 'completed', lastWords: 'Now.' });
+    expect(two.outcome).toMatchObject({ kind: 'completed', lastWords: 'Now.' });
   });
 });

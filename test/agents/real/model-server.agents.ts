@@ -1,4 +1,4 @@
-/** The scripted model server is believed by the real programs: they work as it says, and tell it what they did. */
+/** The real programs accept the scripted model server: they do what it says, and tell it what they did. */
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -43,11 +43,11 @@ describe.skipIf(!isWanted)('opencode', () => {
     tries: 8,
     without: {
       context:
-        'It does not print how much fits, and sums the conversation up by itself before this case’s share of what is assumed.',
+        'It does not print its context size, and summarizes the conversation before it reaches this case’s assumed share.',
     },
   });
 
-  test('with accept_edits it edits, has no shell, and knows that it is committed for it', async () => {
+  test('with accept_edits it edits, has no shell, and knows that Copse commits for it', async () => {
     const folder = path.join(home, 'worktree');
     git(newRepository(area), 'worktree', 'add', '--quiet', '-b', 'copse/edits', folder);
     server.script('edits', [write(path.join(folder, 'hello.txt'), 'hello 林\n'), say('Edited.')]);
@@ -59,9 +59,9 @@ describe.skipIf(!isWanted)('opencode', () => {
         COPSE_ATTEMPT_ID: turn.attempt,
       },
     });
-    expect(await running.ended).toEqual({ outcome: 'completed', exitCode: 0, lastWords: 'Edited.' });
+    expect(await running.ended).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Edited.' });
     expect(readFileSync(path.join(folder, 'hello.txt'), 'utf8')).toBe('hello 林\n');
-    expect(saidTo(server.turns('edits')[0]!)).toContain('committed for you');
+    expect(saidTo(server.turns('edits')[0]!)).toContain('Copse commits them');
     const tools = server.turns('edits')[0]!.tools.map(({ name }) => name);
     expect(tools).toContain('write');
     expect(tools).not.toContain('bash');
@@ -80,7 +80,7 @@ describe.skipIf(!isWanted)('opencode', () => {
         COPSE_ATTEMPT_ID: turn.attempt,
       },
     });
-    expect(await running.ended).toMatchObject({ outcome: 'completed' });
+    expect(await running.ended).toMatchObject({ kind: 'completed' });
     expect(readFileSync(path.join(folder, 'where.txt'), 'utf8').trim()).toBe(realpathSync(folder));
   });
 });

@@ -1,6 +1,6 @@
 /**
  * The installed agent programs: where they are, and surroundings in which they talk to the scripted model server and
- * to nobody else.
+ * to no other host.
  */
 
 import {

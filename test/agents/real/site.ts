@@ -123,7 +123,7 @@ export class Site {
     return git(this.folder, 'log', '--format=%s', 'main').split('\n');
   }
 
-  /** Somebody else's work lands meanwhile, and touches the same line. */
+  /** Another task lands meanwhile, and changes the same line. */
   moveMain(text: string): void {
     writeFileSync(path.join(this.folder, 'greeting.txt'), `${text}\n`);
     this.commit(`feat: ${text}`);

@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     // The sandbox is one of the programs.
     include: ['test/agents/real/**/*.agents.ts', 'test/agents/faults/sandbox.test.ts'],
+    setupFiles: ['test/support/at-end.ts'],
     pool: 'forks',
     maxWorkers: availableParallelism() + 1,
     testTimeout: 240_000,

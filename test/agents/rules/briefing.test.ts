@@ -26,8 +26,8 @@ describe('an agent hears', () => {
     git: { ...git, commits: { listed: [{ id: commit('c'), subject: 'feat: half' }], omitted: 0 } },
   };
   test.each<[string, Partial<Briefing>, string]>([
-    ['that nobody was there before', {}, 'nobody has worked on it before you'],
-    ['that somebody was', traces, 'Somebody has worked on it before you'],
+    ['that it is the first attempt', {}, 'This is the first attempt at this task.'],
+    ['that an earlier attempt left something', traces, 'An earlier attempt worked on this task'],
     ['that the last attempt crashed', { begin: { why: 'retried', crashes: 1 } }, 'crashed (once so far)'],
     ['how often', { begin: { why: 'retried', crashes: 2 } }, 'crashed (2 times so far)'],
     [
@@ -52,7 +52,7 @@ describe('an agent hears', () => {
       },
       'it conflicts with what landed meanwhile.\n\n```text\nIn a.ts.\n```',
     ],
-    ['that it may go on', { begin: { why: 'resumed', message: null } }, 'asks you to go on.'],
+    ['that it may continue', { begin: { why: 'resumed', message: null } }, 'asks you to continue.'],
     [
       'why it was handed back',
       { begin: { why: 'handed_back', because: 'conflict', reason: whole('a.ts'), target: commit('d') } },
@@ -63,7 +63,7 @@ describe('an agent hears', () => {
     expect(context(facts)).toContain(expected);
   });
 
-  test.each(handbackReasons)('what to do about a handback because of %s, and to finish again', (because) => {
+  test.each(handbackReasons)('what to do after a handback because of %s, and to finish again', (because) => {
     const text = handbackPrompt(because, 'the reason');
     expect(text).toContain('```text\nthe reason\n```');
     expect(text).toContain('copse finish');
@@ -123,8 +123,8 @@ describe('the context', () => {
       git: { ...git, branch: null, operation: 'rebase', untracked: { listed: ['n'], omitted: 0 } },
     });
     expect(off).toContain('HEAD is detached');
-    expect(off).toContain('go back to it first');
-    expect(off).toContain('A `rebase` is not finished');
+    expect(off).toContain('switch to it first');
+    expect(off).toContain('A `rebase` is in progress');
     expect(off).not.toContain('Nothing is uncommitted.');
   });
 
@@ -150,7 +150,7 @@ describe('the context', () => {
     expect(text).toContain('! cp-bbbb in_progress by other [src/**] Near');
     expect(text).toContain('  cp-cccc landing [no areas named] Far');
     expect(context({ nearby: { listed: [far], omitted: 0 } })).not.toContain('may touch the same files');
-    expect(context()).toContain('Nobody else is at work right now.');
+    expect(context()).toContain('No other task is running.');
   });
 
   test('names the branches that change the same files, how, and what to do about it', () => {
@@ -176,7 +176,7 @@ describe('the context', () => {
       'Never touch the main checkout (`/r`)',
       'Commit everything that belongs to the task before you finish',
       'Write conventional commits',
-      'They are refused otherwise.',
+      'Others are refused.',
       'trailer `Task: cp-aaaa`',
       '```text\nnpm test\n```',
       'copse finish --no-changes',
@@ -184,7 +184,7 @@ describe('the context', () => {
       'write `.copse/session.json` instead',
     ])
       expect(text).toContain(expected);
-    expect(context()).not.toContain('They are refused otherwise.');
+    expect(context()).not.toContain('Others are refused.');
   });
 
   test('of work without a worktree says so, and offers no report file', () => {

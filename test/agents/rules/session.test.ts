@@ -122,7 +122,7 @@ describe('the phases of a session', () => {
     const decision = decideSession(session, { action: 'advance', phase: to }, later);
     if (decision.decided) throw new Error('it went backward');
     const { code, reason, next } = decision.refusal;
-    expect([code, reason]).toEqual(['backward', `Session se-1 is in ${from} and cannot go back to ${to}.`]);
+    expect([code, reason]).toEqual(['backward', `Session se-1 cannot go back from ${from} to ${to}.`]);
     if (from === 'pr_ready') {
       expect(next).toEqual(['copse finish']);
       return;
@@ -180,7 +180,7 @@ describe('the session table', () => {
       decided: false,
       refusal: {
         code: 'wrong_status',
-        reason: `Session se-1 of cp-0001 is ${cell.life}: ${cell.action} is not possible there.`,
+        reason: `Cannot ${cell.action} session se-1 of cp-0001: it is ${cell.life}.`,
         next: ['copse show cp-0001'],
       },
     });
@@ -228,7 +228,7 @@ describe('a question', () => {
         decided: false,
         refusal: {
           code: 'wrong_status',
-          reason: 'Session se-1 of cp-0001 waits for no answer: its agent asks nothing.',
+          reason: 'Session se-1 of cp-0001 has no open question.',
         },
       });
     }
@@ -236,7 +236,7 @@ describe('a question', () => {
 });
 
 describe('what a session used', () => {
-  it('is added up over all its attempts, and dollars are unknown until somebody says', () => {
+  it('is summed over all its attempts; dollars are unknown until a program reports them', () => {
     const silent = { input: 1, cached: 2, output: 3, dollars: null };
     const quiet = sessionIn('working', { action: 'use', usage: silent });
     expect(quiet.usage).toEqual(silent);

@@ -19,18 +19,19 @@ import { type EventNumber, type TaskId, brand } from '../../../packages/copse/sr
 import type { Task } from '../../../packages/copse/src/tasks/rules/task.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { engines, newPlace, person } from '../../support/board/boards.ts';
+import { often } from '../../support/long.ts';
 import { newTask } from '../../support/records/tasks.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { definition as blank } from '../../support/records/world.ts';
 
-const CLAIMERS = 8;
-const WRITERS = 16;
+const CLAIMERS = often({ short: 3, long: 8 });
+const WRITERS = often({ short: 5, long: 16 });
 const TASKS = 1_500;
 const KILL_EVERY_MS = 125;
 /** Of kills, of claims and of entries, however long a busy machine takes for them. */
-const LEAST_KILLS = 40;
-const LEAST_SAID = 100;
-const seconds = Number(process.env['COPSE_FAULT_SECONDS'] ?? 5);
+const LEAST_KILLS = often({ short: 15, long: 40 });
+const LEAST_SAID = often({ short: 40, long: 100 });
+const seconds = often({ short: 1, long: 5, variable: 'COPSE_FAULT_SECONDS' });
 
 const worker = bundleWorker(new URL('./board-worker.ts', import.meta.url));
 

@@ -10,7 +10,7 @@ import { startPostgres } from '../../support/board/postgres.ts';
 import { newTask } from '../../support/records/tasks.ts';
 
 // promise: writes-durable
-it('keeps every acknowledged write when PostgreSQL ends without notice', { timeout: 60_000 }, async () => {
+it('keeps every acknowledged write when PostgreSQL ends without notice', { timeout: 180_000 }, async () => {
   const server = await startPostgres({ durable: false });
   try {
     const address = { engine: 'postgres', url: server.url } as const;

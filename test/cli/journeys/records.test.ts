@@ -272,7 +272,7 @@ function linesOf(child: ChildProcess): string[] {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 150_000;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`Waited in vain for: ${String(condition)}`);
     await sleep(10);

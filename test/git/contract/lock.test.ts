@@ -1,4 +1,4 @@
-/** A lock between processes, on a file that anybody can delete. */
+/** A lock between processes, on a file that any process can delete. */
 
 import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -10,14 +10,14 @@ import { newArea } from '../../support/cli.ts';
 
 const area = newArea();
 
-it('is held by one at a time, and free again afterwards', async () => {
+it('has one holder at a time, and is free afterwards', async () => {
   const file = path.join(area, 'one', "it's a löck");
   const outer = await tryFileLock(file, () => tryFileLock(file, async () => 'both'));
   expect(outer).toEqual({ value: undefined });
   expect(await tryFileLock(file, async () => 'free')).toEqual({ value: 'free' });
 });
 
-it('is on the file that has the name, where somebody deleted it at that moment', async () => {
+it('is taken on the present file when the file is deleted at that moment', async () => {
   const file = path.join(area, 'two', 'lock');
   let times = 0;
   const deleteOnce = () => {
@@ -29,7 +29,7 @@ it('is on the file that has the name, where somebody deleted it at that moment',
   expect(existsSync(file)).toBe(true);
 });
 
-it('is not held by two where somebody deleted it and another one made it again at that moment', async () => {
+it('never has two holders when the file is deleted and made again at that moment', async () => {
   const file = path.join(area, 'three', 'lock');
   let holders = 0;
   let most = 0;
@@ -50,7 +50,7 @@ it('is not held by two where somebody deleted it and another one made it again a
   expect(most).toBe(1);
 });
 
-it('does not wait for ever where the name is a link to nothing', async () => {
+it('does not wait for ever when the name is a dangling link', async () => {
   const file = path.join(area, 'four');
   symlinkSync(path.join(area, 'nowhere', 'at all'), file);
   await expect(tryFileLock(file, async () => 'held')).rejects.toThrow('unable to open database file');

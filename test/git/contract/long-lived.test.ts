@@ -1,4 +1,4 @@
-/** Gits that stay answer as the plain commands do, whatever happens to them. */
+/** Long-lived gits give the answers of the plain commands, also after they were killed. */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts';
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, newRepository } from '../../support/cli.ts';
 
@@ -60,7 +61,7 @@ function endNow({ pid }: { readonly pid: number | undefined }): void {
 }
 
 describe('reading objects', () => {
-  it('gives what git cat-file gives, large objects and missing ones included', async () => {
+  it('gives the answers of git cat-file, also for large and missing objects', async () => {
     const reader = keep(new ObjectReader(dir));
     const names = ['base:big.bin', `${commitOf('ours')}:file ü.txt`, absent, 'refs/heads/theirs'];
     expect(await reader.check(names)).toEqual(
@@ -94,7 +95,7 @@ describe('reading objects', () => {
     await expect(reader.read('main\ncontents base')).rejects.toThrow('is not the name of a git object');
   });
 
-  it('answers by the plain command when it is closed', async () => {
+  it('uses the plain command once it is closed', async () => {
     const reader = new ObjectReader(dir);
     await reader.close();
     expect((await reader.read(commitOf('ours')))?.id).toBe(commitOf('ours'));
@@ -105,7 +106,7 @@ describe('reading objects', () => {
 describe('moving refs', () => {
   const tip = (ref: string) => git(top, 'for-each-ref', '--format=%(objectname)', ref);
 
-  it('creates, moves and deletes, each only from where the ref is expected', async () => {
+  it('creates, moves and deletes a ref only from the expected tip', async () => {
     const writer = keep(new RefWriter(dir));
     const ref = 'refs/heads/moving/one';
     expect(await writer.move(ref, null, commitOf('base'))).toEqual({ moved: true });
@@ -124,7 +125,7 @@ describe('moving refs', () => {
     expect(tip(ref)).toBe('');
   });
 
-  it('says locked when another process holds the ref, and works when it is let go', async () => {
+  it('reports a ref that another process has locked, and moves it after the release', async () => {
     const writer = keep(new RefWriter(dir));
     const ref = 'refs/heads/locked';
     await writer.move(ref, null, commitOf('base'));
@@ -139,7 +140,7 @@ describe('moving refs', () => {
     expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
   });
 
-  it('moves a branch that is an alias of another itself, not the other', async () => {
+  it('moves a symbolic ref itself, not its target', async () => {
     const writer = keep(new RefWriter(dir));
     git(top, 'branch', 'target', 'base');
     git(top, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/target');
@@ -169,14 +170,14 @@ describe('moving refs', () => {
 });
 
 describe('merging', () => {
-  it('gives the tree and the conflicts that git merge-tree gives', async () => {
+  it('gives the tree and the conflicts of git merge-tree', async () => {
     const merger = keep(new Merger(dir));
     const plain = git(top, 'merge-tree', '--write-tree', 'ours', 'apart');
-    expect(await merger.merge(commitOf('ours'), commitOf('apart'))).toEqual({ clean: true, tree: plain });
+    expect(await merger.merge(commitOf('ours'), commitOf('apart'))).toEqual({ kind: 'clean', tree: plain });
     const { pid } = merger;
     const conflict = await merger.merge(commitOf('ours'), commitOf('theirs'));
     expect(conflict).toEqual({
-      clean: false,
+      kind: 'conflicted',
       tree: expect.stringMatching(/^[0-9a-f]{40}$/),
       files: [Buffer.from('file ü.txt').toString('latin1')],
       conflicts: [
@@ -187,7 +188,7 @@ describe('merging', () => {
         },
       ],
     });
-    expect(await merger.merge(commitOf('ours'), commitOf('apart'))).toEqual({ clean: true, tree: plain });
+    expect(await merger.merge(commitOf('ours'), commitOf('apart'))).toEqual({ kind: 'clean', tree: plain });
     expect(merger.pid).toBe(pid);
     const closed = new Merger(dir);
     await closed.close();
@@ -200,7 +201,7 @@ describe('merging', () => {
     for (let round = 0; round < 5; round += 1) {
       await expect(merger.merge(absent, commitOf('ours'))).rejects.toThrow('merge-tree');
     }
-    expect(await merger.merge(commitOf('base'), commitOf('ours'))).toMatchObject({ clean: true });
+    expect(await merger.merge(commitOf('base'), commitOf('ours'))).toMatchObject({ kind: 'clean' });
     expect(merger.pid).toBeDefined();
   });
 
@@ -226,7 +227,7 @@ it('a thousand requests start three processes, and closing ends them', async () 
       writer.move('refs/heads/thousand', from, to),
       merger.merge(commitOf('ours'), commitOf('apart')),
     ]);
-    expect(outcomes).toMatchObject([{ type: 'commit' }, { moved: true }, { clean: true }]);
+    expect(outcomes).toMatchObject([{ type: 'commit' }, { moved: true }, { kind: 'clean' }]);
     for (const { pid } of [reader, writer, merger]) pids.add(pid);
   }
   expect(pids.size).toBe(3);

@@ -25,7 +25,7 @@ describe.each(['sha1', 'sha256'] as const)('%s', (objectFormat) => {
   git(area, 'init', '--quiet', `--object-format=${objectFormat}`, top);
   const objects = path.join(top, '.git', 'objects');
 
-  it('git finds everything in a pack, of any kind and size, and has nothing to say against it', () => {
+  it('git verifies a pack and reads every object in it, of any kind and size', () => {
     const blobs = SIZES.map((size) => Buffer.from('ü\0'.repeat(size).slice(0, size), 'latin1'));
     const entries = blobs.map((content) => packEntry(idOf(top, 'blob', content), 'blob', content));
     const tree = Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(entries[3]!.id, 'hex')]);
@@ -55,7 +55,7 @@ describe.each(['sha1', 'sha256'] as const)('%s', (objectFormat) => {
     expect(readdirSync(path.join(objects, 'pack')).toSorted()).toEqual(names);
   });
 
-  it('git reads an object that was not worth compressing from a file of its own', () => {
+  it('git reads an uncompressed object from a loose file', () => {
     const content = Buffer.from('small\n');
     const id = idOf(top, 'blob', content);
     const file = path.join(objects, id.slice(0, 2), id.slice(2));
@@ -66,7 +66,7 @@ describe.each(['sha1', 'sha256'] as const)('%s', (objectFormat) => {
   });
 });
 
-it('a pack without its index, as whoever was killed leaves it, is in nobody’s way', () => {
+it('git ignores a pack without its index, left by a killed process', () => {
   const top = path.join(area, 'killed');
   git(area, 'init', '--quiet', top);
   const folder = path.join(top, '.git', 'objects', 'pack');

@@ -1,4 +1,4 @@
-/** Copse's own git directory: what it shares with the repository, what it does not, and in which repositories. */
+/** Copse's own git directory: what it shares with the repository, in every kind of repository. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -17,14 +17,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
-import { git as trusted, gitLine } from '../../../packages/copse/src/git/process.ts';
+import { git as trusted, gitLine, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import {
   acceptRemotes,
   fetchBranches,
   pushDelete,
   remoteName,
 } from '../../../packages/copse/src/git/refs/remote.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, type CommitId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { finished, git, newArea, newRepository } from '../../support/cli.ts';
 
@@ -48,7 +48,7 @@ const branches = (...names: readonly string[]) => names.map((name) => brand<Bran
 const tipOf = (folder: string, ref: string) => brand<CommitId>(git(folder, 'rev-parse', ref));
 
 describe('refs', () => {
-  it('that are packed can be moved and deleted, and plain git sees it', async () => {
+  it('that are packed are moved and deleted, and plain git sees the change', async () => {
     const top = newRepository(area);
     for (const name of ['one', 'two', 'three']) git(top, 'branch', name);
     git(top, 'pack-refs', '--all');
@@ -68,7 +68,7 @@ describe('refs', () => {
     expect(readFileSync(path.join(top, '.git', 'packed-refs'), 'utf8')).toContain(`${second} refs/heads/one`);
   });
 
-  it('that are packed are deleted by Copse and plain git at once without losing any', async () => {
+  it('that are packed survive simultaneous deletions of others by Copse and plain git', async () => {
     const top = newRepository(area);
     const names = Array.from({ length: 40 }, (_, index) => `b${index}`);
     const tip = tipOf(top, 'main');
@@ -148,7 +148,7 @@ describe('of any kind', () => {
     expect(git(folder, 'rev-list', '--count', ref)).toBe('2');
   });
 
-  it('a shallow clone has the history it has, and fetches', async () => {
+  it('a shallow clone keeps its history, and fetches', async () => {
     const origin = newRepository(area);
     for (const message of ['second', 'third']) {
       git(origin, 'commit', '--quiet', '--allow-empty', `--message=${message}`);
@@ -165,7 +165,7 @@ describe('of any kind', () => {
     expect(await gitLine(openAt(folder), ['rev-list', '--count', 'refs/remotes/origin/main'])).toBe('4');
   });
 
-  it('a moved repository is itself again, with the refs at the new place', async () => {
+  it('a moved repository works, with the refs at the new path', async () => {
     const before = newRepository(area);
     openAt(before);
     const after = path.join(newFolder(), 'moved');
@@ -177,17 +177,17 @@ describe('of any kind', () => {
     expect(existsSync(before)).toBe(false);
   });
 
-  it('one that keeps its refs in another way is refused with a sentence', () => {
+  it('one with another ref format is refused with a message', () => {
     const top = newRepository(area);
     git(top, 'config', 'core.repositoryFormatVersion', '1');
     git(top, 'config', 'extensions.refStorage', 'reftable');
-    expect(() => openAt(top)).toThrow('keeps its refs as reftable, which Copse cannot use yet');
+    expect(() => openAt(top)).toThrow('stores its refs as reftable, which Copse does not support');
   });
 });
 
 describe('the directory', () => {
   // promise: own-git-directory
-  it('is refused where a link would put it elsewhere', () => {
+  it('is refused when a link leads elsewhere', () => {
     for (const inside of ['.copse', '.copse/git', '.copse/git/plain']) {
       const top = newRepository(area);
       const at = path.join(top, inside);
@@ -198,7 +198,7 @@ describe('the directory', () => {
   });
 
   // promise: own-git-directory
-  it('does not take over what a repository brings along as .copse', async () => {
+  it('ignores files in a .copse folder that the repository contains', async () => {
     const top = newRepository(area);
     const evil = newFolder();
     git(evil, 'init', '--quiet', '--bare', '.');
@@ -216,7 +216,7 @@ describe('the directory', () => {
   });
 
   // promise: own-git-directory
-  it('is made once more when something was put into it', () => {
+  it('is made anew when a file was added to it', () => {
     const top = newRepository(area);
     const dir = openAt(top);
     mkdirSync(path.join(dir.plain, 'hooks'));
@@ -228,7 +228,7 @@ describe('the directory', () => {
     expect(readFileSync(path.join(dir.plain, 'info', 'attributes'), 'utf8')).toBe('');
   });
 
-  it('is made whole by sixteen processes at once', async () => {
+  it('is complete when sixteen processes make it at once', async () => {
     const top = newRepository(area);
     const source = (name: string) =>
       JSON.stringify(fileURLToPath(new URL(`../../../packages/copse/src/git/${name}`, import.meta.url)));
@@ -247,7 +247,7 @@ describe('the directory', () => {
     expect(left.filter((name) => /\.[0-9a-f]{18}$/.test(name))).toEqual([]);
   });
 
-  it('takes an address with any characters in it as an address and as nothing else', () => {
+  it('treats an address with any characters as an address only', () => {
     const top = newRepository(area);
     const url = `https://example.invalid/a.b=c?core.fsmonitor="x"#;\\y`;
     git(top, 'remote', 'add', 'origin', url);
@@ -266,7 +266,7 @@ describe('remotes', () => {
     return { top, origin, dir: openAt(top) };
   }
 
-  it('are asked for the branches they have; one they do not have is no failure', async () => {
+  it('are fetched from; a branch that they lack is not a failure', async () => {
     const { top, dir } = withOrigin();
     expect(remoteName(dir)).toBe('origin');
     expect(await fetchBranches(dir, 'origin', branches('main', 'never', 'work/one'))).toEqual({
@@ -278,7 +278,7 @@ describe('remotes', () => {
   });
 
   // promise: remote-address-pinned
-  it('are not used at another address before it is accepted', async () => {
+  it('are not used at a new address before a person accepts it', async () => {
     const { top, origin, dir } = withOrigin();
     const other = path.join(newFolder(), 'other.git');
     renameSync(origin, other);
@@ -297,7 +297,7 @@ describe('remotes', () => {
   });
 
   // promise: passwords-hidden
-  it('that cannot be reached are an outcome with one sentence, without the password', async () => {
+  it('that cannot be reached give an outcome with one sentence, without the password', async () => {
     const top = newRepository(area);
     git(top, 'remote', 'add', 'origin', 'git://127.0.0.1:1/nothing');
     git(top, 'remote', 'add', 'web', 'http://ada:secret@127.0.0.1:1/nothing');
@@ -316,7 +316,7 @@ describe('remotes', () => {
     });
   });
 
-  it('that do not answer are given up at the time limit, with everything that was started', async () => {
+  it('that do not answer time out, and every started process ends', async () => {
     const top = newRepository(area);
     git(top, 'remote', 'add', 'origin', 'ssh://example.invalid/x');
     const pidFile = path.join(newFolder(), 'pid');
@@ -335,7 +335,7 @@ describe('remotes', () => {
     await expect.poll(() => isRunning(pid)).toBe(false);
   });
 
-  it('lose a branch only if its tip is the expected one', async () => {
+  it('lose a branch only if it has the expected tip', async () => {
     const { top, origin, dir } = withOrigin();
     const branch = brand<BranchName>('work/one');
     const old = tipOf(top, 'main');

@@ -46,7 +46,7 @@ describe('a resource', () => {
       decided: false,
       refusal: {
         code: 'wrong_status',
-        reason: 'queue:main is held by no-1.',
+        reason: 'Cannot take queue:main: no-1 holds it.',
         next: ['wait until no-1 releases it'],
       },
     });
@@ -78,8 +78,8 @@ describe('a resource', () => {
       decided: false,
       refusal: {
         code: 'fenced',
-        reason: 'queue:main is at token 2; 1 no longer holds it.',
-        next: ['do nothing: it has already passed on'],
+        reason: 'Token 1 no longer holds queue:main: the current token is 2.',
+        next: ['do nothing: it has a new holder'],
       },
     });
     expect(decideGiveBack(taken, taken.token, later).decided).toBe(true);

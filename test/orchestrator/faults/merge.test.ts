@@ -22,7 +22,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
   expect(await queueTask(meanwhile, task)).toMatchObject({
     ok: false,
     refusal: {
-      reason: `${task} was worked on while its branch was looked at.`,
+      reason: `${task} changed while its branch was read.`,
       next: [`copse merge ${task}`],
     },
   });
@@ -30,7 +30,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
   expect((await context.board.get('task', task))?.state.status).toBe('in_review');
 
   expect(await queueTask(context, task)).toMatchObject({ ok: true });
-  expect((await landNow(context, [task])).get(task)).toMatchObject({ landing: 'landed' });
+  expect((await landNow(context, [task])).get(task)).toMatchObject({ kind: 'landed' });
   expect(git(repository, 'log', '--reverse', '--format=%s', 'main').split('\n').slice(-2)).toEqual([
     'begun',
     'second',
@@ -59,7 +59,7 @@ it('two who merge the same task between look and act get the same landing, and i
   expect(second).toMatchObject({ ok: true });
   expect(second).toEqual(first);
   const landed = await Promise.all([landNow(context, [task]), landNow(context, [task])]);
-  expect(landed.filter((one) => one.get(task)?.landing === 'landed')).toHaveLength(1);
+  expect(landed.filter((one) => one.get(task)?.kind === 'landed')).toHaveLength(1);
   expect(
     git(repository, 'log', '--format=%s', 'main')
       .split('\n')

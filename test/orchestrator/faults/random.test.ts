@@ -11,12 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 
 import { newArea } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import { expectGoodEnd } from '../../support/agents/runs-checks.ts';
 import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
-const RUNS = Number(process.env['COPSE_RUNS'] ?? 30);
+const RUNS = often({ short: 2, long: 30, variable: 'COPSE_RUNS' });
 const AT_ONCE = 2;
 const MOST_KILLS = 6;
 /** Events of the board between two kills, at most; a run without kills has about 150. */

@@ -35,7 +35,7 @@ it.runIf(canSeeProcesses)(
       await expectGoodEnd(run);
       const ledger = await run.context.board.list('ledger', { task: task! });
       expect(ledger.map(({ text }) => text).join()).toMatch(
-        /renewed nothing for .*\n.*still in the worktree:\n  work\//,
+        /has not renewed its lease for .*\n.*still in the worktree:\n  work\//,
       );
     });
   },

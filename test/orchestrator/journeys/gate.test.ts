@@ -42,7 +42,7 @@ const scripts: Readonly<Record<string, readonly [script: string, ...options: str
     'strict',
   ],
   'learns the convention': [
-    'if was_told "do not follow"; then git commit --quiet --amend --message="feat: y"; else echo y > y.txt; git add --all; git commit --quiet --message="did it"; fi',
+    'if was_told "break the convention"; then git commit --quiet --amend --message="feat: y"; else echo y > y.txt; git add --all; git commit --quiet --message="did it"; fi',
     '--requires',
     'strict',
   ],
@@ -156,18 +156,16 @@ describe('the gate', () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
       'Its agent stopped and left uncommitted changes, which are in its worktree.\n    There are uncommitted changes:\n      left behind.txt\n',
     );
-    expect(await scene.why(id('in the middle of a merge'))).toContain(
-      'A merge is in the middle of being done',
-    );
+    expect(await scene.why(id('in the middle of a merge'))).toContain('A merge is in progress');
     expect(await scene.why(id('commits nothing'))).toContain('Nothing was committed');
     expect(await scene.why(id('says anything'))).toMatch(
-      /do not follow the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
+      /break the convention[^\n]*\n +[0-9a-f]{8} did it\n/,
     );
     const conflict = await scene.why(id('collides for ever'));
-    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n    Bring it in');
+    expect(conflict).toContain('which moved meanwhile:\n      a.txt\n    Merge the target with');
     expect(conflict).toContain(`      ${id('collides, first')}: collides, first\n`);
     const accept = await scene.why(id('is never accepted'));
-    expect(accept).toContain('This must succeed and ended with 3: echo no such luck; exit 3');
+    expect(accept).toContain('Accept command failed (exit code 3): echo no such luck; exit 3');
     // Only the last try's output, not that of all tries.
     expect(accept.split('\n').filter((line) => line.trim() === 'no such luck')).toHaveLength(1);
   });
@@ -182,10 +180,10 @@ describe('the gate', () => {
 describe('merging what needs attention', () => {
   test('is refused while something is uncommitted, unfinished or missing', async () => {
     expect(await refusedBy(['merge', id('dirty for ever')], scene.at)).toContain(
-      'has uncommitted changes, which would not land: left behind.txt.',
+      'it has uncommitted changes in left behind.txt.',
     );
     expect(await refusedBy(['merge', id('in the middle of a merge')], scene.at)).toContain(
-      'A merge is not finished in the worktree',
+      'a merge in its worktree is not finished',
     );
     expect(await refusedBy(['merge', id('commits nothing')], scene.at)).toContain('has nothing to land');
     expect(await refusedBy(['merge', id('collides for ever')], scene.at)).toContain(

@@ -117,7 +117,7 @@ describe('a run', () => {
     expect(scene.git('show', 'main:half.txt')).toBe('half');
     const shown = await printed(['show', crashed], scene.at);
     expect(shown).toContain('Its last output:\n          boom\n');
-    expect(shown).toContain('Uncommitted, and still in the worktree:\n          half.txt\n');
+    expect(shown).toContain('Uncommitted files, still in the worktree:\n          half.txt\n');
     expect(scene.git('for-each-ref', '--format=%(refname)', `refs/copse/rescue/${crashed}`)).toContain(
       '-retry',
     );

@@ -31,13 +31,13 @@ describe('a task that is held', () => {
   it.each([
     ['alive', 0, null],
     ['alive', durationMs - 1, null],
-    ['alive', durationMs, /renewed nothing for 30 s/],
+    ['alive', durationMs, /its runner has not renewed its lease for 30 s/],
     ['gone', 0, /its runner is gone/],
     ['never_told', 0, null],
     ['never_told', runnerStartMs - 1, null],
     ['never_told', runnerStartMs, /did not start within 15 s/],
     ['elsewhere', durationMs - 1, null],
-    ['elsewhere', durationMs, /node n-1 renewed nothing/],
+    ['elsewhere', durationMs, /machine n-1 has not been heard from for 30 s/],
   ] as const)('by a runner that is %s and silent for %i ms: %s', (runner, silentMs, reason) => {
     const [recovery, ...others] = recoveries({ runner, silentMs });
     expect(others).toEqual([]);

@@ -6,7 +6,7 @@ import { type AgentName, type TaskId, brand, timestamp } from '../../../packages
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {
   type BusyTask,
-  Schedule,
+  Scheduler,
   type ScheduleFacts,
 } from '../../../packages/copse/src/orchestrator/rules/schedule.ts';
 import type { Delay } from '../../../packages/copse/src/tasks/rules/task.ts';
@@ -48,29 +48,29 @@ function busy(id: string, of: Partial<BusyTask> = {}): BusyTask {
 }
 
 const schedule = (changed: Partial<ScheduleFacts> = {}, limits: Partial<typeof rules> = {}) =>
-  new Schedule({ ...facts, ...changed }, { ...rules, ...limits });
+  new Scheduler({ ...facts, ...changed }, { ...rules, ...limits });
 
 describe('a ready task', () => {
   it('starts with the first agent that may take it', () => {
-    expect(schedule().place(task())).toMatchObject({ start: true, agent: 'claude' });
-    expect(schedule().place(task({ requires: ['node'] }))).toMatchObject({ start: true, agent: 'codex' });
-    expect(schedule().place(task({ agent: 'codex' }))).toMatchObject({ start: true, agent: 'codex' });
+    expect(schedule().place(task())).toMatchObject({ kind: 'placed', agent: 'claude' });
+    expect(schedule().place(task({ requires: ['node'] }))).toMatchObject({ kind: 'placed', agent: 'codex' });
+    expect(schedule().place(task({ agent: 'codex' }))).toMatchObject({ kind: 'placed', agent: 'codex' });
   });
 
   it('waits for its delay, to the millisecond', () => {
     const until = (ms: number): Delay => ({ until: timestamp(now + ms), because: 'crash' });
     expect(schedule().place(task({ delay: until(1) }))).toMatchObject({
-      start: false,
-      waiting: { for: 'delay' },
+      kind: 'waiting',
+      waiting: { kind: 'delay' },
     });
-    expect(schedule().place(task({ delay: until(0) }))).toMatchObject({ start: true });
+    expect(schedule().place(task({ delay: until(0) }))).toMatchObject({ kind: 'placed' });
   });
 
   it('that no agent may take says why of each', () => {
     expect(schedule().place(task({ requires: ['rust'] }))).toMatchObject({
-      start: false,
+      kind: 'waiting',
       waiting: {
-        for: 'agent',
+        kind: 'agent',
         reasons: [expect.stringMatching(/claude does not offer rust/), expect.stringMatching(/codex/)],
       },
     });
@@ -82,49 +82,51 @@ describe('a ready task', () => {
   it('waits while somebody else works in its area, here, elsewhere, by hand or in the queue', () => {
     const other = busy('cp-other', { areas: ['src/auth/**'] });
     expect(schedule({ busy: [other] }).place(task({ areas: ['src/**'] }))).toEqual({
-      start: false,
+      kind: 'waiting',
       task: expect.anything(),
-      waiting: { for: 'area', task: 'cp-other', areas: ['src/**', 'src/auth/**'] },
+      waiting: { kind: 'area', task: 'cp-other', areas: ['src/**', 'src/auth/**'] },
     });
-    expect(schedule({ busy: [other] }).place(task({ areas: ['docs/**'] }))).toMatchObject({ start: true });
-    expect(schedule({ busy: [other] }).place(task())).toMatchObject({ start: true });
+    expect(schedule({ busy: [other] }).place(task({ areas: ['docs/**'] }))).toMatchObject({ kind: 'placed' });
+    expect(schedule({ busy: [other] }).place(task())).toMatchObject({ kind: 'placed' });
   });
 
   it('waits for another that started just before it in its area', () => {
     const one = schedule();
-    expect(one.place(task({ areas: ['src/a.ts'] }))).toMatchObject({ start: true });
-    expect(one.place(task({ areas: ['src/a.ts'] }))).toMatchObject({ waiting: { for: 'area' } });
-    expect(one.place(task({ areas: ['src/b.ts'] }))).toMatchObject({ start: true });
+    expect(one.place(task({ areas: ['src/a.ts'] }))).toMatchObject({ kind: 'placed' });
+    expect(one.place(task({ areas: ['src/a.ts'] }))).toMatchObject({ waiting: { kind: 'area' } });
+    expect(one.place(task({ areas: ['src/b.ts'] }))).toMatchObject({ kind: 'placed' });
   });
 
   it('waits when all agents that could take it have as many sessions as they may', () => {
     const running = busy('cp-1', { agentHere: codex.name });
     expect(schedule({ busy: [running] }).place(task({ requires: ['gpu'] }))).toMatchObject({
-      waiting: { for: 'agent_limit', agents: ['codex'] },
+      waiting: { kind: 'agent_limit', agents: ['codex'] },
     });
   });
 
   it('waits when the node has as many sessions as it may; those elsewhere do not count', () => {
     const here = [busy('cp-1', { agentHere: claude.name }), busy('cp-2', { agentHere: claude.name })];
-    expect(schedule({ busy: here }).place(task())).toMatchObject({ waiting: { for: 'node_limit', max: 2 } });
+    expect(schedule({ busy: here }).place(task())).toMatchObject({ waiting: { kind: 'node_limit', max: 2 } });
     expect(schedule({ busy: here }).isFull).toBe(true);
     const elsewhere = [busy('cp-1'), busy('cp-2'), busy('cp-3')];
-    expect(schedule({ busy: elsewhere }).place(task())).toMatchObject({ start: true });
+    expect(schedule({ busy: elsewhere }).place(task())).toMatchObject({ kind: 'placed' });
   });
 
   it.each([
     ['memory', 'freeMemoryBytes', 'minFreeMemoryBytes'],
     ['disk', 'freeDiskBytes', 'minFreeDiskBytes'],
   ] as const)('waits for %s below the floor, and not where the system says nothing', (what, fact, rule) => {
-    expect(schedule({ [fact]: 99 }, { [rule]: 100 }).place(task())).toMatchObject({ waiting: { for: what } });
-    expect(schedule({ [fact]: 100 }, { [rule]: 100 }).place(task())).toMatchObject({ start: true });
-    expect(schedule({ [fact]: null }, { [rule]: 100 }).place(task())).toMatchObject({ start: true });
+    expect(schedule({ [fact]: 99 }, { [rule]: 100 }).place(task())).toMatchObject({
+      waiting: { kind: what },
+    });
+    expect(schedule({ [fact]: 100 }, { [rule]: 100 }).place(task())).toMatchObject({ kind: 'placed' });
+    expect(schedule({ [fact]: null }, { [rule]: 100 }).place(task())).toMatchObject({ kind: 'placed' });
   });
 
   it('that cannot start holds nobody up who can', () => {
     const one = schedule({ busy: [busy('cp-1', { areas: ['src/**'] })] });
-    expect(one.place(task({ areas: ['src/**'] }))).toMatchObject({ start: false });
-    expect(one.place(task())).toMatchObject({ start: true });
+    expect(one.place(task({ areas: ['src/**'] }))).toMatchObject({ kind: 'waiting' });
+    expect(one.place(task())).toMatchObject({ kind: 'placed' });
   });
 });
 
@@ -138,7 +140,7 @@ it('whatever is asked, limits hold and no two that run meet in an area', () => {
     fc.property(fc.array(anyTask, { maxLength: 20 }), fc.integer({ min: 1, max: 6 }), (wanted, maxAgents) => {
       const tasks = wanted.map((one) => task(one));
       const one = schedule({}, { maxAgents });
-      const started = tasks.filter((candidate) => one.place(candidate).start);
+      const started = tasks.filter((candidate) => one.place(candidate).kind === 'placed');
       expect(started.length).toBeLessThanOrEqual(maxAgents);
       const areas = started.map((candidate) =>
         candidate.areas.flatMap((text) => {

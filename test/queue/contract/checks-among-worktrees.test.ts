@@ -60,7 +60,7 @@ describe('a worktree of the queue', () => {
     expect(existsSync(path.join(worktree, 'cache', 'variables'))).toBe(true);
   });
 
-  it('that was thrown away is deleted in the background, and nobody is offered it back', async () => {
+  it('that was discarded is deleted in the background, and no undo offers it', async () => {
     expect(only(await check('git init --quiet cache/nested && rm .git')).verdict).toBe('green');
     expect(only(await check('test ! -e cache/nested')).verdict).toBe('green');
     const trash = path.join(root, '.copse', 'trash');

@@ -15,7 +15,7 @@ const site = newCheckSite(area, {
 const base = site.candidate({});
 
 describe('verdicts', () => {
-  it('all checks run one after another, and each that ends with 0 is green', async () => {
+  it('all checks run one after another, and exit code 0 is green', async () => {
     const results = done(await site.run(base, { one: 'echo first', two: ['echo', 'second; $HOME'] }));
     expect(results.map(({ name, verdict, exitCode }) => ({ name, verdict, exitCode }))).toEqual([
       { name: 'one', verdict: 'green', exitCode: 0 },
@@ -24,7 +24,7 @@ describe('verdicts', () => {
     expect(results.map(logOf)).toEqual(['first\n', 'second; $HOME\n']);
   });
 
-  it('the first that is not green is the last that runs', async () => {
+  it('the first check that is not green ends the run', async () => {
     const ran = path.join(area, 'ran');
     const results = done(
       await site.run(base, { one: 'true', two: 'echo broken; exit 3', three: `touch '${ran}'` }),
@@ -33,15 +33,15 @@ describe('verdicts', () => {
       { name: 'one', verdict: 'green', exitCode: 0, tail: '' },
       { name: 'two', verdict: 'red', exitCode: 3, tail: 'broken' },
     ]);
-    expect(results[1]?.reason).toBe('two ended with 3.');
+    expect(results[1]?.reason).toBe('Check "two" failed (exit code 3).');
     expect(existsSync(ran)).toBe(false);
   });
 
   it.each<readonly [string, CheckCommand['command'] | Partial<CheckCommand>, string]>([
     ['a program that crashes is red', 'kill -SEGV $$', 'red'],
-    ['one that somebody kills is infrastructure', ['sh', '-c', 'kill -KILL $$'], 'infrastructure'],
+    ['one that another process kills is infrastructure', ['sh', '-c', 'kill -KILL $$'], 'infrastructure'],
     ['so is one whose shell says so', 'sh -c "kill -KILL \\$\\$"; exit $?', 'infrastructure'],
-    ['a code above 128 that is no signal somebody sends is red', 'exit 200', 'red'],
+    ['a code above 128 that stands for no sent signal is red', 'exit 200', 'red'],
     [
       'a program of copse.yml that the machine lacks is infrastructure',
       'no-such-program-1',
@@ -82,7 +82,7 @@ describe('verdicts', () => {
 });
 
 describe('set-up', () => {
-  it('runs for every candidate, before the checks, with the files that copse.yml says are brought', async () => {
+  it('runs for every candidate, before the checks, with the files that copse.yml copies', async () => {
     const set = newCheckSite(area, {
       settings: { copy: ['cache/secret'], setup: ['echo set up >> cache/ran', 'cat lock > cache/lock'] },
       files: { lock: 'one\n' },
@@ -114,7 +114,7 @@ describe('set-up', () => {
     expect(await set.run(set.candidate({}), { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
   });
 
-  it('is what another tool says when copse.yml is silent', async () => {
+  it('comes from the file of another tool when copse.yml has none', async () => {
     const set = newCheckSite(area, {
       settings: { setup: null },
       files: {
@@ -136,7 +136,7 @@ describe('the environment', () => {
     OWN: 'kept',
   };
 
-  it('is that of the node without anything of Copse’s own, and says which check this is', async () => {
+  it('is the machine’s without Copse’s own variables, and names the check', async () => {
     const checks = checksAt(site.root, {}, { environment });
     const own = { command: 'env', env: { MINE: 'yes', COPSE_CHECK: 'forged' } };
     const result = only(await { ...site, checks }.run(base, { show: own }, { id: 'ch-shown' }));
@@ -156,7 +156,7 @@ describe('the environment', () => {
     expect(logOf(only(await site.run(base, { show: command }))).trim()).toMatch(/^\?*$/);
   });
 
-  it('has a digest that changes with whatever could change a verdict, and with nothing else', () => {
+  it('has a digest that changes only with variables that could change a verdict', () => {
     const check: CheckCommand = {
       name: 'a',
       command: 'x',
@@ -191,14 +191,14 @@ describe('the environment', () => {
 
 describe('output', () => {
   // promise: board-private
-  it('is kept where nobody else can read it, both streams in the order of their lines', async () => {
+  it('is kept readable for its owner only, both streams in the order of their lines', async () => {
     const result = only(await site.run(base, { both: 'echo 1; echo 2 >&2; echo 3' }, { id: 'ch-both' }));
     expect(logOf(result)).toBe('1\n2\n3\n');
     expect(result.log).toBe(path.join(site.root, '.copse', 'logs', 'queue', 'ch-both', 'both.log'));
     expect(statSync(result.log ?? '').mode & 0o077).toBe(0);
   });
 
-  it('ends with the last lines for whoever has to put it right', async () => {
+  it('has its last lines in the result', async () => {
     const result = only(await site.run(base, { many: 'seq 1 500; exit 1' }));
     expect(result.tail.split('\n')).toEqual(Array.from({ length: 40 }, (_, line) => String(461 + line)));
   });
@@ -216,13 +216,13 @@ describe('output', () => {
     const output = keepOutput({ file, tailLines: 1, partBytes: 1_000 });
     for (let at = 0; at < total; at += piece) output.write(Buffer.from(text.slice(at, at + piece)));
     expect(output.close()).toEqual(output.close());
-    const left = total > 2_000 ? `\n\n[… ${total - 2_000} bytes are left out here …]\n\n` : '';
+    const left = total > 2_000 ? `\n\n[… ${total - 2_000} bytes left out …]\n\n` : '';
     const expected = total > 2_000 ? text.slice(0, 1_000) + left + text.slice(-1_000) : text;
     expect(readFileSync(file, 'utf8')).toBe(expected);
     expect(existsSync(`${file}.end`)).toBe(false);
   });
 
-  it('that could not be kept makes the check infrastructure', async () => {
+  it('that could not be written makes the check infrastructure', async () => {
     const lost = newCheckSite(area);
     const commit = lost.candidate({});
     // A link in the place of a log would let a check write anywhere.

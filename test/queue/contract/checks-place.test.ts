@@ -144,7 +144,7 @@ describe('the worktree of a slot', () => {
     expect(readFileSync(path.join(outside, 'c.txt'), 'utf8')).toBe('mine\n');
   });
 
-  it('is not misled by an index that says a changed file is none', async () => {
+  it('is not misled by an index that hides a change', async () => {
     const site = newSite();
     const lie = [
       'git update-index --assume-unchanged a.txt; echo forged > a.txt',
@@ -227,7 +227,7 @@ describe('the worktree of a slot', () => {
     await expectCandidate(site, commit);
   });
 
-  it('is made anew whole when its making was cut short, also of what git ignores', async () => {
+  it('is made anew after an interrupted creation, ignored files included', async () => {
     const site = newSite();
     expect(only(await site.run(site.candidate({}), { check: 'echo x > old.log' })).verdict).toBe('green');
     writeFileSync(path.join(site.gitDir, 'copse-unfinished'), '');
@@ -242,7 +242,7 @@ describe('the worktree of a slot', () => {
     const trash = openTrash(site.root, 'sha1');
     const [entry] = await trash.all();
     expect(entry?.record).toMatchObject({ why: 'leftover', task: 'queue', path: site.worktree });
-    // Repositories in worktrees of tasks may be somebody's work; here they never are.
+    // A repository in a task's worktree may be work to keep; here it never is.
     if (entry) expect(await trash.delete(entry)).toEqual({ deleted: true });
     expect(await trash.all()).toEqual([]);
   });
@@ -258,10 +258,7 @@ describe('the worktree of a slot', () => {
         symlinkSync(root, at);
       },
     ],
-    [
-      'a worktree of somebody else',
-      (at, { root }) => git(root, 'worktree', 'add', '--quiet', '-b', 'mine', at),
-    ],
+    ['another worktree', (at, { root }) => git(root, 'worktree', 'add', '--quiet', '-b', 'mine', at)],
     [
       'a repository',
       (at) => {
@@ -269,7 +266,7 @@ describe('the worktree of a slot', () => {
         git(at, 'init', '--quiet');
       },
     ],
-  ])('%s in its place is somebody’s: it is left alone, and that is infrastructure', async (_, put) => {
+  ])('%s at its path is left alone, and the run is infrastructure', async (_, put) => {
     const site = newSite();
     const commit = site.candidate({});
     put(site.worktree, site);
@@ -303,7 +300,7 @@ describe('the worktree of a slot', () => {
     expect(readFileSync(path.join(after.worktree, 'kept.log'), 'utf8')).toBe('kept\n');
   });
 
-  it('cannot be made for a commit that is not there, which is infrastructure', async () => {
+  it('cannot be made for a missing commit, which is infrastructure', async () => {
     const site = newSite();
     const end = await site.run('1'.repeat(40) as CommitId, { check: 'true' });
     expect(end).toMatchObject({ ended: 'infrastructure' });
@@ -312,7 +309,7 @@ describe('the worktree of a slot', () => {
     await expectCandidate(site, site.candidate({}));
   });
 
-  it('has only the folders that copse.yml wants, and git finds nothing wrong with that', async () => {
+  it('has only the folders of a sparse copse.yml, and git status is clean', async () => {
     const site = newCheckSite(area, {
       files: { ...FILES, 'other/x': 'x' },
       settings: { sparse: ['src/deep'] },

@@ -49,7 +49,7 @@ const SCRIPTS = {
   'server.sh': 'while [ ! -e go.log ]; do sleep 0.05; done\nsh stay.sh "$1" &\nwait\n',
 };
 
-/** Ways to outlive whoever started one; each writes the pid of what stays. */
+/** Ways for a process to outlive its parent; each writes the pid of the survivor. */
 const WAYS = [
   ['stays in the background', (file: string) => `sh stay.sh '${file}' &`],
   ['ignores the polite signal', (file: string) => `sh stubborn.sh '${file}' &`],
@@ -61,7 +61,7 @@ const WAYS = [
 
 const until = (file: string) => `while [ ! -s '${file}' ]; do sleep 0.05; done`;
 
-/** One that nobody has buried yet is gone, too. */
+/** A zombie counts as gone. */
 const look = (file: string) =>
   `grep -q '^State:[^Z]*$' "/proc/$(cat '${file}')/status" 2>/dev/null && echo alive || echo gone`;
 
@@ -103,7 +103,7 @@ describe.runIf(isLinux)('what a check starts', () => {
     expect(isRunning(await pidIn(file))).toBe(false);
   });
 
-  it('whatever it left printing does not keep the run waiting', async () => {
+  it('a process that it left printing does not delay the run', async () => {
     const result = only(await site.run(base, { noisy: 'while :; do echo x; sleep 0.1; done & echo done' }));
     expect(result.verdict).toBe('green');
   });
@@ -126,7 +126,7 @@ describe.runIf(isLinux)('what a check starts', () => {
     expect(pids.map(isRunning)).toEqual([false, false, false]);
   });
 
-  it('somebody who was in the worktree before is left alone', async () => {
+  it('a process that was in the worktree before is left alone', async () => {
     only(await site.run(base, { check: 'true' }));
     const visitor = spawn('sleep', ['600'], { cwd: site.worktree, stdio: 'ignore' });
     started.push(visitor);
@@ -179,7 +179,7 @@ describe.runIf(isLinux)('a run that is called off', () => {
     expect(existsSync(path.join(site.worktree, 'late.log'))).toBe(false);
   });
 
-  it('and nothing is begun when it was called off before', async () => {
+  it('starts nothing when it was cancelled before', async () => {
     const site = newCheckSite(area);
     const run = site.run(site.candidate({}), { check: 'true' }, { signal: AbortSignal.abort() });
     expect(await run).toEqual({ ended: 'cancelled' });
@@ -260,7 +260,7 @@ describe.runIf(isLinux)('after the process that ran a check was killed', () => {
     expect(only(await site.run(commit, { check: 'true' })).verdict).toBe('green');
   });
 
-  it('the next run in the slot does the same, whoever forgot to recover', async () => {
+  it('the next run in the slot does the same without a recovery', async () => {
     const site = newCheckSite(area);
     const commit = site.candidate({});
     const [file, server] = [newFile(), newFile()];
@@ -277,7 +277,7 @@ describe.runIf(isLinux)('after the process that ran a check was killed', () => {
     expect(pids.map(isRunning)).toEqual([false, false]);
   });
 
-  it('wherever it was killed, the slot can be used, and nothing of it runs', async () => {
+  it('killed at any step, it leaves no process, and the slot can be used', async () => {
     const site = newCheckSite(area, {
       files: Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`d${at % 9}/f${at}`, `${at}\n`])),
     });
@@ -310,7 +310,7 @@ describe.runIf(isLinux)('after the process that ran a check was killed', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('recovering also removes output that is older than it has to be kept', async () => {
+  it('recovering also removes expired output', async () => {
     const site = newCheckSite(area);
     const logs = path.join(site.root, '.copse', 'logs', 'queue');
     for (const name of ['old', 'new']) writeFile(path.join(logs, name, 'x.log'), '');

@@ -37,7 +37,7 @@ it('says what it lacks, and how it gets there, where the conflicting work is not
   const there = { ...(await elsewhere.open()), board: context.board };
   expect(await findMissing(there, resolver, tip)).toEqual({ task: original, ref, isHere: false });
   const recorded = await change(there, (change) =>
-    recordResolved(there, change, resolver, { head: tip, commit: tip }),
+    recordResolved(there, change, landing.id, { head: tip, commit: tip }),
   );
   expect(must(recorded)).toEqual([]);
   expect(await here.status(original)).toBe('needs_attention');

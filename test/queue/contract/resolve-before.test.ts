@@ -1,4 +1,4 @@
-/** A conflict that was resolved before is resolved the same way: what is remembered, and from whom. */
+/** Recorded resolutions: which ones Copse keeps, and when it uses them. */
 
 import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -25,7 +25,7 @@ async function newScene(resolution = text({ 4: 'both\n' })): Promise<ResolveScen
   return scene;
 }
 
-it('resolves a conflict as it was resolved before, whoever has it and whichever side is ours', async () => {
+it('resolves a conflict as before, on any branch and with the sides swapped', async () => {
   const scene = await newScene();
   scene.commit('c', { 'a.txt': text({ 4: 'theirs\n' }), 'n.txt': 'n\n' });
   const resolved = await scene.resolve('c');
@@ -39,7 +39,7 @@ it('resolves a conflict as it was resolved before, whoever has it and whichever 
   expect(scene.file(swapped!.tree, 'a.txt')).toBe(text({ 4: 'both\n' }));
 });
 
-it('is remembered by a process that comes later', async () => {
+it('is remembered by a later process', async () => {
   const scene = await newScene();
   scene.commit('c', { 'a.txt': text({ 4: 'theirs\n' }) });
   scene.restarted();
@@ -47,7 +47,7 @@ it('is remembered by a process that comes later', async () => {
   expect(await scene.resolve('c')).toMatchObject({ note: 'Resolved as before: a.txt' });
 });
 
-it('keeps what else changed in the file meanwhile', async () => {
+it('keeps other changes of the file', async () => {
   const scene = await newScene();
   scene.commit('c', { 'a.txt': text({ 4: 'theirs\n', 11: 'the last\n' }) });
   scene.commit('main', { 'a.txt': text({ 0: 'the first\n', 4: 'ours\n' }) });
@@ -56,7 +56,7 @@ it('keeps what else changed in the file meanwhile', async () => {
   expect(scene.file(resolved!.tree, 'a.txt')).toBe(wanted);
 });
 
-it('leaves another conflict at the same place, and a second one in the file, to somebody', async () => {
+it('does not resolve another conflict at the same place, nor a second one in the file', async () => {
   const scene = await newScene();
   scene.commit('c', { 'a.txt': text({ 4: 'something else\n' }) });
   git(scene.top, 'branch', 'd', 'main~1');
@@ -98,7 +98,7 @@ it('learns nothing from a branch without merges, nor from merges that the target
   expect(existsSync(scene.memory)).toBe(false);
 });
 
-it('never takes what the repository itself remembers, which agents can write', async () => {
+it('never uses the repository’s own rerere records, which agents can write', async () => {
   const scene = new ResolveScene(area);
   scene.commit('main', BASE);
   scene.commit('c', { 'a.txt': text({ 4: 'theirs\n' }) });
@@ -110,7 +110,7 @@ it('never takes what the repository itself remembers, which agents can write', a
   expect(await scene.resolve('c')).toBeUndefined();
 });
 
-it('passes over a memory that was damaged or changed', async () => {
+it('ignores a record that was damaged or changed', async () => {
   const scene = await newScene();
   scene.commit('c', { 'a.txt': text({ 4: 'theirs\n' }) });
   const [name = ''] = readdirSync(scene.memory);
@@ -121,7 +121,7 @@ it('passes over a memory that was damaged or changed', async () => {
   expect(await scene.resolve('c')).toBeUndefined();
 });
 
-it('forgets what was of no use for long, and the oldest of too many', async () => {
+it('deletes records that expired, and the oldest of too many', async () => {
   const scene = await newScene();
   const learnMore = async (line: string, settings: ResolveScene['settings']) => {
     scene.restarted(settings);

@@ -1,4 +1,4 @@
-/** Candidates of branches that conflict and were resolved without anybody. INVARIANTS 21, 22 and 24. */
+/** Candidates of branches whose conflicts Copse resolved. INVARIANTS 21, 22 and 24. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -29,7 +29,7 @@ describe.each(mergeMethods)('with %s', (method) => {
     const built = await scene.build('task', { method });
     expect(built).toMatchObject({
       built: true,
-      note: 'Resolved by merge driver: a.txt; Written anew: lock',
+      note: 'Resolved by merge driver: a.txt; Regenerated: lock',
       commits: method === 'squash' ? 1 : 2,
     });
     if (!built.built) return;
@@ -57,14 +57,14 @@ describe.each(mergeMethods)('with %s', (method) => {
   });
 });
 
-it('commands that give something else each time give one candidate', async () => {
+it('commands with changing results give one candidate', async () => {
   const scene = newScene({ drivers: { '*': 'date +%s%N > %A' } });
   const built = await scene.build('task');
   expect(built.built).toBe(true);
   expect(await scene.build('task')).toEqual(built);
 });
 
-it('a branch that conflicts no more with what was resolved before lands by itself', async () => {
+it('a branch lands without a conflict task once a recorded resolution fits', async () => {
   const scene = newScene({ lockfiles: { lock: ['echo 3 > lock'] } });
   git(scene.top, 'branch', 'again', 'task~1');
   scene.commit('again', { 'a.txt': text({ 4: 'task\n' }) });

@@ -1,4 +1,4 @@
-/** Merge drivers of copse.yml resolve conflicts; nobody else's do. INVARIANTS 26 and 27. */
+/** Only merge drivers of copse.yml resolve conflicts. INVARIANTS 26 and 27. */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -82,11 +82,11 @@ describe('a merge driver of copse.yml', () => {
   });
 
   it.each([
-    ['that finds a conflict as well', 'echo out of order; exit 1', 'found a conflict as well (1)'],
-    ['that fails', 'echo broken; exit 129', 'failed (129)'],
-    ['that is not there', 'no-such-program-of-copse', 'could not be run'],
+    ['that reports a conflict too', 'echo out of order; exit 1', 'reports a conflict too (exit code 1)'],
+    ['that fails', 'echo broken; exit 129', 'failed (exit code 129)'],
+    ['that is not there', 'no-such-program-of-copse', 'could not start'],
     ['that leaves markers', 'printf "<<<<<<< a\\n=======\\n>>>>>>> b\\n" > %A', 'left conflict markers'],
-  ])('%s resolves nothing, and what it said is kept', async (_, command, said) => {
+  ])('%s resolves nothing, and its output is kept', async (_, command, said) => {
     const scene = newScene({ '*.txt': command });
     const conflict = scene.conflict('task');
     const before = scene.objects();
@@ -97,13 +97,13 @@ describe('a merge driver of copse.yml', () => {
     expect(scene.objects()).toEqual(before);
   });
 
-  it('that takes too long is ended with all that it started', async () => {
+  it('that times out is ended with every process it started', async () => {
     const scene = newScene({ '*.txt': 'sh -c "echo \\$\\$; sleep 600" & wait' });
     scene.settings = { ...scene.settings, commandTimeoutMs: 300 };
     const conflict = scene.conflict('task');
     expect(await scene.resolving.resolve(conflict)).toBeUndefined();
     const [tried = ''] = scene.resolving.tried(conflict);
-    expect(tried).toContain('took too long');
+    expect(tried).toContain('timed out');
     const pid = Number(/^ {2}(\d+)$/m.exec(tried)?.[1]);
     expect(pid).toBeGreaterThan(0);
     expect(isAtWork(pid)).toBe(false);
@@ -207,7 +207,7 @@ it('git in a driver finds no repository, with whatever was planted there', async
   expect(scene.file(resolved!.tree, 'a.txt')).toBe(text({ 4: 'main\ntask\n' }));
 });
 
-describe('a driver that somebody planted does not run', () => {
+describe('a planted driver does not run', () => {
   // promise: planted-config-inert
   it('by the repository’s configuration and attributes, committed or not', async () => {
     const scene = newScene({ 'b.txt': ['cp', '%B', '%A'] });

@@ -29,7 +29,7 @@ function newScene(settings: Settings = { lockfiles: { lock: GENERATE } }): Resol
 it('a lockfile in conflict is written anew from the merged manifest', async () => {
   const scene = newScene();
   const resolved = await scene.resolve('task');
-  expect(resolved).toEqual({ tree: expect.any(String), files: ['lock'], note: 'Written anew: lock' });
+  expect(resolved).toEqual({ tree: expect.any(String), files: ['lock'], note: 'Regenerated: lock' });
   expect(scene.file(resolved!.tree, 'manifest')).toBe(parts('a', 'b', 'm', 'y', 'z'));
   expect(scene.file(resolved!.tree, 'lock')).toBe(lock('a', 'b', 'm', 'y', 'z'));
   expect(scene.differing('main', resolved!.tree)).toEqual(['lock', 'manifest']);
@@ -48,7 +48,7 @@ it('only generated files are taken from what the commands did, and it says what 
   scene.commit('main', { also: 'first\n' });
   const resolved = await scene.resolve('task');
   expect(resolved).toMatchObject({ files: ['also', 'lock'], note: expect.stringContaining('left out') });
-  expect(resolved!.note).toMatch(/^Written anew: lock; Commands .* other; that was left out\.$/);
+  expect(resolved!.note).toMatch(/^Regenerated: lock; Commands .* other; Copse left those changes out\.$/);
   expect(scene.differing('main', resolved!.tree)).toEqual(['also', 'lock', 'manifest']);
   expect(scene.file(resolved!.tree, 'also')).toBe('second\n');
 });
@@ -63,7 +63,7 @@ it('other files are resolved first, and one that nobody can resolve leaves every
   const resolved = await scene.resolve('task');
   expect(resolved).toMatchObject({
     files: ['manifest', 'lock'],
-    note: 'Resolved by merge driver: manifest; Written anew: lock',
+    note: 'Resolved by merge driver: manifest; Regenerated: lock',
   });
   expect(scene.file(resolved!.tree, 'lock')).toBe(lock('a', 'b', 'c', 'm', 'y', 'z'));
   expect(existsSync(ran)).toBe(true);
@@ -80,7 +80,9 @@ it('commands that fail resolve nothing, and the end of what they said is kept', 
   expect(await scene.resolving.resolve(conflict)).toBeUndefined();
   const tried = scene.resolving.tried(conflict);
   expect(tried).toHaveLength(1);
-  expect(tried[0]).toMatch(/^Writing lock anew ended with 7: echo no network; exit 7\n.*\n {2}no network$/);
+  expect(tried[0]).toMatch(
+    /^Regenerating lock failed \(exit code 7\): echo no network; exit 7\n.*\n {2}no network$/,
+  );
   expect(scene.objects()).toEqual(before);
 });
 
@@ -106,7 +108,7 @@ it('a generated file is written anew even where the same conflict was resolved b
   git(scene.top, 'branch', 'again', 'task');
   scene.mergeInto('task', 'main', [], { lock: 'by hand\n' });
   await scene.resolving.learn({ onto: scene.tip('main'), head: scene.tip('task') });
-  expect(await scene.resolve('again')).toMatchObject({ note: 'Written anew: lock' });
+  expect(await scene.resolve('again')).toMatchObject({ note: 'Regenerated: lock' });
 });
 
 it('the commands run once for what is made from the same, whatever else is on the target and whoever asks', async () => {

@@ -1,16 +1,19 @@
 /**
- * A landing killed at every step, and in the recovery at another. Landing again is all the recovery there is; after that the
+ * A landing killed at every step, and in the recovery at another; in the short version most of them throw there instead. Landing again is all the recovery there is; after that the
  * task's change is on the target exactly once, and whoever has the target checked out has it too.
  */
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
 import { landingSteps } from '../../../packages/copse/src/queue/lead/land.ts';
-import { answer, git, newArea, newRepository, plainEnv } from '../../support/cli.ts';
+import { answer, finished, git, newArea, newRepository, plainEnv } from '../../support/cli.ts';
+import { interruptAt, isInterrupted } from '../../support/workspaces/interrupted.ts';
+import { landOne } from '../../support/queue/landing.ts';
+import { isKilled } from '../../support/long.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
@@ -23,6 +26,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const kills = landingSteps.map((first, at) => ({
   first,
   second: landingSteps.at(-1 - at) ?? first,
+  land: landAs(at),
 }));
 
 describe.each([
@@ -31,15 +35,15 @@ describe.each([
 ])('a landing on a target that is %s', (_, checkout) => {
   // promise: lands-once
   it('killed at a step and in the recovery at another, lands exactly once', async () => {
-    await forEachAtOnce(kills, AT_ONCE, async ({ first, second }) => {
+    await forEachAtOnce(kills, AT_ONCE, async ({ first, second, land }) => {
       const repository = newRepository(area);
       const task = await queueOne(repository);
       git(repository, ...checkout);
       // Somebody else's work is in the checkout, and stays as it is.
       writeFileSync(path.join(repository, 'mine.txt'), 'not committed');
-      expect(land(repository, task, first)).toEqual({ killed: true });
-      land(repository, task, second);
-      land(repository, task, '-');
+      expect(await land(repository, task, first)).toEqual({ killed: true });
+      await land(repository, task, second);
+      await land(repository, task, '-');
 
       const { tasks } = await answer<{ tasks: { id: string; status: string }[] }>(['list'], {
         cwd: repository,
@@ -59,12 +63,13 @@ describe.each([
 });
 
 it('killed while a checkout moves along, the next look finishes that, also when nothing is left to land', async () => {
-  for (const step of ['noted', 'files_written', 'branch_moved', 'index_written']) {
+  for (const [at, step] of ['noted', 'files_written', 'branch_moved', 'index_written'].entries()) {
+    const land = landAs(at);
     const repository = newRepository(area);
     const task = await queueOne(repository);
     git(repository, 'switch', '--quiet', 'main');
-    const killed = land(repository, task, step);
-    const after = land(repository, task, '-');
+    const killed = await land(repository, task, step);
+    const after = await land(repository, task, '-');
     expect({
       step,
       killed,
@@ -75,7 +80,7 @@ it('killed while a checkout moves along, the next look finishes that, also when 
     }).toMatchObject({
       step,
       killed: { killed: true },
-      after: { landing: 'landed' },
+      after: { kind: 'landed' },
       isLocked: false,
       status: '',
       work: 'done',
@@ -88,10 +93,10 @@ it('a target that somebody else moved between two tries is merged anew, and noth
   const repository = newRepository(area);
   const task = await queueOne(repository);
   git(repository, 'switch', '--quiet', '--detach');
-  expect(land(repository, task, 'journalled')).toEqual({ killed: true });
+  expect(await landAndDie(repository, task, 'journalled')).toEqual({ killed: true });
   const theirs = git(repository, 'commit-tree', '-p', 'main', '-m', 'theirs', 'main^{tree}').trim();
   git(repository, 'update-ref', 'refs/heads/main', theirs);
-  expect(land(repository, task, '-')).toMatchObject({ landing: 'landed' });
+  expect(await landAndDie(repository, task, '-')).toMatchObject({ kind: 'landed' });
   expect(git(repository, 'log', '--format=%s', 'main').trim().split('\n')).toEqual([
     'work',
     'theirs',
@@ -122,7 +127,7 @@ it('whoever lost the lead of a queue journals nothing', async () => {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: (one) => landed.push(one),
-        onBlame: async () => {},
+        onRejected: async () => {},
         onNote: () => {},
       },
     ),
@@ -145,16 +150,23 @@ async function queueOne(repository: string): Promise<string> {
   return id;
 }
 
-function land(repository: string, task: string, step: string): unknown {
-  const { stdout, signal, stderr, status } = spawnSync(
-    process.execPath,
-    [worker.file, repository, task, step],
-    {
-      env: { ...plainEnv, ...worker.env },
-      encoding: 'utf8',
-    },
-  );
-  if (signal === 'SIGKILL') return { killed: true };
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+function landAs(index: number): typeof landAndDie {
+  return isKilled(index) ? landAndDie : landAndThrow;
+}
+
+async function landAndDie(repository: string, task: string, step: string): Promise<unknown> {
+  const argv = [worker.file, repository, task, step];
+  const child = spawn(process.execPath, argv, { env: { ...plainEnv, ...worker.env } });
+  const { code, stdout, stderr } = await finished(child);
+  if (child.signalCode === 'SIGKILL') return { killed: true };
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout === '' ? { landing: 'nothing to do' } : JSON.parse(stdout);
+}
+
+async function landAndThrow(cwd: string, task: string, step: string): Promise<unknown> {
+  let landed: unknown;
+  const isOver = await isInterrupted(async () => {
+    landed = await landOne({ cwd, env: plainEnv, task, onStep: interruptAt(step) });
+  });
+  return isOver ? { killed: true } : (landed ?? { landing: 'nothing to do' });
 }

@@ -46,7 +46,7 @@ test('a target that was red is checked anew when a person says again, and everyt
   const { blamed } = await scene.whileLed(async () => {
     await until('the target is known to be red', async () => {
       const { stalled } = await scene.merged();
-      return stalled?.reason === 'the target itself fails its checks';
+      return stalled?.reason.kind === 'target_red';
     });
     rmSync(outage);
     must(await tryAgain(await scene.asPerson(), ids[0]!));

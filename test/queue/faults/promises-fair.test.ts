@@ -10,7 +10,7 @@ import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
 import { QueueScene, until } from '../../support/queue/queue-scene.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
 describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses use up no retry', () => {
@@ -52,7 +52,7 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     expect(landed).toMatchObject([{ task: other }]);
     expect(blamed.at(-1)).toMatchObject({
       task,
-      cause: { because: 'checks', isForPerson: true, reason: expect.stringContaining('took too long twice') },
+      cause: { because: 'checks', isTimeout: true, reason: expect.stringContaining('took too long twice') },
     });
     await expectUnblamed(scene, task);
   });
@@ -68,7 +68,10 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     const tasks = [await scene.queue('one'), await scene.queue('two')];
     const { blamed } = await scene.whileLed(async () => {
       const text = 'needs a-rare-program, which is not on this machine';
-      await until('it is said', async () => (await scene.merged()).stalled?.reason.includes(text) ?? false);
+      await until('it is said', async () => {
+        const { stalled } = await scene.merged();
+        return stalled?.reason.kind === 'checks_unavailable' && stalled.reason.detail.includes(text);
+      });
       mkdirSync(bin);
       writeFileSync(path.join(bin, 'a-rare-program'), '#!/bin/sh\n');
       chmodSync(path.join(bin, 'a-rare-program'), 0o755);
@@ -105,7 +108,7 @@ describe('promise 13: a target that is red before anything is merged', () => {
     await using scene = new QueueScene(area, 'red target', { files: { broken: 'yes\n' } });
     const others = [await scene.queue('one'), await scene.queue('two')];
     expect(await scene.lead()).toMatchObject({ landed: [], blamed: [] });
-    expect((await scene.merged()).stalled?.reason).toBe('the target itself fails its checks');
+    expect((await scene.merged()).stalled?.reason).toEqual({ kind: 'target_red' });
     // However often it is looked at.
     expect(await scene.lead()).toMatchObject({ landed: [], blamed: [] });
     const red = scene.treeOf('main');
@@ -131,11 +134,11 @@ describe('promise 14: something waits and nothing moves', () => {
     const told = await telling(scene);
     await scene.whileLed(async () => {
       await until('it is recorded', async () => (await scene.merged()).stalled !== null);
-      const reason = `waiting for the checkout at ${scene.folder}: shared.txt has uncommitted changes`;
-      expect((await scene.merged()).stalled?.reason).toBe(reason);
-      expect((await scene.landing(task))?.waiting).toBe(reason);
+      const reason = { kind: 'checkout_changed', checkout: scene.folder, files: ['shared.txt'] };
+      expect((await scene.merged()).stalled?.reason).toEqual(reason);
+      expect((await scene.landing(task))?.waiting).toEqual(reason);
       await until('people are told', () => told.notices.length > 0);
-      expect(told.notices.join('\n')).toContain('shared.txt has uncommitted changes');
+      expect(told.notices.join('\n')).toContain('has uncommitted changes in shared.txt');
       git(scene.folder, 'checkout', '--quiet', '--', 'shared.txt');
       await untilDone(scene, task);
     });

@@ -15,7 +15,7 @@ import { hook, newRemote } from '../../support/forge-server/remotes.ts';
 import { commitOn } from '../../support/git/plain-commits.ts';
 import { QueueScene, until } from '../../support/queue/queue-scene.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
 // promise: foreign-moves-kept
@@ -116,8 +116,9 @@ describe('promise 11: a remote that refuses is a visible state, and nothing is d
     const [tip, head] = [scene.tip, scene.commit('work', { message: 'work', files: { 'work.txt': '' } })];
     const task = await scene.queue('work', { head });
     await scene.whileLed(async () => {
-      await until('it says so', async () => ((await scene.landing(task))?.waiting ?? '').includes('refuse'));
-      expect((await scene.landing(task))?.waiting).toContain('main could not be pushed');
+      await until('it says so', async () => ((await scene.landing(task))?.waiting ?? null) !== null);
+      const detail = expect.stringContaining('refuse');
+      expect((await scene.landing(task))?.waiting).toEqual({ kind: 'push_failed', target: 'main', detail });
       await until('the queue says so', async () => (await scene.merged()).stalled !== null);
       expect([scene.tip, git(remote.bare, 'rev-parse', 'main')]).toEqual([tip, tip]);
       remote.accept();

@@ -17,7 +17,7 @@ import { QueueScene, until } from '../../support/queue/queue-scene.ts';
 import { must } from '../../support/records/tasks.ts';
 import { type WorkerProgram, bundleWorker } from '../../support/agents/worker-program.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 const leader = bundleWorker(new URL('../../support/queue/queue-worker.ts', import.meta.url));
 const killedAtStep = bundleWorker(new URL('../../support/queue/landing-worker.ts', import.meta.url));
@@ -60,7 +60,7 @@ describe('promise 4: one landing per task', () => {
     const tip = scene.tip;
     const second = await scene.queue('the same work', { head: scene.headOf('work') });
     const { landed } = await scene.lead();
-    expect(landed).toMatchObject([{ task: second, notes: ['main has all of it already.'] }]);
+    expect(landed).toMatchObject([{ task: second, notes: ['main already contains all of it.'] }]);
     expect(scene.tip).toBe(tip);
     expect(scene.trailers).toEqual([first]);
   });
@@ -174,7 +174,7 @@ function goOn(scene: QueueScene, task: TaskId): void {
 
 function leadFor({ folder }: QueueScene, task: TaskId, step: string) {
   const argv = [killedAtStep.file, folder, task, step];
-  const options = { env: environmentOf(killedAtStep), encoding: 'utf8', timeout: 30_000 } as const;
+  const options = { env: environmentOf(killedAtStep), encoding: 'utf8', timeout: 150_000 } as const;
   const { signal, stderr } = spawnSync(process.execPath, argv, options);
   return { signal, stderr };
 }

@@ -29,7 +29,7 @@ import { queueAgain } from '../../support/queue/queued.ts';
 import { must } from '../../support/records/tasks.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 const main = brand<BranchName>('main');
 const oneByOne = { slots: 1, every_commit_green: true } as const;
@@ -127,7 +127,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
     const { tip } = scene;
     expect(await scene.lead()).toMatchObject({ landed: [], blamed: [] });
     expect([scene.tip, scene.started]).toEqual([tip, []]);
-    expect(await scene.landing(stays)).toMatchObject({ waiting: 'the queue is paused: release day' });
+    expect(await scene.landing(stays)).toMatchObject({ waiting: { kind: 'paused', comment: 'release day' } });
     must(await unqueueTasks(person, [leaves], null));
     expect(await scene.status(leaves)).toBe('in_review');
     must(await resumeQueue(person, main, ['land']));
@@ -145,7 +145,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
     const later = await scene.queue('later');
     const leaves = await scene.queue('leaves');
     expect((await scene.lead()).landed.map(({ task }) => task)).toEqual([before]);
-    expect(await scene.landing(later)).toMatchObject({ waiting: 'the queue accepts nothing now' });
+    expect(await scene.landing(later)).toMatchObject({ waiting: { kind: 'not_accepted', comment: null } });
     must(await unqueueTasks(person, [leaves], null));
     must(await resumeQueue(person, main, ['accept']));
     expect((await scene.lead()).landed.map(({ task }) => task)).toEqual([later]);
@@ -203,7 +203,7 @@ describe('promise 9: a dependant never lands before its dependency', () => {
     // The next look says so.
     expect(await scene.lead()).toMatchObject({ landed: [], blamed: [] });
     expect(await scene.landing(dependant)).toMatchObject({
-      waiting: `it depends on ${base}, which is needs_attention`,
+      waiting: { kind: 'dependency', task: base, status: 'needs_attention' },
     });
     const mended = { message: 'fix: mend', files: { 'bad.txt': null, 'more.txt': 'more\n' } };
     scene.commit('base', mended);
@@ -301,7 +301,7 @@ function killAt({ folder }: QueueScene, task: TaskId, step: string): void {
   const argv = [killedAtStep.file, folder, task, step];
   const { signal } = spawnSync(process.execPath, argv, {
     env: { ...plainEnv, ...killedAtStep.env },
-    timeout: 30_000,
+    timeout: 150_000,
   });
   expect(signal).toBe('SIGKILL');
 }

@@ -103,7 +103,7 @@ describe('promise 2: nothing that was on the target is taken back, and a task ch
     const { landed, blamed } = await scene.lead();
     expect(landed).toEqual([]);
     expect(blamed).toMatchObject([{ task: evil, cause: { because: 'conflict', files: ['theirs.txt'] } }]);
-    expect(blamed[0]?.cause.reason).toContain('takes back what others landed');
+    expect(blamed[0]?.cause.reason).toContain('reverts changes that others landed');
     expect(scene.tip).toBe(tip);
     expect(await scene.status(evil)).toBe('needs_attention');
   });

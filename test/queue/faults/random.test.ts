@@ -16,13 +16,14 @@ import { afterAll, expect, it } from 'vitest';
 import { openRun } from '../../../packages/copse/src/compose/run/run.ts';
 import type { MergeMethod } from '../../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import { queueCommit } from '../../support/queue/queued.ts';
 import { type RandomBranch, makeRandomQueue } from '../../support/queue/random-queue.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import { forEachAtOnce } from '../../support/workspaces/workspace-processes.ts';
 
-const QUEUES = Number(process.env['COPSE_QUEUES'] ?? 200);
+const QUEUES = often({ short: 10, long: 200, variable: 'COPSE_QUEUES' });
 const AT_ONCE = 2;
 const MOST_KILLS = 2;
 /** A queue of this size takes about as long. */

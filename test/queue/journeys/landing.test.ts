@@ -80,7 +80,7 @@ describe('without a remote', () => {
   });
 
   test('work that overlaps with what is being edited waits, and everything says for what', async () => {
-    const waiting = `waiting for the checkout at ${scene.folder}: a.txt has uncommitted changes`;
+    const waiting = `the checkout at ${scene.folder} has uncommitted changes in a.txt`;
     expect((await scene.tasks()).get(id('overlaps'))).toMatchObject({ status: 'landing', waiting });
     expect(await printed(['list'], scene.at)).toContain(`overlaps\n      ${waiting}\n`);
     expect(await scene.why(id('overlaps'))).toContain(waiting);
@@ -211,7 +211,7 @@ describe('with a remote', () => {
     const second = await scene.add('second', 'commit second second.txt');
     await scene.up();
     expect(await scene.why(second)).toContain(
-      'main and origin/main have both moved apart: bring them together, for example with git pull --rebase origin main',
+      'main and origin/main have diverged; run git pull --rebase origin main',
     );
     scene.git('pull', '--quiet', '--rebase', 'origin', 'main');
     await scene.merge(second);

@@ -129,6 +129,9 @@ test('piped, --watch is one picture without colours', async () => {
   expect(picture).not.toContain(ESCAPE);
   expect(picture.trimEnd().split('\n').slice(0, 1)).toEqual(['main: 1 in the queue · 0 of 1 slots busy']);
   expect(picture).toMatch(
-    new RegExp(`^1 #${ids[0]} waiting +\\d+s +waits for somebody to lead the queue · plain$`, 'm'),
+    new RegExp(
+      `^1 #${ids[0]} waiting +\\d+s +is waiting: no orchestrator is running \\(copse merge ${ids[0]} lands it now\\) · plain$`,
+      'm',
+    ),
   );
 });

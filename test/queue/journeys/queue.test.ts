@@ -104,13 +104,13 @@ describe('pausing', () => {
     expect(await printed(['queue', 'pause', '--reason', 'release day'], scene.at)).toContain(
       'paused the queue of main\n    main stays where it is.',
     );
-    expect(await refusedBy(['queue', 'pause'], scene.at)).toContain('lands nothing already');
+    expect(await refusedBy(['queue', 'pause'], scene.at)).toContain('already lands nothing');
     await printed(['queue', 'retry', stays, leaves], scene.at);
     expect(await scene.up()).toContain('the queue is paused: release day');
     expect(scene.git('rev-parse', 'main')).toBe(tip);
     expect(await printed(['queue'], scene.at)).toMatch(/PAUSED for \d+s: nothing lands \(release day\)/);
     expect((await queueOf(scene)).entries).toMatchObject([
-      { task: stays, state: 'held', why: 'waits: the queue is paused (release day)', range: null },
+      { task: stays, state: 'held', why: 'waits: the queue is paused: release day', range: null },
       { task: leaves, state: 'held' },
     ]);
     expect(await refusedBy(['merge', stays], scene.at)).toContain('stays in the queue: the queue is paused');
@@ -132,7 +132,7 @@ describe('pausing', () => {
         data: { what: 'land', reason: 'release day' },
       }),
     );
-    const reason = 'what it waited for is over';
+    const reason = 'the reason why it waited is gone';
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'landing.requeued',
@@ -155,7 +155,7 @@ describe('pausing', () => {
     await scene.up();
     expect(await scene.statuses()).toEqual({ inside: 'done', outside: 'landing' });
     expect((await queueOf(scene)).entries).toMatchObject([
-      { task: outside, state: 'held', why: 'waits outside: the queue accepts nothing now' },
+      { task: outside, state: 'held', why: 'waits: the queue accepts no new tasks' },
     ]);
     await printed(['queue', 'cancel', outside], scene.at);
     expect(await statusOf(scene, outside)).toBe('in_review');
@@ -240,7 +240,9 @@ test('checks of a leader that was killed are shown as lost at once, and whoever 
     'whoever led this queue is gone, and 1 check with it: copse orchestrate begins again',
   );
   expect(text).toContain(`slot 1 lost  ${id}`);
-  expect(await scene.why(id)).toContain('It lost its check with whoever led the queue');
+  expect(await scene.why(id)).toContain(
+    'It lost its check when the orchestrator ended; the next one checks it again',
+  );
   rmSync(hold);
   await whileLed(scene, async () => {
     await isDone(scene, id);
@@ -328,6 +330,6 @@ test('an agent reads the queue and changes nothing of it', async () => {
   ])
     expect(await refusedBy(argv, asAgent)).toContain('may not run copse');
   expect(await refusedBy(['queue', 'cancel', id], scene.at)).toContain(
-    `${id} is in_review and not in the queue.`,
+    `${id} is not in the queue: it is in_review.`,
   );
 });

@@ -100,7 +100,7 @@ test('what later work builds on is not taken back: the files and the tasks are n
   const [before, events] = [refs(scene), (await scene.events()).length];
   for (const options of [[], ['--dry-run']]) {
     const said = await refusedBy(['undo', first, ...options], scene.at);
-    expect(said).toContain(`Later work changed the same places in f.txt: ${later} (later).`);
+    expect(said).toContain(`later work changed the same lines in f.txt: ${later} (later).`);
     expect(said).toContain('→ copse add "Undo: first"');
   }
   expect(refs(scene)).toBe(before);
@@ -170,5 +170,5 @@ test('what did not land is refused, and so is trying what cannot be tried', asyn
   await scene.up();
   // Somebody took it out of the history.
   scene.git('reset', '--quiet', '--hard', 'HEAD^');
-  expect(await refusedBy(['undo', id], scene.at)).toContain(`main does not have what ${id} landed any more.`);
+  expect(await refusedBy(['undo', id], scene.at)).toContain(`main no longer contains what ${id} landed.`);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { QueueWorld, batchesOf, namesOf } from './world.ts';
+import { QueueWorld, batchesOf, namesOf, waits } from './world.ts';
 
 describe('what MERGE-QUEUE.md promises of the decision', () => {
   it('1: with every_commit_green each commit was checked, and batches are of one', () => {
@@ -27,7 +27,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.decide()).toMatchObject({
       start: [],
       handBack: [],
-      stall: 'its checks cannot run: disk full',
+      stall: { kind: 'checks_unavailable', detail: 'disk full' },
     });
     expect(world.state.trouble).toMatchObject({ times: 1, until: world.policy.troubleFirstMs });
     world.now = world.policy.troubleFirstMs;
@@ -55,7 +55,10 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     world.entry('a').isUnchecked = true;
     world.settle();
     expect(world.target).toBe('a');
-    expect(world.plan).toMatchObject({ start: [], stall: 'its checks cannot run: disk full' });
+    expect(world.plan).toMatchObject({
+      start: [],
+      stall: { kind: 'checks_unavailable', detail: 'disk full' },
+    });
   });
 
   it('12: the time to wait for checks that cannot run does not grow beyond what policy allows', () => {
@@ -95,11 +98,11 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
 
   it('14: what stands still says why', () => {
     const world = new QueueWorld({ slots: 0 }).add('a');
-    expect(world.decide().stall).toBe('no slot is free for its checks');
-    world.entry('a').held = 'the queue accepts nothing now';
-    expect(world.decide().stall).toBe('the queue accepts nothing now');
-    world.blocked = 'the remote refused the last push';
-    expect(world.decide().stall).toBe('the remote refused the last push');
+    expect(world.decide().stall).toEqual({ kind: 'no_slot' });
+    world.entry('a').held = waits.notAccepted;
+    expect(world.decide().stall).toEqual(waits.notAccepted);
+    world.blocked = waits.push;
+    expect(world.decide().stall).toEqual(waits.push);
     world.remove('a');
     expect(world.decide().stall).toBeNull();
   });

@@ -23,7 +23,7 @@ import {
   decideTryAgain,
 } from '../../../packages/copse/src/queue/rules/control.ts';
 import { type EffectFacts, restartsBy } from '../../../packages/copse/src/queue/rules/effect.ts';
-import type { Batch, Stage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
+import type { Batch, BatchStage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
 
 const main = brand<BranchName>('main');
 const tip = brand<CommitId>('tip');
@@ -64,7 +64,7 @@ describe('a person', () => {
     const hurried = evolved(landing('a'), decideHurry(landing('a'), at));
     expect(hurried.isHotfix).toBe(true);
     expect(decideHurry(hurried, at)).toMatchObject({
-      refusal: { reason: 'cp-a is at the front of the queue of main already.' },
+      refusal: { reason: 'cp-a is already at the front of the queue of main.' },
     });
   });
 
@@ -73,7 +73,7 @@ describe('a person', () => {
   });
 
   it('has something looked at again that waits', () => {
-    const waiting = landing('a', { waiting: 'main could not be pushed: protected' });
+    const waiting = landing('a', { waiting: { kind: 'paused', comment: null } });
     expect(evolved(waiting, decideTryAgain(waiting, at))).toMatchObject({
       waiting: null,
       head: 'head-a',
@@ -109,11 +109,11 @@ describe('what an action costs is known before', () => {
     const { id, task, head } = landing(name);
     return { landing: id, task, head };
   };
-  const batch = (id: number, names: string, stage: Stage): Batch => {
+  const batch = (id: number, names: string, stage: BatchStage): Batch => {
     const changes = names.split(' ').map(change);
     return { id, changes, stage, wasRed: false, wasSlow: false };
   };
-  const checking = (run: number): Stage => ({ is: 'checking', run, onto: tip, of: null });
+  const checking = (run: number): BatchStage => ({ is: 'checking', run, onto: tip, of: null });
   const run = (number: number, names: string, purpose: CheckRun['purpose']): CheckRun => ({
     run: number,
     purpose,
@@ -138,12 +138,12 @@ describe('what an action costs is known before', () => {
   };
 
   it('a hotfix takes the slot of the check that was begun last, and no more', () => {
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(1);
-    expect(restartsBy({ do: 'hurry', landings: ids('c d') }, facts('a b c d', busy, 2), policy)).toBe(2);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(1);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c d') }, facts('a b c d', busy, 2), policy)).toBe(2);
   });
 
   it('with a free slot a hotfix costs nothing', () => {
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, facts('a b c', busy, 3), policy)).toBe(0);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', busy, 3), policy)).toBe(0);
   });
 
   it('a hotfix that is checked with others is checked anew without them', () => {
@@ -151,7 +151,7 @@ describe('what an action costs is known before', () => {
       state: { ...state, next: 10, batches: [batch(1, 'a b c', checking(7))] },
       runs: [run(7, 'a b c', 'batch')],
     };
-    expect(restartsBy({ do: 'hurry', landings: ids('b') }, facts('a b c', together, 4), policy)).toBe(1);
+    expect(restartsBy({ kind: 'hurried', landings: ids('b') }, facts('a b c', together, 4), policy)).toBe(1);
   });
 
   it('checks of the train begin anew when the hotfix stands in front of it', () => {
@@ -164,16 +164,16 @@ describe('what an action costs is known before', () => {
       },
       runs: [run(7, 'a b', 'probe')],
     };
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, facts('a b c', train, 4), policy)).toBe(1);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', train, 4), policy)).toBe(1);
   });
 
   it('whoever leaves takes its own check along, and that of those it is checked with', () => {
-    expect(restartsBy({ do: 'withdraw', landings: ids('a') }, facts('a b', busy, 2), policy)).toBe(1);
-    expect(restartsBy({ do: 'withdraw', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(0);
+    expect(restartsBy({ kind: 'withdrawn', landings: ids('a') }, facts('a b', busy, 2), policy)).toBe(1);
+    expect(restartsBy({ kind: 'withdrawn', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(0);
   });
 
   it('without checks nothing is thrown away', () => {
     const without = { ...facts('a b c', busy, 2), hasChecks: false };
-    expect(restartsBy({ do: 'hurry', landings: ids('c') }, without, policy)).toBe(0);
+    expect(restartsBy({ kind: 'hurried', landings: ids('c') }, without, policy)).toBe(0);
   });
 });

@@ -30,7 +30,7 @@ const [head, newHead, candidate, oldTip, newTip] = ['1', '2', 'c', 'a', 'b'].map
 ];
 const wanted = { oldTip, newTip, commit: newTip };
 const intent = { ...wanted, isVerified: false };
-const noChecks = { is: 'none_asked_for' } as const;
+const noChecks = { kind: 'none_asked_for' } as const;
 
 const queuedEvent: LandingEvent & { type: 'landing.queued' } = {
   type: 'landing.queued',
@@ -53,7 +53,7 @@ const requests: Readonly<Record<LandingAction, LandingRequest>> = {
   hurry: { action: 'hurry' },
   skip_checks: { action: 'skip_checks' },
   note: { action: 'note', note: 'Resolved as before: src/a.ts' },
-  wait: { action: 'wait', reason: 'src/a.ts has uncommitted changes' },
+  wait: { action: 'wait', reason: { kind: 'checkout_changed', checkout: '/x', files: ['src/a.ts'] } },
   withdraw: { action: 'withdraw', reason: 'cancelled' },
 };
 
@@ -228,7 +228,7 @@ describe('the proof that the target may move', () => {
 
   it.each([
     ['what no check is asked for', noChecks, false],
-    ['all that are asked for are green', { is: 'checked', green: ['lint', 'unit', 'old'], required }, true],
+    ['all that are asked for are green', { kind: 'checked', green: ['lint', 'unit', 'old'], required }, true],
   ] as const)('is enough if %s', (_, proof, isVerified) => {
     const journalled = take(landingIn('checking'), journalWith(proof));
     expect(journalled.state).toMatchObject({ intent: { isVerified } });
@@ -236,9 +236,9 @@ describe('the proof that the target may move', () => {
   });
 
   it.each([
-    ['one of them is not green', { is: 'checked', green: ['unit'], required }, /did not pass lint/],
-    ['nothing was asked for', { is: 'checked', green: ['unit'], required: [] }, /did not pass any check/],
-    ['nobody said that it lands without', { is: 'skipped' }, /Nobody said that cp-0001 may land without/],
+    ['one of them is not green', { kind: 'checked', green: ['unit'], required }, /has not passed lint/],
+    ['nothing was asked for', { kind: 'checked', green: ['unit'], required: [] }, /has not passed any check/],
+    ['no person let it land without', { kind: 'skipped' }, /^cp-0001 needs passing checks\.$/],
   ] as const)('is refused if %s', (_, proof, reason) => {
     expect(decideLanding(landingIn('checking'), journalWith(proof), later)).toMatchObject({
       decided: false,
@@ -248,7 +248,7 @@ describe('the proof that the target may move', () => {
 
   it('may be missing if a person said so, and what lands is not verified then', () => {
     const skipped = take(landingIn('checking'), skip);
-    const landed = take(take(skipped, journalWith({ is: 'skipped' })), land);
+    const landed = take(take(skipped, journalWith({ kind: 'skipped' })), land);
     expect(landed.state).toMatchObject({ status: 'landed', isVerified: false });
   });
 

@@ -57,11 +57,11 @@ describe('the two switches of a queue', () => {
   it('are not switched off twice: who did it first, and why, stays', () => {
     expect(decidePauseQueue(pause(fresh, 'accept'), 'accept', 'again', later)).toMatchObject({
       decided: false,
-      refusal: { code: 'wrong_status', reason: 'The queue of main accepts nothing already.' },
+      refusal: { code: 'wrong_status', reason: 'The queue of main already accepts no new tasks.' },
     });
     expect(decidePauseQueue(pause(fresh, 'land'), 'land', 'again', later)).toMatchObject({
       decided: false,
-      refusal: { code: 'wrong_status', reason: 'The queue of main lands nothing already.' },
+      refusal: { code: 'wrong_status', reason: 'The queue of main already lands nothing.' },
     });
   });
 
@@ -146,8 +146,13 @@ describe('a queue', () => {
   });
 
   it('says since when it stands still, and why, until it moves', () => {
-    const stalled = evolveQueue(fresh, { type: 'queue.stalled', id, at: later, reason: 'a red target' });
-    expect(stalled.stalled).toEqual({ since: later, reason: 'a red target' });
+    const stalled = evolveQueue(fresh, {
+      type: 'queue.stalled',
+      id,
+      at: later,
+      reason: { kind: 'target_red' },
+    });
+    expect(stalled.stalled).toEqual({ since: later, reason: { kind: 'target_red' } });
     expect(evolveQueue(stalled, { type: 'queue.moving', id, at: later })).toEqual(fresh);
   });
 });

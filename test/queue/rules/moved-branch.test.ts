@@ -41,11 +41,11 @@ describe('a branch in the queue', () => {
     ['was not where the agent committed, and its worktree is as it was submitted', { tip: other }],
     ['was deleted under a worktree that is as it was submitted', { tip: null, worktree: elsewhere(head) }],
   ])('that %s lands', (_, facts) => {
-    expect(decideMovedBranch({ ...queued, mustBeReviewed: true, ...facts })).toEqual({ is: 'same' });
+    expect(decideMovedBranch({ ...queued, mustBeReviewed: true, ...facts })).toEqual({ kind: 'unmoved' });
   });
 
   it.each([onBranch(tip), null])('that moved is queued anew where nobody has to look', (worktree) => {
-    expect(decideMovedBranch({ ...moved, worktree })).toMatchObject({ is: 'requeue', head: tip });
+    expect(decideMovedBranch({ ...moved, worktree })).toMatchObject({ kind: 'requeued', head: tip });
   });
 
   // promise: reviewed-change-lands
@@ -53,34 +53,36 @@ describe('a branch in the queue', () => {
     'that moved is reviewed again where somebody looked',
     (worktree) => {
       const decision = decideMovedBranch({ ...moved, worktree, mustBeReviewed: true });
-      expect(decision).toMatchObject({ is: 'review', head: tip });
+      expect(decision).toMatchObject({ kind: 'for_review', head: tip });
       expect(decision).toHaveProperty('reason', expect.stringContaining('reviewed again'));
     },
   );
 
   it('that moved is left to a person where its worktree has uncommitted changes', () => {
-    expect(decideMovedBranch({ ...moved, worktree: onBranch(tip, false) })).toMatchObject({ is: 'review' });
+    expect(decideMovedBranch({ ...moved, worktree: onBranch(tip, false) })).toMatchObject({
+      kind: 'for_review',
+    });
   });
 
   it('that moved is left to a person where the worktree is at another branch', () => {
     expect(decideMovedBranch({ ...moved, worktree: elsewhere(other) })).toMatchObject({
-      is: 'review',
+      kind: 'for_review',
       head: other,
     });
     expect(decideMovedBranch({ ...moved, tip: null, worktree: elsewhere(other) })).toMatchObject({
-      is: 'review',
+      kind: 'for_review',
     });
   });
 
   it('that was moved back to the target is left to a person', () => {
-    expect(decideMovedBranch({ ...moved, isEmpty: true })).toMatchObject({ is: 'review' });
+    expect(decideMovedBranch({ ...moved, isEmpty: true })).toMatchObject({ kind: 'for_review' });
   });
 
   it('that was deleted lands for as long as its commits are there', () => {
     const deleted = { ...queued, tip: null, worktree: null };
-    expect(decideMovedBranch(deleted)).toEqual({ is: 'deleted' });
-    expect(decideMovedBranch({ ...deleted, mustBeReviewed: true })).toEqual({ is: 'deleted' });
-    expect(decideMovedBranch({ ...deleted, isHeadThere: false })).toMatchObject({ is: 'lost' });
+    expect(decideMovedBranch(deleted)).toEqual({ kind: 'deleted' });
+    expect(decideMovedBranch({ ...deleted, mustBeReviewed: true })).toEqual({ kind: 'deleted' });
+    expect(decideMovedBranch({ ...deleted, isHeadThere: false })).toMatchObject({ kind: 'lost' });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { QueueWorld, batchesOf, namesOf, purposes } from './world.ts';
+import { QueueWorld, batchesOf, namesOf, purposes, waits } from './world.ts';
 
 describe('what MERGE-QUEUE.md promises of the decision', () => {
   it('6: first come, first served within a priority, and the more important first', () => {
@@ -92,7 +92,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
   ])('7: a hotfix that is %s keeps nobody from landing', (what, options, back) => {
     const world = new QueueWorld({ slots: 2, ...options }).add('ab');
     world.tip.push('F1');
-    world.add('h', { isHotfix: true, held: what === 'held' ? 'it depends on another' : null });
+    world.add('h', { isHotfix: true, held: what === 'held' ? waits.dependency : null });
     world.finish();
     expect(world.target).toBe('Fab');
     expect(world.handedBack.map(({ name }) => name).join('')).toBe(back);
@@ -136,9 +136,9 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     world.endCheckOf('a');
     world.decide();
     world.endCheckOf('a');
-    world.blocked = 'a checkout is in the way';
+    world.blocked = waits.checkout;
     world.entry('a').isUnchecked = true;
-    expect(world.decide()).toMatchObject({ handBack: [], start: [], stall: 'a checkout is in the way' });
+    expect(world.decide()).toMatchObject({ handBack: [], start: [], stall: waits.checkout });
     world.add('b', { isUnchecked: true });
     expect(world.decide()).toMatchObject({ start: [] });
     world.blocked = null;
@@ -150,10 +150,10 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.state = batchesOf(1);
     world.decide();
-    [world.isPaused, world.blocked] = [true, 'the queue is paused'];
+    [world.isPaused, world.blocked] = [true, waits.paused];
     expect(world.decide()).toMatchObject({ start: [], abandon: [], stall: null });
     world.endCheckOf('a');
-    expect(world.decide()).toMatchObject({ start: [], land: null, stall: 'the queue is paused' });
+    expect(world.decide()).toMatchObject({ start: [], land: null, stall: waits.paused });
     [world.isPaused, world.blocked] = [false, null];
     world.finish();
     expect(world.target).toBe('abc');
@@ -163,7 +163,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
   it('8: while the target must not move, checks go on', () => {
     const world = new QueueWorld({ slots: 1 }).add('ab');
     world.state = batchesOf(1);
-    world.blocked = 'a checkout is in the way';
+    world.blocked = waits.checkout;
     world.decide();
     world.endCheckOf('a');
     expect(world.decide()).toMatchObject({ land: null, stall: null });
@@ -183,12 +183,12 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
   it('9: what is held lands neither by itself nor with its batch, without blame', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.decide();
-    world.entry('b').held = 'it depends on cp-x, which is in_progress';
+    world.entry('b').held = waits.dependency;
     world.endCheckOf('abc');
     world.finish();
     expect(world.target).toBe('ac');
     expect(world.handedBack).toEqual([]);
-    expect(world.plan.stall).toBe('it depends on cp-x, which is in_progress');
+    expect(world.plan.stall).toEqual(waits.dependency);
   });
 
   it('10: a branch that moves keeps its place, and old verdicts do not apply to it', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { batchSize } from '../../../packages/copse/src/queue/rules/decide/decide.ts';
-import { QueueWorld, batchesOf, namesOf, purposes } from './world.ts';
+import { QueueWorld, batchesOf, namesOf, purposes, waits } from './world.ts';
 
 describe('the rules at the top of queue.ts', () => {
   it('1: the share of the guilty begins at 5 % and moves by 2 % with every change', () => {
@@ -142,10 +142,10 @@ describe('the rules at the top of queue.ts', () => {
   it('6: a green batch that does not merge with the train in front of it waits, and is not checked again', () => {
     const world = new QueueWorld({ slots: 4, conflicts: [['a', 'b']] }).add('ab');
     world.decide();
-    world.blocked = 'a checkout is in the way';
+    world.blocked = waits.checkout;
     world.endCheckOf('a');
     world.endCheckOf('b');
-    expect(world.decide()).toMatchObject({ start: [], stall: 'a checkout is in the way' });
+    expect(world.decide()).toMatchObject({ start: [], stall: waits.checkout });
     world.blocked = null;
     world.settle();
     expect(world.target).toBe('a');
@@ -183,7 +183,7 @@ describe('the rules at the top of queue.ts', () => {
   it.each([
     ['is cancelled', (world: QueueWorld) => world.remove('a')],
     ['moves', (world: QueueWorld) => world.move('a')],
-    ['is held', (world: QueueWorld) => (world.entry('a').held = 'it depends on another')],
+    ['is held', (world: QueueWorld) => (world.entry('a').held = waits.dependency)],
     ['lands without checks', (world: QueueWorld) => (world.entry('a').isUnchecked = true)],
     ['is a hotfix', (world: QueueWorld) => (world.entry('a').isHotfix = true)],
   ])('7: if the first half %s, the second is checked like any half', (_, happen) => {

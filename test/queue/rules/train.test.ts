@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { QueueWorld, batchesOf, namesOf, purposes } from './world.ts';
+import { QueueWorld, batchesOf, namesOf, purposes, waits } from './world.ts';
 
 describe('the rules at the top of queue.ts', () => {
   it('10: the train is probed as a whole, then in the middle of the largest stretch', () => {
@@ -78,7 +78,7 @@ describe('the rules at the top of queue.ts', () => {
     world.decide();
     world.tip.push('F1');
     for (const name of 'ab') world.endCheckOf(name);
-    world.blocked = 'a checkout is in the way';
+    world.blocked = waits.checkout;
     world.decide();
     expect(world.checked).toEqual(['ab', 'a']);
     for (const names of ['a', 'ab']) world.endCheckOf(names);
@@ -112,7 +112,7 @@ describe('the rules at the top of queue.ts', () => {
     const world = new QueueWorld({ slots: 2 }).add('abc');
     world.tip.push('RED1');
     world.finish();
-    expect(world.plan).toMatchObject({ stall: 'the target itself fails its checks', start: [] });
+    expect(world.plan).toMatchObject({ stall: { kind: 'target_red' }, start: [] });
     const alone = world.started.map(namesOf).filter((names) => names.length === 1);
     expect(alone.toSorted()).toEqual(['a', 'b', 'c']);
   });

@@ -67,25 +67,25 @@ function landed(name: string, status: 'landed' | 'withdrawn' = 'landed'): Landin
 }
 
 const undoings = (of: Readonly<Record<string, Undoing>>) => (landing: LandingId) =>
-  of[landing] ?? ({ is: 'none' } as const);
+  of[landing] ?? ({ kind: 'none' } as const);
 
 describe('what can be undone', () => {
   it('is the latest landing, and the one before it when that was undone', () => {
     const landings = [landed('la-1'), landed('la-2'), landed('la-3', 'withdrawn')];
     expect(findUndoable(done(), landings, undoings({}))).toMatchObject({ landing: { id: 'la-2' } });
-    const once = undoings({ 'la-2': { is: 'undone', by: undo } });
+    const once = undoings({ 'la-2': { kind: 'undone', by: undo } });
     expect(findUndoable(done(), landings, once)).toMatchObject({ landing: { id: 'la-1' } });
   });
 
   it('is nothing that is undone already or about to be, and who does it is said', () => {
-    const undone = findUndoable(done(), [landed('la-1')], undoings({ 'la-1': { is: 'undone', by: undo } }));
+    const undone = findUndoable(done(), [landed('la-1')], undoings({ 'la-1': { kind: 'undone', by: undo } }));
     expect(undone).toMatchObject({
-      found: false,
+      kind: 'refused',
       refusal: { next: [`copse undo ${undo} (to bring it back)`] },
     });
-    const begun = { is: 'begun', by: undo, status: 'landing' } as const;
+    const begun = { kind: 'begun', by: undo, status: 'landing' } as const;
     const again = findUndoable(done(), [landed('la-1')], undoings({ 'la-1': begun }));
-    expect(again).toMatchObject({ found: false, refusal: { next: [`copse why ${undo}`] } });
+    expect(again).toMatchObject({ kind: 'refused', refusal: { next: [`copse why ${undo}`] } });
   });
 
   it.each([
@@ -95,8 +95,8 @@ describe('what can be undone', () => {
     done('as_it_is'),
     done('pull_request'),
   ])('is nothing of a task that did not land through the queue ($state.status $state.how)', (one) => {
-    expect(findUndoable(one, [landed('la-1')], undoings({}))).toMatchObject({ found: false });
-    expect(findUndoable(done(), [], undoings({}))).toMatchObject({ found: false });
+    expect(findUndoable(one, [landed('la-1')], undoings({}))).toMatchObject({ kind: 'refused' });
+    expect(findUndoable(done(), [], undoings({}))).toMatchObject({ kind: 'refused' });
   });
 
   it('is told by the latest note about the landing', () => {

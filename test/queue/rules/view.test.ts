@@ -19,12 +19,9 @@ import {
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { BoardEvent } from '../../../packages/copse/src/board/rules/event.ts';
 import { recentOf, usualOf } from '../../../packages/copse/src/queue/rules/view/history.ts';
-import type { Batch, QueueState, Stage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
-import {
-  type QueueRecords,
-  rangeText,
-  viewQueue,
-} from '../../../packages/copse/src/queue/rules/view/view.ts';
+import type { Batch, QueueState, BatchStage } from '../../../packages/copse/src/queue/rules/decide/state.ts';
+import { type QueueRecords, viewQueue } from '../../../packages/copse/src/queue/rules/view/view.ts';
+import { rangeText, runText, standingText } from '../../../packages/copse/src/explain/rules/queue.ts';
 import { named } from '../../../packages/copse/src/kernel/text.ts';
 import { spanText } from '../../../packages/copse/src/kernel/time.ts';
 
@@ -54,15 +51,15 @@ function landing(name: string, more: Partial<Landing> = {}): Landing {
   };
 }
 
-function batch(id: number, names: string, stage: Stage, more: Partial<Batch> = {}): Batch {
+function batch(id: number, names: string, stage: BatchStage, more: Partial<Batch> = {}): Batch {
   const changes = names
     .split(' ')
     .map((name) => ({ landing: landingId(name), task: taskId(name), head: headOf(name) }));
   return { id, changes, stage, wasRed: false, wasSlow: false, ...more };
 }
 
-const checking = (run: number): Stage => ({ is: 'checking', run, onto: tip, of: null });
-const green = (since: number): Stage => ({ is: 'green', since });
+const checking = (run: number): BatchStage => ({ is: 'checking', run, onto: tip, of: null });
+const green = (since: number): BatchStage => ({ is: 'green', since });
 
 function run(number: number, names: string, purpose: CheckRun['purpose'], since = ago(20_000)): CheckRun {
   const landings = names === '' ? [] : names.split(' ').map(landingId);
@@ -76,7 +73,7 @@ interface Scene {
   readonly more?: Partial<QueueRecords>;
 }
 
-/** A check takes 60 s as a rule and 90 s at worst, unless said otherwise. */
+/** With its sentences. A check takes 60 s as a rule and 90 s at worst, unless said otherwise. */
 function view({ entries = [], state = {}, queue = {}, more = {} }: Scene) {
   const empty = newQueue(main);
   const records: QueueRecords = {
@@ -92,7 +89,13 @@ function view({ entries = [], state = {}, queue = {}, more = {} }: Scene) {
     now,
     ...more,
   };
-  return viewQueue(records, defaultPolicy.landing);
+  const seen = viewQueue(records, defaultPolicy.landing);
+  return {
+    ...seen,
+    runs: seen.runs.map((one) => Object.assign({}, one, { says: runText(one) })),
+    lost: seen.lost.map((one) => Object.assign({}, one, { says: runText(one) })),
+    entries: seen.entries.map((entry) => Object.assign({}, entry, { why: standingText(entry.standing) })),
+  };
 }
 
 const only = (scene: Scene) => {
@@ -125,7 +128,7 @@ describe('an entry', () => {
     const state = { batches: [batch(1, 'a', checking(7))] };
     expect(only({ entries: one, state })).toMatchObject({
       state: 'again',
-      why: 'is checked again at the next look',
+      why: 'is checked again within 5 s',
     });
   });
 
@@ -160,7 +163,7 @@ describe('an entry', () => {
 
   it('with a free slot waits for nobody', () => {
     expect(only({ entries: one })).toMatchObject({
-      why: 'waits for its check to begin',
+      why: 'waits for its check to start',
       range: { fromMs: 60_000 },
     });
   });
@@ -171,13 +174,13 @@ describe('an entry', () => {
       'again',
       { is: 'waiting', as: 'again' },
       { wasRed: true },
-      'was red once, which may have been by chance, and is checked once more',
+      'failed once, which may be a flaky check, and is checked once more',
     ],
     [
       'half',
       { is: 'waiting', as: 'half' },
       {},
-      'is in a half of a red batch with cp-b, which is checked by itself',
+      'is in one half of a red batch with cp-b, which is checked alone',
     ],
     [
       'half',
@@ -189,7 +192,7 @@ describe('an entry', () => {
       'again',
       { is: 'accused', run: 3, verdict: 'red', onto: tip },
       {},
-      'was red with cp-b; main itself is checked before anybody is blamed',
+      'failed with cp-b; main alone is checked before a task is handed back',
     ],
     [
       'handed_back',
@@ -230,13 +233,17 @@ describe('an entry', () => {
       queue: { runs: [run(7, 'h', 'alone')] },
     });
     expect(entries[0]).toMatchObject({ why: 'is checked first and alone', isHotfix: true });
-    expect(entries[1]).toMatchObject({ state: 'green', why: 'passed; cp-h lands first', behind: ['cp-h'] });
+    expect(entries[1]).toMatchObject({
+      state: 'green',
+      why: 'passed; the hotfix cp-h lands first',
+      behind: ['cp-h'],
+    });
   });
 
   it('whose landing is journalled is landing, whatever else is said about it', () => {
     const intent = { oldTip: tip, newTip: tip, commit: tip, isVerified: true };
     const state = { status: 'checking', since: now, candidate: tip, intent } as const;
-    expect(only({ entries: [landing('a', { state, waiting: 'something' })] })).toMatchObject({
+    expect(only({ entries: [landing('a', { state, waiting: { kind: 'no_slot' } })] })).toMatchObject({
       state: 'landing',
       why: 'is landing: main moves to it',
     });
@@ -252,35 +259,37 @@ describe('an entry', () => {
     [
       'it depends on something',
       { entries: [[landing('a'), { dependsOn: taskId('d') }]] },
-      'waits for cp-d, on which it depends',
+      'waits for cp-d, which it depends on',
     ],
     [
       'the queue lands nothing',
       { entries: one, queue: { paused: { accept: null, land: { since: ago(1), reason: 'release' } } } },
-      'waits: the queue is paused (release)',
+      'waits: the queue is paused: release',
     ],
     [
       'it came after the queue stopped accepting',
       { entries: one, queue: { paused: { land: null, accept: { since: ago(6 * MINUTE), reason: null } } } },
-      'waits outside: the queue accepts nothing now',
+      'waits: the queue accepts no new tasks',
     ],
     [
       'a checkout is in the way',
       {
-        entries: [landing('a', { waiting: 'waiting for the checkout at /x: a.txt has uncommitted changes' })],
+        entries: [
+          landing('a', { waiting: { kind: 'checkout_changed', checkout: '/x', files: ['a.txt', 'b.txt'] } }),
+        ],
       },
-      'waits for the checkout at /x: a.txt has uncommitted changes',
+      'waits: the checkout at /x has uncommitted changes in a.txt and 1 more',
     ],
     [
       'the remote refuses',
-      { entries: [landing('a', { waiting: 'main could not be pushed: protected' })] },
+      { entries: [landing('a', { waiting: { kind: 'push_failed', target: main, detail: 'protected' } })] },
       'waits: main could not be pushed: protected',
     ],
     [
       'the whole queue is stalled for the same reason',
       {
-        entries: [landing('a', { waiting: 'its checks cannot run: no disk' })],
-        queue: { stalled: { since: ago(1), reason: 'its checks cannot run: no disk' } },
+        entries: [landing('a', { waiting: { kind: 'checks_unavailable', detail: 'no disk' } })],
+        queue: { stalled: { since: ago(1), reason: { kind: 'checks_unavailable', detail: 'no disk' } } },
       },
       'waits until the queue moves again',
     ],
@@ -299,7 +308,7 @@ describe('an entry', () => {
   it('that a person answers for lands without checks', () => {
     expect(only({ entries: [landing('a', { isUnchecked: true })] })).toMatchObject({
       isUnchecked: true,
-      why: 'lands without checks as soon as it is looked at',
+      why: 'lands without checks within 5 s',
     });
   });
 });
@@ -308,7 +317,7 @@ describe('time', () => {
   it.each([
     ['nobody leads', { more: { isLed: false } }],
     ['no check was ever seen green', { more: { recent: { greenMs: new Map(), runs: 0, landed: [] } } }],
-    ['the queue is stalled', { queue: { stalled: { since: ago(1), reason: 'full' } } }],
+    ['the queue is stalled', { queue: { stalled: { since: ago(1), reason: { kind: 'no_slot' } } } }],
     ['checks cannot run', { state: { trouble: { reason: 'no disk', times: 1, until: now + 1 } } }],
     ['the target itself is red', { state: { audit: { tip, verdict: 'red', run: 1, tried: [] } } }],
   ] as const satisfies readonly (readonly [string, Scene])[])('is not promised when %s', (_when, scene) => {
@@ -344,11 +353,12 @@ describe('a queue', () => {
     const seen = view({ entries: [landing('a')], queue, state, more: { isLed: false } });
     expect(seen).toMatchObject({ isLed: false, runs: [], slots: { busy: 0, of: 2 } });
     expect(seen.lost).toMatchObject([{ slot: 7, says: 'cp-a' }]);
-    const why = 'lost its check with whoever led the queue; it is checked again when somebody leads it';
+    const why =
+      'lost its check when the orchestrator ended; the next one checks it again (copse merge cp-a lands it now)';
     expect(seen.entries[0]).toMatchObject({ state: 'again', why, range: null });
     expect(view({ entries: [landing('b')], queue, state, more: { isLed: false } }).entries[0]).toMatchObject({
       state: 'waiting',
-      why: 'waits for somebody to lead the queue',
+      why: 'is waiting: no orchestrator is running (copse merge cp-b lands it now)',
     });
   });
 
@@ -402,7 +412,7 @@ describe('a queue', () => {
       'half of a red batch: cp-h and cp-i',
       'the other half of a red batch: cp-j',
       'the train up to cp-l (2 changes)',
-      'main itself, with nothing merged into it',
+      'main alone, with nothing merged into it',
       'cp-m alone',
     ]);
   });
@@ -410,7 +420,7 @@ describe('a queue', () => {
   it('without checks says that what lands is unverified, and has no slots', () => {
     const seen = view({ entries: [landing('a')], more: { commands: [] } });
     expect(seen).toMatchObject({ hasChecks: false, slots: { busy: 0, of: 0 } });
-    expect(seen.entries[0]).toMatchObject({ why: 'lands at the next look', range: null });
+    expect(seen.entries[0]).toMatchObject({ why: 'lands within 5 s', range: null });
   });
 
   it('counts what landed lately, how long that took, and how many checks it cost', () => {

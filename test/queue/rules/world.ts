@@ -6,24 +6,40 @@
 
 import { isDeepStrictEqual } from 'node:util';
 
-import { type CommitId, type LandingId, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import {
+  type BranchName,
+  type CommitId,
+  type LandingId,
+  type TaskId,
+  brand,
+} from '../../../packages/copse/src/kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import {
-  type Blame,
   type EndedRun,
-  type Entry,
+  type QueueEntry,
   type QueueFacts,
   type QueuePlan,
+  type Rejection,
   type Stack,
   type Stacked,
   type Start,
   decideQueue,
 } from '../../../packages/copse/src/queue/rules/decide/decide.ts';
+import type { WaitReason } from '../../../packages/copse/src/queue/rules/wait-reason.ts';
 import {
   type QueueState,
   emptyQueueState,
   runsOf,
 } from '../../../packages/copse/src/queue/rules/decide/state.ts';
+
+/** Reasons to wait that the decision only passes on. */
+export const waits = {
+  checkout: { kind: 'checkout_changed', checkout: '/work', files: ['a.txt'] },
+  dependency: { kind: 'dependency', task: brand<TaskId>('cp-x'), status: 'in_progress' },
+  paused: { kind: 'paused', comment: null },
+  notAccepted: { kind: 'not_accepted', comment: null },
+  push: { kind: 'push_failed', target: brand<BranchName>('main'), detail: 'refused' },
+} as const satisfies Record<string, WaitReason>;
 
 /** A change by its name; its head is the name with a number that grows when the branch moves. */
 export interface Queued {
@@ -33,7 +49,7 @@ export interface Queued {
   priority: number;
   isHotfix: boolean;
   isUnchecked: boolean;
-  held: string | null;
+  held: WaitReason | null;
 }
 
 export interface WorldOptions {
@@ -60,7 +76,7 @@ type Verdict = EndedRun['verdict'];
 export class QueueWorld {
   readonly queued: Queued[] = [];
   readonly landed: string[] = [];
-  readonly handedBack: { readonly name: string; readonly because: Blame['because'] }[] = [];
+  readonly handedBack: { readonly name: string; readonly because: Rejection['because'] }[] = [];
   /** Every check that was ever begun. */
   readonly started: Start[] = [];
   readonly running = new Map<number, Start>();
@@ -73,7 +89,7 @@ export class QueueWorld {
   slots: number;
   hasChecks: boolean;
   everyCommitGreen: boolean;
-  blocked: string | null = null;
+  blocked: WaitReason | null = null;
   isPaused = false;
   /** Otherwise only a merge shows them. */
   seesConflicts = true;
@@ -136,11 +152,11 @@ export class QueueWorld {
     const facts = this.facts();
     for (;;) {
       const decision = decideQueue(this.state, facts, (stack) => this.#look(stack), this.policy);
-      if (decision.needs === null) {
+      if (decision.kind === 'decided') {
         this.#verify(decision.plan, facts);
         return decision.plan;
       }
-      this.#looked!.add(keyOf(decision.needs));
+      this.#looked!.add(keyOf(decision.stack));
     }
   }
 
@@ -251,7 +267,7 @@ export class QueueWorld {
     return brand<CommitId>(this.tip.join('+'));
   }
 
-  #entryOf({ name, head, queuedAt, isHotfix, isUnchecked, held }: Queued): Entry {
+  #entryOf({ name, head, queuedAt, isHotfix, isUnchecked, held }: Queued): QueueEntry {
     return {
       landing: landingOf(name),
       task: brand<TaskId>(`cp-${name}`),
@@ -278,10 +294,14 @@ export class QueueWorld {
     if (this.#looked !== null && !this.#looked.has(keyOf(stack))) return undefined;
     const all = stack.onto.split('+');
     for (const [at, { head }] of stack.changes.entries()) {
-      if (!this.#merges(all, nameOf(head))) return { fits: false, at };
+      if (!this.#merges(all, nameOf(head))) return { kind: 'conflict', at };
       all.push(head);
     }
-    return { fits: true, commit: brand<CommitId>(all.join('+')), isGreen: this.greenTrees.has(treeOf(all)) };
+    return {
+      kind: 'merged',
+      commit: brand<CommitId>(all.join('+')),
+      isGreen: this.greenTrees.has(treeOf(all)),
+    };
   }
 
   #carryOut(plan: QueuePlan): void {
@@ -310,13 +330,13 @@ export class QueueWorld {
   #verify(plan: QueuePlan, facts: QueueFacts): void {
     this.#verifyLanding(plan, facts);
     this.#verifyChecks(plan, facts);
-    this.#verifyBlames(plan, facts);
+    this.#verifyRejections(plan, facts);
     this.#verifyState(plan.state, facts);
     const isIdle = plan.land === null && runsOf(plan.state).length === 0;
     const waiting = facts.entries.length - plan.handBack.length;
     must(!isIdle || waiting === 0 || plan.stall !== null, 'it stands still and says nothing');
     must(plan.stall === null || isIdle, 'it says that it stands still, and does not');
-    must(plan.stall !== 'nothing more can be begun', 'it stands still and does not know why');
+    must(plan.stall?.kind !== 'nothing_to_check', 'it stands still and does not know why');
   }
 
   #verifyLanding({ land, handBack }: QueuePlan, facts: QueueFacts): void {
@@ -366,7 +386,7 @@ export class QueueWorld {
     }
   }
 
-  #verifyBlames({ handBack }: QueuePlan, facts: QueueFacts): void {
+  #verifyRejections({ handBack }: QueuePlan, facts: QueueFacts): void {
     for (const { change, because, run } of handBack) {
       const entry = facts.entries.find((one) => one.landing === change.landing);
       must(entry?.head === change.head, 'what is handed back is not in the queue');

@@ -28,123 +28,126 @@ const BASE: Files = {
 interface Vector {
   readonly one: Files;
   readonly other: Files;
-  readonly is: 'apart' | 'overlap' | 'conflict';
+  readonly kind: 'apart' | 'overlap' | 'conflict';
   readonly files?: readonly string[];
 }
 
 const moved = { 'dir/one.txt': null, 'new dir/one.txt': BASE['dir/one.txt']! } as const;
 
 const vectors: Readonly<Record<string, Vector>> = {
-  'other files': { one: { 'a.txt': 'x\n' }, other: { 'b.txt': 'y\n' }, is: 'apart' },
+  'other files': { one: { 'a.txt': 'x\n' }, other: { 'b.txt': 'y\n' }, kind: 'apart' },
   'the same line': {
     one: { 'a.txt': text({ 3: 'x\n' }) },
     other: { 'a.txt': text({ 3: 'y\n' }) },
-    is: 'conflict',
+    kind: 'conflict',
     files: ['a.txt'],
   },
   'lines next to each other': {
     one: { 'a.txt': text({ 3: 'x\n' }) },
     other: { 'a.txt': text({ 4: 'y\n' }) },
-    is: 'conflict',
+    kind: 'conflict',
     files: ['a.txt'],
   },
   'lines far from each other': {
     one: { 'a.txt': text({ 1: 'x\n' }) },
     other: { 'a.txt': text({ 10: 'y\n' }) },
-    is: 'overlap',
+    kind: 'overlap',
     files: ['a.txt'],
   },
   'one file in two of many places': {
     one: { 'a.txt': text({ 1: 'x\n' }), 'b.txt': 'x\n', 'x ü\n.txt': 'x' },
     other: { 'a.txt': text({ 10: 'y\n' }), 'b.txt': 'y\n', 'y.txt': 'y' },
-    is: 'conflict',
+    kind: 'conflict',
     files: ['b.txt'],
   },
   'a file that one deletes and the other changes': {
     one: { 'a.txt': null },
     other: { 'a.txt': text({ 1: 'y\n' }) },
-    is: 'conflict',
+    kind: 'conflict',
     files: ['a.txt'],
   },
   'a file that one renames and the other changes': {
     one: { 'a.txt': null, 'c.txt': text() },
     other: { 'a.txt': text({ 1: 'y\n' }) },
-    is: 'overlap',
+    kind: 'overlap',
     files: ['a.txt'],
   },
   'a file that both rename': {
     one: { 'a.txt': null, 'c.txt': text() },
     other: { 'a.txt': null, 'd.txt': text() },
-    is: 'conflict',
+    kind: 'conflict',
   },
   'a name that one renames a file to and the other gives to a new one': {
     one: { 'a.txt': null, 'c.txt': text() },
     other: { 'c.txt': 'new\n' },
-    is: 'conflict',
+    kind: 'conflict',
     files: ['c.txt'],
   },
   'a folder that one renames, and a new file in it': {
     one: { ...moved, 'dir/sub/two.txt': null, 'new dir/sub/two.txt': BASE['dir/sub/two.txt']! },
     other: { 'dir/three.txt': 'three\n' },
-    is: 'conflict',
+    kind: 'conflict',
   },
   'a folder inside one that goes, and a new file in it': {
     one: { 'dir/sub/two.txt': null, 'dir/lower/two.txt': BASE['dir/sub/two.txt']! },
     other: { 'dir/sub/three.txt': 'three\n' },
-    is: 'conflict',
+    kind: 'conflict',
   },
   'a folder of which one moves only a part, and a new file in it': {
     one: moved,
     other: { 'dir/three.txt': 'three\n' },
-    is: 'apart',
+    kind: 'apart',
   },
   'a file where the other has a folder': {
     one: { place: 'file\n' },
     other: { 'place/inside.txt': 'x\n' },
-    is: 'conflict',
+    kind: 'conflict',
   },
   'binary files': {
     one: { bin: Buffer.from([0, 9]) },
     other: { bin: Buffer.from([0, 8]) },
-    is: 'conflict',
+    kind: 'conflict',
     files: ['bin'],
   },
   'the mode of a file and its content': {
     one: { tool: { program: '#!/bin/sh\n' } },
     other: { tool: '#!/bin/sh\ntrue\n' },
-    is: 'overlap',
+    kind: 'overlap',
     files: ['tool'],
   },
   'the same in both': {
     one: { 'a.txt': text({ 3: 'same\n' }) },
     other: { 'a.txt': text({ 3: 'same\n' }) },
-    is: 'overlap',
+    kind: 'overlap',
     files: ['a.txt'],
   },
 };
 
-describe.each(Object.entries(vectors))('two branches that change %s', (_name, { one, other, is, files }) => {
-  it(`are ${is}, as git says, and nothing is left behind`, async () => {
-    const scene = await RadarScene.open(area, BASE);
-    const tasks = [await scene.branch(one), await scene.branch(other)] as const;
-    const before = scene.objects();
-    const found = await scene.between(...tasks);
-    expect(scene.objects()).toEqual(before);
-    expect(found.is).toBe(is);
-    if (is === 'apart') expect(scene.trials).toEqual([]);
-    if (files !== undefined) expect(found.files).toEqual(files);
-    expect(scene.canMerge(...tasks)).toBe(is !== 'conflict');
-  });
-});
+describe.each(Object.entries(vectors))(
+  'two branches that change %s',
+  (_name, { one, other, kind, files }) => {
+    it(`are ${kind}, as git says, and nothing is left behind`, async () => {
+      const scene = await RadarScene.open(area, BASE);
+      const tasks = [await scene.branch(one), await scene.branch(other)] as const;
+      const before = scene.objects();
+      const found = await scene.between(...tasks);
+      expect(scene.objects()).toEqual(before);
+      expect(found.kind).toBe(kind);
+      if (kind === 'apart') expect(scene.trials).toEqual([]);
+      if (files !== undefined) expect(found.files).toEqual(files);
+      expect(scene.canMerge(...tasks)).toBe(kind !== 'conflict');
+    });
+  },
+);
 
 it('of three branches each pair is judged by itself', async () => {
   const scene = await RadarScene.open(area, BASE);
   const a = await scene.branch({ 'a.txt': text({ 1: 'a\n' }) });
   const b = await scene.branch({ 'a.txt': text({ 1: 'b\n' }), 'b.txt': text({ 3: 'b\n', 10: 'b\n' }) });
   const c = await scene.branch({ 'b.txt': text({ 3: 'b\n', 0: 'c\n' }) });
-  expect(await scene.between(a, b)).toMatchObject({ is: 'conflict', files: ['a.txt'] });
-  expect(await scene.between(b, c)).toMatchObject({ is: 'overlap', files: ['b.txt'] });
-  expect(await scene.between(a, c)).toEqual({ is: 'apart' });
+  expect(await scene.between(a, b)).toMatchObject({ kind: 'conflict', files: ['a.txt'] });
+  expect(await scene.between(b, c)).toMatchObject({ kind: 'overlap', files: ['b.txt'] });
+  expect(await scene.between(a, c)).toEqual({ kind: 'apart' });
   expect(scene.trials).toHaveLength(2);
 });
 
@@ -159,7 +162,7 @@ it('a branch that builds on another is not in its way', async () => {
     git(scene.project.worktree(below), 'rev-parse', 'HEAD'),
   );
   scene.commit(above, { 'a.txt': text({ 1: 'a\n', 2: 'more\n' }) });
-  expect(await scene.between(below, above)).toEqual({ is: 'apart' });
+  expect(await scene.between(below, above)).toEqual({ kind: 'apart' });
 });
 
 it('what a branch has against the target is not laid to the account of another that has it from there', async () => {
@@ -168,8 +171,8 @@ it('what a branch has against the target is not laid to the account of another t
   scene.commitOnMain({ 'a.txt': text({ 1: 'landed\n' }) });
   const young = await scene.branch({ 'b.txt': text({ 3: 'b\n', 0: 'young\n' }) });
   const clash = await scene.branch({ 'b.txt': text({ 3: 'b\n', 10: 'clash\n' }) });
-  expect(await scene.between(old, young)).toMatchObject({ is: 'overlap', files: ['b.txt'] });
-  expect(await scene.between(old, clash)).toMatchObject({ is: 'conflict', files: ['b.txt'] });
+  expect(await scene.between(old, young)).toMatchObject({ kind: 'overlap', files: ['b.txt'] });
+  expect(await scene.between(old, clash)).toMatchObject({ kind: 'conflict', files: ['b.txt'] });
 });
 
 it('what landed since a branch began is not its own', async () => {
@@ -177,7 +180,7 @@ it('what landed since a branch began is not its own', async () => {
   const one = await scene.branch({ 'a.txt': text({ 1: 'one\n' }) });
   scene.commitOnMain({ 'a.txt': text({ 10: 'landed\n' }) });
   const other = await scene.branch({ 'b.txt': 'other\n' });
-  expect(await scene.between(one, other)).toEqual({ is: 'apart' });
+  expect(await scene.between(one, other)).toEqual({ kind: 'apart' });
   expect(scene.trials).toEqual([]);
 });
 
@@ -190,7 +193,7 @@ it('a branch that cannot be read is told, and the others are compared', async ()
   rmSync(path.join(scene.folder, '.git', 'objects', tree.slice(0, 2), tree.slice(2)));
   const { sighting, problems } = await scene.look();
   expect(problems).toEqual([expect.stringContaining(`${broken}/do-it could not be read`)]);
-  expect(sighting.pairs).toMatchObject([{ tasks: [one, other].toSorted(), verdict: { is: 'conflict' } }]);
+  expect(sighting.pairs).toMatchObject([{ tasks: [one, other].toSorted(), verdict: { kind: 'conflict' } }]);
   expect(await scene.look()).toMatchObject({ isNew: false, problems: [{}] });
 });
 
@@ -209,8 +212,8 @@ it('a pair that cannot be merged is told and stays unknown, and the others are j
   };
   const look = await refreshRadar({ ...scene.context, merging: failing });
   expect(look?.problems).toHaveLength(2);
-  expect(look?.sighting.pairs.map(({ verdict }) => verdict.is)).toEqual(['conflict', 'pending', 'pending']);
-  expect((await scene.look()).sighting.pairs.map(({ verdict }) => verdict.is)).toEqual([
+  expect(look?.sighting.pairs.map(({ verdict }) => verdict.kind)).toEqual(['conflict', 'pending', 'pending']);
+  expect((await scene.look()).sighting.pairs.map(({ verdict }) => verdict.kind)).toEqual([
     'conflict',
     'conflict',
     'conflict',
@@ -223,7 +226,7 @@ it('uncommitted changes, branches without commits and tasks that are over do not
   const idle = await scene.branch({});
   writeFileSync(path.join(scene.project.worktree(idle), 'a.txt'), 'uncommitted\n');
   const over = await scene.branch({ 'a.txt': text({ 1: 'over\n' }) });
-  expect(await scene.between(one, over)).toMatchObject({ is: 'conflict' });
+  expect(await scene.between(one, over)).toMatchObject({ kind: 'conflict' });
   must(
     await change(scene.project.context, async (change) => {
       const task = await change.require('task', over);
@@ -259,7 +262,7 @@ describe('looking again', () => {
     scene.commit(tasks[0], same('moved'));
     const { sighting } = await scene.look();
     expect(take(scene)).toBe(2);
-    expect(sighting.pairs.map(({ verdict }) => verdict.is)).toEqual(['conflict', 'conflict', 'conflict']);
+    expect(sighting.pairs.map(({ verdict }) => verdict.kind)).toEqual(['conflict', 'conflict', 'conflict']);
     scene.commit(tasks[0], { ...BASE, 'elsewhere.txt': 'x' });
     expect((await scene.look()).sighting.pairs).toMatchObject([{ tasks: tasks.slice(1).toSorted() }]);
     expect(take(scene)).toBe(0);
@@ -269,7 +272,7 @@ describe('looking again', () => {
     const { scene } = await newScene();
     const counts = async () => {
       const { sighting } = await scene.look({ mostTrials: 1 });
-      return sighting.pairs.filter(({ verdict }) => verdict.is === 'pending').length;
+      return sighting.pairs.filter(({ verdict }) => verdict.kind === 'pending').length;
     };
     expect([await counts(), await counts(), await counts()]).toEqual([2, 1, 0]);
     expect(take(scene)).toBe(3);
@@ -286,7 +289,7 @@ describe('looking again', () => {
   it('what was found and has moved since is read as not looked at yet; a branch that is gone is not read', async () => {
     const { scene, tasks } = await newScene();
     await scene.look();
-    const read = () => lastSighting(scene.context.radar)?.pairs.map(({ verdict }) => verdict.is);
+    const read = () => lastSighting(scene.context.radar)?.pairs.map(({ verdict }) => verdict.kind);
     expect(read()).toEqual(['conflict', 'conflict', 'conflict']);
     git(scene.folder, 'pack-refs', '--all');
     expect(read()).toEqual(['conflict', 'conflict', 'conflict']);
@@ -299,14 +302,14 @@ describe('looking again', () => {
 
   it.each([
     ['empty', ''],
-    ['cut', '{"version":1,"branches":[{"ta'],
+    ['cut', '{"version":2,"branches":[{"ta'],
     ['of another version', '{"version":99,"branches":[],"pairs":[],"isWhole":true,"at":1,"omitted":0}'],
     ['a list', '[]'],
     [
       'of another shape',
-      '{"version":1,"at":1,"omitted":0,"isWhole":true,"branches":[{"task":"cp-1","branch":"\\u0000","tip":"1"}],"pairs":[{"tasks":["cp-1"],"tips":[],"verdict":{"is":"fine"},"since":"x"}]}',
+      '{"version":2,"at":1,"omitted":0,"isWhole":true,"branches":[{"task":"cp-1","branch":"\\u0000","tip":"1"}],"pairs":[{"tasks":["cp-1"],"tips":[],"verdict":{"kind":"fine"},"since":"x"}]}',
     ],
-    ['full of nothing', '{"version":1,"at":1,"omitted":0,"isWhole":true,"branches":[null],"pairs":[3]}'],
+    ['full of nothing', '{"version":2,"at":1,"omitted":0,"isWhole":true,"branches":[null],"pairs":[3]}'],
   ])('finds everything anew when what was kept is %s', async (_what, content) => {
     const { scene } = await newScene();
     const { sighting } = await scene.look();
@@ -320,7 +323,7 @@ describe('looking again', () => {
       );
       expect(take(scene)).toBe(name === 'radar' ? 0 : 3);
       const kept = readFileSync(path.join(scene.folder, '.copse', `${name}.json`), 'utf8');
-      expect(JSON.parse(kept)).toMatchObject({ version: 1, branches: [{}, {}, {}], pairs: [{}, {}, {}] });
+      expect(JSON.parse(kept)).toMatchObject({ version: 2, branches: [{}, {}, {}], pairs: [{}, {}, {}] });
     }
   });
 

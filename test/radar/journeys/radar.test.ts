@@ -100,13 +100,13 @@ describe('three finished branches, two of which change the same line', () => {
   test.each(['radar', 'radar-memory'])(
     'a damaged %s.json harms nothing and is written anew',
     async (name) => {
-      writeFileSync(radarFile(name), '{"version":1,"pairs":');
+      writeFileSync(radarFile(name), '{"version":2,"pairs":');
       expect(await inList(one)).toEqual(
         name === 'radar' ? [] : [expect.objectContaining({ verdict: 'overlap' })],
       );
       expect(await scene.why(one)).not.toContain('undefined');
       expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({ pairs: [{ verdict: 'overlap' }] });
-      expect(JSON.parse(readFileSync(radarFile(name), 'utf8'))).toMatchObject({ version: 1 });
+      expect(JSON.parse(readFileSync(radarFile(name), 'utf8'))).toMatchObject({ version: 2 });
     },
   );
 

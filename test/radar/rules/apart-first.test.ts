@@ -5,7 +5,7 @@ import { Collisions, apartFirst } from '../../../packages/copse/src/radar/rules/
 import { type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
 import type { Priority } from '../../../packages/copse/src/tasks/rules/priority.ts';
-import type { Pair, Verdict } from '../../../packages/copse/src/radar/rules/radar.ts';
+import type { Pair, PairVerdict } from '../../../packages/copse/src/radar/rules/radar.ts';
 
 const now = timestamp(10_000_000);
 const limits = { ...defaultPolicy.radar, preferMs: 1_000 };
@@ -86,7 +86,7 @@ describe('a ready task collides', () => {
     task: brand<TaskId>(task),
     touched: { paths, emptied: [], isWide: false },
   });
-  const pair = (one: string, other: string, verdict: Verdict): Pair => ({
+  const pair = (one: string, other: string, verdict: PairVerdict): Pair => ({
     tasks: [brand(one), brand(other)],
     tips: [brand('1'), brand('2')],
     verdict,
@@ -121,10 +121,10 @@ describe('a ready task collides', () => {
   it('by what its branch has already, unless that came to nothing or is not known', () => {
     const files = { files: ['x'], omitted: 0 };
     for (const [verdict, expected] of [
-      [{ is: 'conflict', ...files }, 'cp-2'],
-      [{ is: 'overlap', ...files }, 'cp-2'],
-      [{ is: 'apart' }, undefined],
-      [{ is: 'pending', was: null }, undefined],
+      [{ kind: 'conflict', ...files }, 'cp-2'],
+      [{ kind: 'overlap', ...files }, 'cp-2'],
+      [{ kind: 'apart' }, undefined],
+      [{ kind: 'pending', was: null }, undefined],
     ] as const)
       expect(new Collisions([], [pair('cp-1', 'cp-2', verdict)]).with(ready('cp-1'))).toBe(expected);
   });

@@ -14,7 +14,7 @@ import {
   type Pair,
   type RadarMemory,
   type Touched,
-  type Verdict,
+  type PairVerdict,
   asOf,
   decidePairs,
   findingsOf,
@@ -82,13 +82,13 @@ describe('two branches', () => {
 
   it('form a pair in the order of their ids, whichever of them moved', () => {
     const [a, b] = [branch('a', { paths: ['x'] }), branch('b', { paths: ['x'] })];
-    const pair = { tasks: ['a', 'b'], tips: ['a@1', 'b@1'], verdict: { is: 'pending', was: null } };
+    const pair = { tasks: ['a', 'b'], tips: ['a@1', 'b@1'], verdict: { kind: 'pending', was: null } };
     expect(decidePairs([a, b], nothingKnown, now)).toMatchObject([pair]);
     expect(decidePairs([b, a], nothingKnown, now)).toMatchObject([pair]);
   });
 });
 
-const conflict: Verdict = { is: 'conflict', files: ['x'], omitted: 0 };
+const conflict: PairVerdict = { kind: 'conflict', files: ['x'], omitted: 0 };
 
 describe('what was found', () => {
   const [a, b] = [branch('a', { paths: ['x'] }), branch('b', { paths: ['x'] })];
@@ -107,7 +107,7 @@ describe('what was found', () => {
     expect(again).toEqual({
       tasks: ['a', 'b'],
       tips: ['a@1', 'b@2'],
-      verdict: { is: 'pending', was: { is: 'conflict', since: now } },
+      verdict: { kind: 'pending', was: { kind: 'conflict', since: now } },
       since: later,
     });
   });
@@ -115,7 +115,7 @@ describe('what was found', () => {
   it('is since when it was first so, and anew when it changed', () => {
     const [again] = decidePairs([a, moved], before, later) as [Pair];
     expect(settlePair(again, conflict, later).since).toBe(now);
-    expect(settlePair(again, { is: 'apart' }, later).since).toBe(later);
+    expect(settlePair(again, { kind: 'apart' }, later).since).toBe(later);
     const movedTwice = { ...b, tip: brand<CommitId>('b@3') };
     const [third] = decidePairs([a, movedTwice], rememberLook([a, moved], [again], limits), later) as [Pair];
     expect(settlePair(third, conflict, later).since).toBe(now);
@@ -127,20 +127,20 @@ describe('what was found', () => {
 
   it('that did not fit is found again, and not taken for apart', () => {
     const cut = rememberLook([a, b], [found], { ...limits, rememberedPairs: 0 });
-    expect(decidePairs([a, b], cut, later)).toMatchObject([{ verdict: { is: 'pending' } }]);
+    expect(decidePairs([a, b], cut, later)).toMatchObject([{ verdict: { kind: 'pending' } }]);
   });
 
   it('is shown with the worst first, without what is apart, and says how much is left out', () => {
-    const pairOf = (one: string, other: string, verdict: Verdict): Pair => ({
+    const pairOf = (one: string, other: string, verdict: PairVerdict): Pair => ({
       tasks: [brand(one), brand(other)],
       tips: [brand('1'), brand('2')],
       verdict,
       since: now,
     });
     const pairs = [
-      pairOf('a', 'b', { is: 'overlap', files: ['x'], omitted: 0 }),
-      pairOf('a', 'c', { is: 'apart' }),
-      pairOf('b', 'c', { is: 'pending', was: null }),
+      pairOf('a', 'b', { kind: 'overlap', files: ['x'], omitted: 0 }),
+      pairOf('a', 'c', { kind: 'apart' }),
+      pairOf('b', 'c', { kind: 'pending', was: null }),
       pairOf('c', 'd', conflict),
     ];
     const sighting = sightingOf([a, b], pairs, now, { ...limits, listedPairs: 2 });
@@ -174,7 +174,7 @@ describe('a sighting that is read later', () => {
     ['moved', { 'a/work': 'a@1', 'b/work': 'b@2' }],
     ['cannot be read', { 'a/work': null, 'b/work': 'b@1' }],
   ])('is not known any more when a branch %s', (_what, tips) => {
-    expect(verdicts(tips)).toEqual([{ is: 'pending', was: { is: 'conflict', since: now } }]);
+    expect(verdicts(tips)).toEqual([{ kind: 'pending', was: { kind: 'conflict', since: now } }]);
   });
 
   it('says nothing about branches that are gone', () => {
@@ -230,12 +230,12 @@ it('looking again after every move finds what looking at everything at once find
           );
         const branches = [...live.values()];
         const pairs = decidePairs(branches, memory, now).map((pair) => {
-          if (pair.verdict.is !== 'pending') return pair;
+          if (pair.verdict.kind !== 'pending') return pair;
           const key = pair.tips.join();
           // What did not fit into the memory may be merged again.
           if (memory.isWhole) expect(merged.has(key)).toBe(false);
           merged.add(key);
-          return settlePair(pair, { is: 'conflict', files: [], omitted: 0 }, now);
+          return settlePair(pair, { kind: 'conflict', files: [], omitted: 0 }, now);
         });
         const expected = branches.flatMap((one) =>
           branches

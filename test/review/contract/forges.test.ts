@@ -15,7 +15,7 @@ import { forgeRemote } from '../../../packages/copse/src/review/forges/forge-rem
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
 import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type BranchName, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import type { Forge, Looked, PullRequestOrder } from '../../../packages/copse/src/review/port.ts';
+import type { Forge, PullRequestLook, PullRequestOrder } from '../../../packages/copse/src/review/port.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
 import { serveOverHttp } from '../../support/forge-server/git-http.ts';
 import { ForgeServer } from '../../support/forge-server/server.ts';
@@ -81,8 +81,8 @@ function environmentOf(way: Way, server: ForgeServer, isLoggedIn: boolean): Reco
   return { PATH, ...(isLoggedIn && server.environment) };
 }
 
-function factsOf(looked: Looked) {
-  if (!looked.found) throw new Error(looked.reason);
+function factsOf(looked: PullRequestLook) {
+  if (looked.kind !== 'found') throw new Error(looked.reason);
   return looked.facts;
 }
 
@@ -93,7 +93,7 @@ describe.each<[name: string, way: Way]>([
 ])('%s', (_, way) => {
   it('opens a pull request with title and text, for exactly what was pushed', async () => {
     const { forge, server, order } = await newSite(way);
-    expect(await forge.push(order)).toMatchObject({ pushed: true });
+    expect(await forge.push(order)).toMatchObject({ kind: 'pushed' });
     const facts = factsOf(await forge.open(order, null));
     const pull = server.pulls.only();
     expect(pull).toMatchObject({
@@ -133,7 +133,7 @@ describe.each<[name: string, way: Way]>([
     await forge.open(order, null);
     server.pulls.close(server.pulls.only(), 'grace');
     const again = { ...order, head: scene.commit(branch, { 'b.txt': 'again\n' }) };
-    expect(await forge.push(again)).toMatchObject({ pushed: true });
+    expect(await forge.push(again)).toMatchObject({ kind: 'pushed' });
     expect(factsOf(await forge.open(again, null))).toMatchObject({
       state: 'open',
       number: 2,
@@ -146,12 +146,12 @@ describe.each<[name: string, way: Way]>([
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
     server.instead.push(undefined, 'lose the answer');
-    expect(await forge.open(order, null)).toMatchObject({ found: false, because: 'unreachable' });
+    expect(await forge.open(order, null)).toMatchObject({ kind: 'failed', because: 'unreachable' });
     expect(factsOf(await forge.open(order, null))).toMatchObject({ state: 'open', number: 1 });
     expect(server.posts).toHaveLength(1);
   });
 
-  it('takes the one that somebody else opened at the same moment', async () => {
+  it('takes the one that was opened elsewhere at the same moment', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
     server.onAsked = ({ method }) => {
@@ -182,7 +182,7 @@ describe.each<[name: string, way: Way]>([
     expect(await look()).toMatchObject({ state: 'merged', commit, head: theirs });
   });
 
-  it('tells apart what a person has to do and what passes by itself', async () => {
+  it('tells lasting problems from temporary ones', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
     const known = factsOf(await forge.open(order, null));
@@ -200,7 +200,7 @@ describe.each<[name: string, way: Way]>([
     for (const one of answers) {
       server.instead.push(one);
       const looked = await forge.look(known);
-      seen.push(looked.found || looked.because === 'unknown' ? looked : [looked.because, looked.until]);
+      seen.push(looked.kind !== 'failed' ? looked : [looked.because, looked.until]);
     }
     expect(seen).toEqual([
       ['not_authorised', null],
@@ -216,9 +216,9 @@ describe.each<[name: string, way: Way]>([
 
   it('refuses what the forge refuses, in its words', async () => {
     const { forge, server, order } = await newSite(way);
-    // Nobody pushed.
+    // Nothing was pushed.
     const looked = await forge.open(order, null);
-    expect(looked).toMatchObject({ found: false, because: 'refused' });
+    expect(looked).toMatchObject({ kind: 'failed', because: 'refused' });
     expect(server.pulls.all).toEqual([]);
   });
 
@@ -269,13 +269,12 @@ describe('GitHub', () => {
     expect(again.every(({ headers }) => headers['if-none-match'] !== undefined)).toBe(true);
   });
 
-  it('with nobody logged in, gets the branch, and a person the address where to go on', async () => {
+  it('without a login gets the branch, and the person the address for a pull request', async () => {
     for (const way of ['gh', 'github'] as const) {
       const { forge, server, order } = await newSite(way, { isLoggedIn: false });
-      expect(await forge.push(order)).toMatchObject({ pushed: true });
+      expect(await forge.push(order)).toMatchObject({ kind: 'pushed' });
       expect(await forge.open(order, null)).toMatchObject({
-        found: false,
-        because: 'unknown',
+        kind: 'unknown',
         hint: expect.stringMatching(/^https:\/\/github\.com\/octo\/trees\/compare\/main\.\.\.cp-a1b2\//),
         reason: expect.stringContaining('gh auth login --hostname github.com'),
       });
@@ -302,12 +301,12 @@ describe('GitHub', () => {
     await forge.push(order);
     const headers = { location: `${elsewhere.server.address}/repos/octo/trees/pulls` };
     server.instead.push({ status: 307, body: { message: 'Temporary Redirect' }, headers });
-    expect(await forge.open(order, null)).toMatchObject({ found: false, because: 'unreachable' });
+    expect(await forge.open(order, null)).toMatchObject({ kind: 'failed', because: 'unreachable' });
     expect(elsewhere.server.asked).toEqual([]);
   });
 
   // promise: forge-token-safe
-  it('gets no token where somebody on the way could read it', async () => {
+  it('gets no token over an unencrypted connection', async () => {
     const { scene, order } = await newSite('github');
     for (const address of [
       'http://forge.example.invalid',
@@ -317,7 +316,7 @@ describe('GitHub', () => {
     ]) {
       const forge = forgeFor(scene, 'github', { COPSE_FORGE_API: address, GITHUB_TOKEN: 'tok-s3cr3t' });
       const looked = await forge.open(order, null);
-      expect(looked).toMatchObject({ found: false, because: 'unknown' });
+      expect(looked).toMatchObject({ kind: 'unknown' });
       expect(JSON.stringify(looked)).not.toMatch(/s3cr3t|pw@/);
     }
     expect(safeBase('http://127.0.0.1:1/api')?.href).toBe('http://127.0.0.1:1/api');
@@ -330,7 +329,7 @@ describe('GitLab without a token', () => {
     const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
     const options = likeGitlab(server.pulls.bare, server.page);
     const pushed = await forge.push(order);
-    expect(pushed).toEqual({ pushed: true, hint: `${server.page}/-/merge_requests/1` });
+    expect(pushed).toEqual({ kind: 'pushed', hint: `${server.page}/-/merge_requests/1` });
     expect(readFileSync(options, 'utf8').split('\n')).toEqual([
       'merge_request.create',
       'merge_request.target=main',
@@ -338,9 +337,9 @@ describe('GitLab without a token', () => {
       'merge_request.description=What.',
       '',
     ]);
-    const hint = pushed.pushed ? pushed.hint : null;
+    const hint = pushed.kind === 'pushed' ? pushed.hint : null;
     expect(factsOf(await forge.open(order, hint))).toMatchObject({ state: 'open', number: 1 });
-    expect(await forge.look({ number: 1, url: '' })).toMatchObject({ found: false, because: 'unknown' });
+    expect(await forge.look({ number: 1, url: '' })).toMatchObject({ kind: 'unknown' });
     expect(server.asked).toEqual([]);
   });
 
@@ -349,28 +348,28 @@ describe('GitLab without a token', () => {
     likeGitlab(server.pulls.bare, server.page);
     await forge.push(order);
     // Again, after a kill: nothing is new, so the remote says nothing.
-    expect(await forge.push(order)).toEqual({ pushed: true, hint: null });
+    expect(await forge.push(order)).toEqual({ kind: 'pushed', hint: null });
     expect(factsOf(await forge.open(order, null))).toMatchObject({
       number: 1,
       url: 'https://gitlab.com/octo/trees/-/merge_requests/1',
     });
   });
 
-  it('a push whose answer was lost is looked for, not believed to be lost too', async () => {
+  it('a push whose answer was lost is found on the remote', async () => {
     const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
     hook(server.pulls.bare, 'post-receive', 'kill -9 "$PPID"');
-    expect(await forge.push(order)).toEqual({ pushed: true, hint: null });
+    expect(await forge.push(order)).toEqual({ kind: 'pushed', hint: null });
     expect(server.pulls.tip(branch)).toBe(order.head);
     hook(server.pulls.bare, 'pre-receive', 'kill -9 "$PPID"');
     const next = { ...order, branch: brand<BranchName>('cp-a1b2/other') };
-    expect(await forge.push(next)).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(await forge.push(next)).toMatchObject({ kind: 'failed', because: 'unreachable' });
   });
 
   it('pushes the branch alone to a remote that takes no options', async () => {
     const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
-    expect(await forge.push(order)).toEqual({ pushed: true, hint: null });
+    expect(await forge.push(order)).toEqual({ kind: 'pushed', hint: null });
     expect(server.pulls.tip(branch)).toBe(order.head);
-    expect(await forge.open(order, null)).toMatchObject({ found: false, because: 'unknown' });
+    expect(await forge.open(order, null)).toMatchObject({ kind: 'unknown' });
   });
 });
 
@@ -380,10 +379,9 @@ describe('a remote of which nothing is known', () => {
     hook(server.pulls.bare, 'post-receive', 'echo "Open one: http://forge.example.invalid/new?branch=x ok"');
     const forge = forgeFor(scene, undefined, { GITHUB_TOKEN: 'tok' });
     const pushed = await forge.push(order);
-    expect(pushed).toEqual({ pushed: true, hint: 'http://forge.example.invalid/new?branch=x' });
+    expect(pushed).toEqual({ kind: 'pushed', hint: 'http://forge.example.invalid/new?branch=x' });
     expect(await forge.open(order, 'http://here')).toMatchObject({
-      found: false,
-      because: 'unknown',
+      kind: 'unknown',
       hint: 'http://here',
       reason: expect.stringContaining('landing.forge'),
     });
@@ -391,18 +389,18 @@ describe('a remote of which nothing is known', () => {
   });
 
   // promise: compare-and-swap
-  it('that refuses, or went on by itself, is never forced', async () => {
+  it('that refuses, or has new commits, is never forced', async () => {
     const { server, scene, forge, order } = await newSite('github');
     const refusing = hook(server.pulls.bare, 'pre-receive', 'echo "cp-* is protected" >&2; exit 1');
     expect(await forge.push(order)).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: expect.stringContaining('cp-* is protected'),
     });
     rmSync(refusing);
     const theirs = scene.commit('theirs', { 'x.txt': 'x\n' });
     git(scene.top, 'push', '--quiet', 'origin', `theirs:refs/heads/${branch}`);
-    expect(await forge.push(order)).toMatchObject({ pushed: false, because: 'rejected' });
+    expect(await forge.push(order)).toMatchObject({ kind: 'failed', because: 'rejected' });
     expect(server.pulls.tip(branch)).toBe(theirs);
   });
 });
@@ -418,7 +416,7 @@ describe('a remote whose address has a password', () => {
       git(scene.top, 'remote', 'set-url', 'origin', address);
       const forge = forgeFor(scene, undefined, {});
       const pushed = await forge.push(order);
-      expect(pushed.pushed).toBe(password === 'p4ss-w0rd');
+      expect(pushed.kind).toBe(password === 'p4ss-w0rd' ? 'pushed' : 'failed');
       const looked = await forge.open(order, null);
       expect(looked).toMatchObject({ reason: expect.stringContaining(`http://${host}/octo/trees.git`) });
       said.push(pushed, looked);

@@ -76,7 +76,7 @@ async function newLoop(titles: readonly string[]): Promise<Loop> {
 }
 
 describe('a loop', () => {
-  it('asks nobody when there is no pull request', async () => {
+  it('sends no request when there is no pull request', async () => {
     const loop = await newLoop([]);
     expect([await loop.pass(0), await loop.pass(3_600)]).toEqual([0, 0]);
   });
@@ -104,7 +104,7 @@ describe('a loop', () => {
     expect(await loop.pass(100)).toBeGreaterThan(2);
   });
 
-  it('asks again after ever longer times while nobody answers, and as usual afterwards', async () => {
+  it('backs off exponentially while the forge does not answer, and then returns to the usual times', async () => {
     const loop = await newLoop(['one']);
     const away = { status: 502, body: 'no' };
     loop.forge.instead.push(away, away, away);
@@ -117,7 +117,7 @@ describe('a loop', () => {
     expect([await loop.pass(59), await loop.pass(1)]).toEqual([0, perLook]);
   });
 
-  it('writes nothing on the board about what passes by itself, and once about what does not', async () => {
+  it('records lasting failures once on the board, and temporary ones never', async () => {
     const loop = await newLoop(['one']);
     const count = async () =>
       (await copse(['events', '--json'], { cwd: loop.folder })).stdout.split('\n').length;
@@ -143,7 +143,7 @@ describe('what a pull request says', () => {
     expect(describePullRequest({ task, summary: null, ledger: [] })).toBe('Task: cp-a1b2\n');
   });
 
-  it('calls nobody, hides nothing, and ends in the trailers however long it is', () => {
+  it('notifies no one, hides nothing, and ends with the trailers at any length', () => {
     const summary = `cc @grace @org/team, mail a@b.example \u202Eabc\u0007 ${'long '.repeat(20_000)}`;
     const body = describePullRequest({ task: { ...task, accept: ['echo ``x``'] }, summary, ledger: [] });
     expect(body).not.toMatch(/@\w/);

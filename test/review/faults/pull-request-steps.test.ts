@@ -1,6 +1,7 @@
 /**
  * Opening a pull request, killed at every step and in the recovery at another, and by several at once. Looking again is all the
- * recovery there is; after that there is exactly one pull request, for exactly what was submitted.
+ * recovery there is; after that there is exactly one pull request, for exactly what was submitted. In the short version most
+ * throw at the step instead.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -9,10 +10,15 @@ import path from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
+import { attendPullRequest } from '../../../packages/copse/src/review/act/pull-request-follow.ts';
 import { pullRequestSteps } from '../../../packages/copse/src/review/act/pull-request-open.ts';
+import { openRun } from '../../../packages/copse/src/compose/run/run.ts';
+import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { answer, copse, finished, git, newArea, plainEnv } from '../../support/cli.ts';
 import { ForgeServer } from '../../support/forge-server/server.ts';
 import { likeGitlab, newRemote } from '../../support/forge-server/remotes.ts';
+import { interruptAt, isInterrupted } from '../../support/workspaces/interrupted.ts';
+import { isKilled } from '../../support/long.ts';
 import { newScene } from '../../support/agents/scripted-agents.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 
@@ -60,22 +66,39 @@ function attend({ folder, task, env }: Wanted, step: string): ChildProcess {
   });
 }
 
+async function attendAndDie(wanted: Wanted, step: string): Promise<'killed' | 'finished'> {
+  const { code, stderr } = await finished(attend(wanted, step));
+  if (code === null) return 'killed';
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return 'finished';
+}
+
+async function attendAndThrow({ folder, task, env }: Wanted, step: string): Promise<'killed' | 'finished'> {
+  const opened = await openRun({ cwd: folder, env: { ...plainEnv, ...env } }, { asNode: true });
+  try {
+    const act = () => attendPullRequest(opened.context, brand<TaskId>(task), interruptAt(step));
+    return (await isInterrupted(act)) ? 'killed' : 'finished';
+  } finally {
+    await opened.close();
+  }
+}
+
 describe.each([
   ['GitHub', 'github', true],
   ['GitLab', 'gitlab', true],
   ['GitLab without a token', 'gitlab', false],
 ] as const)('at %s', (_, kind, isLoggedIn) => {
   // promise: pull-request-once
-  it.each(pullRequestSteps.map((step, at) => [step, pullRequestSteps.at(-1 - at) ?? step]))(
+  it.each(pullRequestSteps.map((step, at) => [step, pullRequestSteps.at(-1 - at) ?? step, at] as const))(
     'killed when it was %s, and then when it was %s, there is one pull request, and the board knows it',
-    async (first, second) => {
+    async (first, second, at) => {
       const wanted = await newWanted(kind, isLoggedIn);
       const { forge, task, head } = wanted;
       if (!isLoggedIn) likeGitlab(forge.pulls.bare, forge.page);
-      expect((await finished(attend(wanted, first))).code).toBe(null);
-      await finished(attend(wanted, second));
-      const last = await finished(attend(wanted, '-'));
-      expect(last).toMatchObject({ code: 0, stderr: '' });
+      const look = isKilled(at) ? attendAndDie : attendAndThrow;
+      expect(await look(wanted, first)).toBe('killed');
+      await look(wanted, second);
+      expect(await look(wanted, '-')).toBe('finished');
 
       const { pullRequest } = await answer<{ pullRequest: object }>(['show', task], {
         cwd: wanted.folder,
@@ -97,7 +120,7 @@ it('opened by several at once, it is opened once', async () => {
   expect(wanted.forge.posts).toHaveLength(1);
 });
 
-it('pushed, and then gone on from by somebody else, it is opened with all of it', async () => {
+it('pushed, then continued by another person, it is opened with all commits', async () => {
   const wanted = await newWanted('github', true);
   await finished(attend(wanted, 'pushed'));
   const { bare } = wanted.forge.pulls;
@@ -107,7 +130,7 @@ it('pushed, and then gone on from by somebody else, it is opened with all of it'
   await finished(attend(wanted, '-'));
   expect(wanted.forge.pulls.only()).toMatchObject({ state: 'open', lastHead: theirs });
   const { stdout } = await copse(['why', wanted.task], { cwd: wanted.folder, env: wanted.env });
-  expect(stdout).toContain('somebody pushed to it');
+  expect(stdout).toContain('another person pushed to it');
 });
 
 it('merged, but its end not recorded, the next look finds it done', async () => {

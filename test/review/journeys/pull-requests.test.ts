@@ -76,7 +76,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     expect(output).toContain(`review      #${id} pull request ${url}`);
     expect(await shown(site, id)).toMatchObject({ status: 'in_review', pullRequest: { state: 'open', url } });
     expect(await printed(['list'], site.at)).toContain(`pull request ${url}`);
-    expect(await site.why(id)).toContain(`waits for its pull request to be merged into main: ${url}`);
+    expect(await site.why(id)).toContain(`waits until its pull request is merged into main: ${url}`);
     expect((await site.statuses())['Next']).toBe('pending');
 
     // Nothing happened there: nothing is written here.
@@ -125,7 +125,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     const { pulls } = site.forge;
     pulls.close(pulls.only(), 'grace');
     expect((await once(site)).stdout).toContain(`needs you   #${id} pull request`);
-    expect(await site.why(id)).toContain('was closed without being merged by grace');
+    expect(await site.why(id)).toContain('was closed without a merge by grace');
     expect(await shown(site, id)).toMatchObject({ status: 'in_review', pullRequest: { state: 'closed' } });
     expect(existsSync(path.join(site.folder, '.worktrees', id))).toBe(true);
     pulls.reopen(pulls.only());
@@ -150,7 +150,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     git(other, 'commit', '--quiet', '--message=feat: theirs');
     git(other, 'push', '--quiet', '--force', 'origin', `theirs:refs/heads/${pull.branch}`);
     await once(site);
-    expect(await site.why(id)).toContain('somebody pushed to it');
+    expect(await site.why(id)).toContain('another person pushed to it');
     pulls.merge(pull);
     const { stderr, stdout } = await once(site);
     expect(await shown(site, id)).toMatchObject({ status: 'done' });
@@ -191,9 +191,7 @@ describe('without a forge that can be asked', () => {
       status: 'in_review',
       pullRequest: { state: 'pushed', url: 'http://forge.example.invalid/new' },
     });
-    expect(await site.why(merged)).toContain(
-      'A pull request can be opened at http://forge.example.invalid/new',
-    );
+    expect(await site.why(merged)).toContain('Open a pull request: http://forge.example.invalid/new');
     const { pulls } = site.forge;
     const branchOf = async (id: string) =>
       (await answer<{ pullRequest: { branch: string } }>(['show', id], site.at)).pullRequest.branch;

@@ -63,7 +63,7 @@ function commitMore(scene: Scene, id: string): string {
 const status = async (scene: Scene, id: string) => (await scene.tasks()).get(id)?.status;
 
 describe('copse review', () => {
-  test('lists what waits, with who made it, how much it is and whether it fits', async () => {
+  test('lists waiting tasks with their agent, their size and their conflicts', async () => {
     const scene = reviewed();
     expect(await printed(['review'], scene.at)).toBe('Nothing waits for review.\n');
     const id = await inReview(scene, 'Some work', WORK, '--accept', 'true');
@@ -83,11 +83,11 @@ describe('copse review', () => {
     ]);
     scene.git('commit', '--quiet', '--allow-empty', '--message=else');
     writeFileSync(path.join(scene.folder, 'a.txt'), '1\n2\n3\nelse\n');
-    scene.git('commit', '--quiet', '--all', '--message=in the way');
+    scene.git('commit', '--quiet', '--all', '--message=conflicting');
     expect(await printed(['review'], scene.at)).toContain('conflicts with main: a.txt');
   });
 
-  test('shows what would land, what was asked for and what was noted, and asks nobody in a pipe', async () => {
+  test('shows what would land, the assignment and the ledger, and asks no question in a pipe', async () => {
     const scene = reviewed();
     const script = `${WORK}; copse ledger add learning "Mind the gap"`;
     const id = await inReview(scene, 'Some work', script, '--body', 'As nice as possible');
@@ -152,7 +152,7 @@ describe('a branch that moves after it was approved', () => {
     await scene.up();
     expect(scene.git('rev-parse', 'main')).toBe(main);
     expect(await status(scene, id)).toBe('in_review');
-    const sentence = `to ${head.slice(0, 10)} after it was approved, so it has to be reviewed again.`;
+    const sentence = `to ${head.slice(0, 10)} after its review, so it must be reviewed again.`;
     expect(await scene.why(id)).toContain(sentence);
     expect(await answer<ReviewDocument>(['review', id], scene.at)).toMatchObject({
       change: { head },
@@ -176,7 +176,7 @@ describe('a branch that moves after it was approved', () => {
     expect(await status(scene, id)).toBe('in_review');
   });
 
-  test('is approved anew by another approval, before anybody led the queue', async () => {
+  test('is approved by another approval, while no orchestrator runs', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     await printed(['review', id, '--approve'], scene.at);
@@ -238,7 +238,7 @@ describe('without review', () => {
     const main = scene.git('rev-parse', 'main');
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
-    expect(await scene.why(id)).toContain('its worktree has changes that are not committed');
+    expect(await scene.why(id)).toContain('its worktree has uncommitted changes');
     expect(scene.git('rev-parse', 'main')).toBe(main);
     rmSync(file);
     expect(await scene.merge(id)).toContain('Landed');
@@ -262,7 +262,7 @@ describe('without review', () => {
 });
 
 describe('sending it back', () => {
-  test('resumes the agent with the comment, which stays for whoever comes later', async () => {
+  test('resumes the agent with the comment, which stays in the ledger', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
@@ -287,11 +287,11 @@ describe('sending it back', () => {
     const id = await inReview(scene);
     const empty = await copse(['review', id, '--send-back'], scene.at);
     expect(empty).toMatchObject({ code: 2, stdout: '' });
-    expect(empty.stderr).toContain('its agent would not know what to change');
+    expect(empty.stderr).toContain('its agent needs to know what to change');
     const config = path.join(scene.folder, 'copse.yml');
     writeFileSync(config, readFileSync(config, 'utf8').replace('"plain"', '"another"'));
     expect(await refusedBy(['review', id, '-m', 'Please add a test'], scene.at)).toContain(
-      `${id} was worked on by plain, which is no agent of this repository`,
+      `Cannot send ${id} back: its agent plain is not configured in this repository.`,
     );
     expect(await status(scene, id)).toBe('in_review');
     expect(await printed(['show', id], scene.at)).not.toContain('Please add a test');

@@ -1,13 +1,15 @@
-/** Agents that ask, use and wait: what a runtime would pass on to the board, said for them by the code of a runner. */
+/** The events of a running agent (questions, usage), recorded on the board by a runner's own code, without an agent. */
 
 import type { AttemptContext } from '../../../packages/copse/src/agents/run/context.ts';
-import { Hearing } from '../../../packages/copse/src/agents/run/hear-turn.ts';
+import { SessionRecorder } from '../../../packages/copse/src/agents/run/session-recorder.ts';
 import { systemTimer } from '../../../packages/copse/src/compose/parts.ts';
 import type { AgentSession } from '../records/sessions.ts';
 import type { Project } from '../workspaces/workspaces.ts';
 
-/** The runner's ear for a session. */
-export function hearingOf(project: Project, { task, session, token }: AgentSession): Promise<Hearing> {
+export function recorderOf(
+  project: Project,
+  { task, session, token }: AgentSession,
+): Promise<SessionRecorder> {
   const context = {
     ...project.context,
     by: { kind: 'session', session, token },
@@ -15,6 +17,9 @@ export function hearingOf(project: Project, { task, session, token }: AgentSessi
     agent: { limits: {} },
     log: () => {},
   };
-  // The rest of both is for other parts of a runner.
-  return Hearing.open(context as unknown as AttemptContext, { task, session, conversation: null } as never);
+  // A recorder uses no other fields of the context and of the orders.
+  return SessionRecorder.open(
+    context as unknown as AttemptContext,
+    { task, session, conversation: null } as never,
+  );
 }

@@ -98,7 +98,7 @@ case ${COPSE_WORKTREE_BRANCH#*/} in
     ;;
   clash*)
     if was_here && ! is_merging; then
-      # What a predecessor that was killed left uncommitted would be in the way.
+      # Uncommitted files of a killed predecessor would block this.
       git add --all || exit 1
       git diff --cached --quiet || git commit --quiet --message "feat: what was left" || exit 1
       copse sync --conflict || exit 1

@@ -94,7 +94,7 @@ async function expectLandedOnce(run: Run): Promise<void> {
     return isRight ? [] : [{ task, token, count, isThere, isDone: done.has(task) }];
   });
   expect(wrong).toEqual([]);
-  // Nobody else wrote there, and no commit came twice under another name.
+  // Only these commits are there, and none twice under another name.
   const patches = execFileSync('sh', ['-c', 'git log --patch main | git patch-id --stable | cut -d" " -f1'], {
     cwd: run.folder,
     env: plainEnv,

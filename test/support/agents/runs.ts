@@ -9,8 +9,6 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll } from 'vitest';
-
 import { addTask } from '../../../packages/copse/src/tasks/act/tasks.ts';
 import type { WorkspaceContext } from '../../../packages/copse/src/workspaces/act/context.ts';
 import { openWorkspaceContext } from '../../../packages/copse/src/compose/open.ts';
@@ -24,6 +22,7 @@ import {
 import type { ProcessIdentity } from '../../../packages/copse/src/kernel/process.ts';
 import type { Attempt } from '../../../packages/copse/src/tasks/rules/attempt.ts';
 import { cliFile, git, nodeFlags, plainEnv } from '../cli.ts';
+import { closeAtEnd } from '../close-at-end.ts';
 import { must } from '../records/tasks.ts';
 
 const agentFile = fileURLToPath(new URL('runs-agent.sh', import.meta.url));
@@ -53,12 +52,6 @@ const quickly = {
 };
 
 let runs = 0;
-const open = new Set<Run>();
-
-// A test whose time is over never gets to the end of its own.
-afterAll(async () => {
-  for (const run of open) await run.endAll();
-});
 
 export class Run implements AsyncDisposable {
   readonly folder: string;
@@ -108,7 +101,8 @@ export class Run implements AsyncDisposable {
     const mark = `${process.pid}-${(runs += 1)}`;
     const env = { ...plainEnv, ...more, [MARK]: mark };
     const run = new Run(folder, await openWorkspaceContext({ cwd: folder, env }), { log, mark, env });
-    open.add(run);
+    // A test whose time is over never gets to the end of its own.
+    closeAtEnd(() => run.endAll());
     return run;
   }
 
@@ -189,7 +183,7 @@ export class Run implements AsyncDisposable {
     return Object.fromEntries(all.map(({ title, state }) => [title, state.status]));
   }
 
-  /** What somebody needs who wonders why a run ended as it did. */
+  /** For a person who investigates a failed run. */
   async story(): Promise<string> {
     const events = await this.context.board.events({ after: brand<EventNumber>(0), limit: 10_000 });
     const logs = path.join(this.folder, '.copse', 'logs');
@@ -209,7 +203,6 @@ export class Run implements AsyncDisposable {
       for (const pid of left) kill(pid, 'SIGKILL');
       await sleep(20);
     }
-    open.delete(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -37,8 +37,7 @@ function missing(): string | null {
   if (process.platform !== 'linux') return 'the matrix is for Linux';
   if (modules === undefined) return 'sandbox-runtime is not installed: node scripts/install-agents.mjs';
   const programs = ['bwrap', 'socat', 'rg'].filter((name) => !has(name));
-  if (programs.length > 0)
-    return `${programs.join(', ')} cannot be found: apt install bubblewrap socat ripgrep`;
+  if (programs.length > 0) return `${programs.join(', ')} not found: apt install bubblewrap socat ripgrep`;
   try {
     execFileSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'pipe' });
     return null;
@@ -158,7 +157,7 @@ export class Around {
     git(main, 'worktree', 'add', '--quiet', '-b', 'cp-other/work', path.join(place, 'other'));
     git(main, 'repack', '-adq');
     git(main, 'pack-refs', '--all');
-    // Something to delete that nobody misses.
+    // A folder that may be deleted.
     execFileSync('sh', ['-c', 'for i in .git/objects/pack/*.idx; do cp "$i" "$i.copy"; done'], { cwd: main });
     const http = () => createServer((_, response) => void response.end('hello'));
     const servers = [http(), http(), createSocket((socket) => void socket.end())] as const;
@@ -191,7 +190,7 @@ export class Around {
     return [
       ...Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}`),
       'export OWN="$(git rev-parse --absolute-git-dir)"',
-      // Git notes for everybody what it is told here; nobody is to see it.
+      // Git would record this for all worktrees; none may see it.
       'probe() { if sh -ec "$2" > .copse/probe.log 2>&1; then echo "did $1"; else echo "could not $1"; fi >> .copse/tried.txt; }',
       'mkdir -p .copse; rm -f .copse/tried.txt',
       ...probes(forbidden),

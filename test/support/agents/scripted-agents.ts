@@ -153,7 +153,7 @@ export function processesOf(area: string): readonly number[] {
       const isThere = readlinkSync(`/proc/${pid}/cwd`).startsWith(area);
       return isThere || readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`COPSE_REPO_ROOT=${area}`);
     } catch {
-      // It has ended, or is somebody else's.
+      // It has ended, or belongs to another user.
       return false;
     }
   });

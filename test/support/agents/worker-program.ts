@@ -1,13 +1,11 @@
 /** Programs of tests that are started many times: one file each, compiled once, start in a fraction of the time. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { buildSync } from 'esbuild';
-import { afterAll } from 'vitest';
-
-import { scratchFolder } from '../scratch.ts';
+import { inject } from 'vitest';
 
 export interface WorkerProgram {
   readonly file: string;
@@ -18,21 +16,29 @@ export interface WorkerProgram {
 /** They start many gits, and each start copies what there is in memory. */
 const SMALL = '--max-semi-space-size=1';
 
-const folders: string[] = [];
-
-// Here and not below: what is registered while a test runs is not called.
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** For the tests of one file, gone when they are over. */
+/** Once for all tests of a run. */
 export function bundleWorker(source: URL): WorkerProgram {
-  const folder = mkdtempSync(path.join(scratchFolder(), 'copse-worker-'));
-  folders.push(folder);
+  const shared = inject('sharedFolder');
+  const folder = path.join(shared, path.basename(source.pathname, '.ts'));
+  if (!existsSync(folder)) publish(bundle(source, shared), folder);
   const file = path.join(folder, 'worker.mjs');
+  return { file, env: { NODE_COMPILE_CACHE: path.join(folder, 'compiled'), NODE_OPTIONS: SMALL } };
+}
+
+/** Two files may need it at once: the one that is later keeps the other's. */
+function publish(fresh: string, folder: string): void {
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+function bundle(source: URL, shared: string): string {
+  const folder = mkdtempSync(path.join(shared, 'new-'));
   buildSync({
     entryPoints: [fileURLToPath(source)],
-    outfile: file,
+    outfile: path.join(folder, 'worker.mjs'),
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -42,5 +48,5 @@ export function bundleWorker(source: URL): WorkerProgram {
     },
     external: ['pg-native'],
   });
-  return { file, env: { NODE_COMPILE_CACHE: path.join(folder, 'compiled'), NODE_OPTIONS: SMALL } };
+  return folder;
 }

@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { scratchFolder } from '../scratch.ts';
 
 const NOBODY = 65_534;
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 150_000;
 
 export interface PostgresServer {
   readonly url: string;

@@ -9,7 +9,7 @@ const [command, ...rest] = process.argv.slice(2);
 const { FORGE_API, FORGE_TOKEN, FORGE_GH_LOG, GH_PROMPT_DISABLED } = process.env;
 if (FORGE_GH_LOG)
   appendFileSync(FORGE_GH_LOG, `${JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd() })}\n`);
-if (GH_PROMPT_DISABLED !== '1') end('gh would ask a question that nobody sees');
+if (GH_PROMPT_DISABLED !== '1') end('gh would ask a question without a terminal');
 if (command === 'auth') auth(rest);
 else if (command === 'api') await api(rest);
 else end(`unknown command "${command}" for "gh"`);

@@ -3,8 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { git, gitLine } from '../../../packages/copse/src/git/process.ts';
-import type { TrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import { git, gitLine, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import { prepareWorkspace } from '../../../packages/copse/src/workspaces/act/prepare.ts';
 import { removeWorkspace } from '../../../packages/copse/src/workspaces/discard/remove.ts';
 import { resetWorkspace } from '../../../packages/copse/src/workspaces/discard/reset.ts';

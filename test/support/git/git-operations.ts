@@ -12,14 +12,12 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { ignoredIn } from '../../../packages/copse/src/git/worktrees/ignored.ts';
 import { Merger, RefWriter } from '../../../packages/copse/src/git/long-lived.ts';
 import { ObjectReader } from '../../../packages/copse/src/git/objects/object-reader.ts';
-import { git, gitLine, tryGit } from '../../../packages/copse/src/git/process.ts';
+import { git, gitLine, tryGit, type TrustedDir } from '../../../packages/copse/src/git/process.ts';
 import { fetchBranches, pushDelete } from '../../../packages/copse/src/git/refs/remote.ts';
 import { openRescues } from '../../../packages/copse/src/workspaces/git/rescue/rescues.ts';
-import type { TrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
-import { uncommittedIn } from '../../../packages/copse/src/git/worktrees/worktrees.ts';
+import { ignoredIn, uncommittedIn } from '../../../packages/copse/src/git/worktrees/worktrees.ts';
 import {
   type BranchName,
   type CommitId,

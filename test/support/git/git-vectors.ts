@@ -434,7 +434,7 @@ export function runPlainly(
         // Only this one reads; the others may have ended before it is written.
         ...(argv[0] === 'credential' && { input: 'protocol=https\nhost=example.invalid\n\n' }),
         stdio: ['pipe', 'pipe', 'pipe'],
-        timeout: 20_000,
+        timeout: 150_000,
       });
     } catch (error) {
       said = String(error);

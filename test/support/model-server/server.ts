@@ -23,7 +23,7 @@ export interface ModelServer {
   url(key: string): string;
   /** Adds steps to the session's queue. */
   script(key: string, steps: readonly Step[]): void;
-  /** How many steps nobody has asked for yet. */
+  /** How many steps were not requested yet. */
   left(key: string): number;
   /** Every request of the session, oldest first. */
   requests(key: string): readonly ModelRequest[];

@@ -2,37 +2,14 @@
 
 import { flushCompileCache } from 'node:module';
 
-import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
-import { openMerging } from '../../../packages/copse/src/queue/merge/open.ts';
-import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
-import { lead } from '../../../packages/copse/src/queue/lead/leadership.ts';
-import { leadQueue } from '../../../packages/copse/src/queue/lead/lead-queue.ts';
-import { newQueueMemory } from '../../../packages/copse/src/queue/lead/memory.ts';
-import { openRun } from '../../../packages/copse/src/compose/run/run.ts';
-import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { landOne } from './landing.ts';
 
 const [cwd = '', task = '', step = '-'] = process.argv.slice(2);
 flushCompileCache();
-const opened = await openRun({ cwd, env: process.env }, { asNode: true });
-const die = (reached: string) => void (reached === step && process.kill(process.pid, 'SIGKILL'));
-// The same engine, but for what it does between two steps.
-const merging = openMerging(openTrustedDir(findRepository(cwd)!), { onStep: die });
-const context = { ...opened.context, merging };
-const landing = (await context.board.openLandings()).find((one) => one.task === task);
-if (landing !== undefined) {
-  const news: unknown[] = [];
-  await lead(context, landing.target, (lead) =>
-    leadQueue(context, lead, {
-      memory: newQueueMemory(context),
-      signal: new AbortController().signal,
-      only: new Set([brand<TaskId>(task)]),
-      onLanded: (landed) => news.push(landed),
-      onBlame: async (_, cause) => void news.push({ landing: 'conflicts', cause }),
-      onNote: () => {},
-      onStep: die,
-    }),
-  );
-  process.stdout.write(JSON.stringify(news[0] ?? { landing: 'nothing' }));
-}
-await merging.close();
-await opened.close();
+const landed = await landOne({
+  cwd,
+  env: process.env,
+  task,
+  onStep: (reached) => void (reached === step && process.kill(process.pid, 'SIGKILL')),
+});
+if (landed !== undefined) process.stdout.write(JSON.stringify(landed));

@@ -4,11 +4,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { afterAll } from 'vitest';
-
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
 import { type MergingOptions, openMerging } from '../../../packages/copse/src/queue/merge/open.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import type {
   Candidate,
@@ -16,6 +15,7 @@ import type {
   Merging,
 } from '../../../packages/copse/src/queue/ports/merging.ts';
 import { git, plainEnv } from '../cli.ts';
+import { closeAtEnd } from '../close-at-end.ts';
 
 /** Null deletes a file. */
 export type Files = Readonly<
@@ -43,8 +43,6 @@ export const BASE: Files = {
 };
 
 let scenes = 0;
-const open: { close(): Promise<void> }[] = [];
-afterAll(() => Promise.all(open.map((merging) => merging.close())));
 
 export class MergeScene {
   readonly top: string;
@@ -67,7 +65,7 @@ export class MergeScene {
     git(this.top, 'switch', '--quiet', '--detach');
     this.dir = openTrustedDir(findRepository(this.top)!);
     const merging = openMerging(this.dir, options);
-    open.push(merging);
+    closeAtEnd(() => merging.close());
     this.merging = merging;
   }
 

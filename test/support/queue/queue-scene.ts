@@ -11,14 +11,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'nod
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import {
-  giveUpLanding,
-  type LandedTask,
-  type LandingStep,
-} from '../../../packages/copse/src/queue/lead/land.ts';
+import { giveUpLanding } from '../../../packages/copse/src/queue/lead/hand-back.ts';
+import type { LandingStep } from '../../../packages/copse/src/queue/lead/land.ts';
+import type { LandedTask } from '../../../packages/copse/src/queue/lead/record-landed.ts';
 import { lead } from '../../../packages/copse/src/queue/lead/leadership.ts';
 import { type QueueMemory, newQueueMemory } from '../../../packages/copse/src/queue/lead/memory.ts';
-import { type QueueCause, leadQueue } from '../../../packages/copse/src/queue/lead/lead-queue.ts';
+import { leadQueue } from '../../../packages/copse/src/queue/lead/lead-queue.ts';
+import type { QueueCause } from '../../../packages/copse/src/queue/rules/hand-back.ts';
 import type { RunContext } from '../../../packages/copse/src/queue/context.ts';
 import { type OpenRun, openRun } from '../../../packages/copse/src/compose/run/run.ts';
 import type { BoardEvent, EventType } from '../../../packages/copse/src/board/rules/event.ts';
@@ -183,7 +182,7 @@ export class QueueScene {
         memory: memory ?? newQueueMemory(context),
         signal,
         onLanded: (one) => void led.landed.push(one),
-        onBlame: async (landing, cause) => {
+        onRejected: async (landing, cause) => {
           led.blamed.push({ task: landing.task, cause });
           await giveUpLanding(context, landing, cause);
         },
@@ -293,7 +292,7 @@ interface Seen {
 }
 
 const MAIN = brand<BranchName>('main');
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 150_000;
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;

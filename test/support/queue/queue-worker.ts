@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { giveUpLanding } from '../../../packages/copse/src/queue/lead/land.ts';
+import { giveUpLanding } from '../../../packages/copse/src/queue/lead/hand-back.ts';
 import { lead } from '../../../packages/copse/src/queue/lead/leadership.ts';
 import { leadQueue } from '../../../packages/copse/src/queue/lead/lead-queue.ts';
 import { newQueueMemory } from '../../../packages/copse/src/queue/lead/memory.ts';
@@ -25,7 +25,7 @@ for await (const cwd of createInterface({ input: process.stdin })) {
         memory: newQueueMemory(context),
         signal: new AbortController().signal,
         onLanded: () => {},
-        onBlame: async (landing, cause) => void (await giveUpLanding(context, landing, cause)),
+        onRejected: async (landing, cause) => void (await giveUpLanding(context, landing, cause)),
         onNote: (note) => process.stderr.write(`${note}\n`),
       }),
     );

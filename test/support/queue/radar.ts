@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { openMerging } from '../../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import {
-  type Look,
+  type RadarLook,
   type LookOptions,
   type RadarContext,
   refreshRadar,
@@ -76,7 +76,7 @@ export class RadarScene {
     commitIn(this.folder, files);
   }
 
-  async look(options: LookOptions = {}): Promise<Look> {
+  async look(options: LookOptions = {}): Promise<RadarLook> {
     const look = await refreshRadar(this.context, options);
     if (look === undefined) throw new Error('Somebody else is looking');
     return look;
@@ -86,10 +86,10 @@ export class RadarScene {
   async between(
     one: TaskId,
     other: TaskId,
-  ): Promise<{ readonly is: string; readonly files?: readonly string[] }> {
+  ): Promise<{ readonly kind: string; readonly files?: readonly string[] }> {
     const { sighting } = await this.look();
     const pair = sighting.pairs.find(({ tasks }) => tasks.includes(one) && tasks.includes(other));
-    return pair?.verdict ?? { is: 'apart' };
+    return pair?.verdict ?? { kind: 'apart' };
   }
 
   /** Whether plain git can merge the two in a checkout. */

@@ -5,12 +5,15 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { openResolving } from '../../../packages/copse/src/queue/resolve/open.ts';
-import type { ResolveSettings } from '../../../packages/copse/src/queue/resolve/work.ts';
+import type { ResolveSettings } from '../../../packages/copse/src/queue/resolve/resolver.ts';
 import { runCommands } from '../../../packages/copse/src/workspaces/files/commands.ts';
 import { timestamp } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
-import type { ConflictedMerge, Resolution } from '../../../packages/copse/src/queue/ports/merging.ts';
-import type { Resolving } from '../../../packages/copse/src/queue/ports/resolving.ts';
+import type {
+  ConflictedMerge,
+  Resolution,
+  Resolving,
+} from '../../../packages/copse/src/queue/ports/merging.ts';
 import { git, plainEnv } from '../cli.ts';
 import { MergeScene } from './merging.ts';
 

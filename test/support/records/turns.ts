@@ -45,7 +45,7 @@ export function newTurn(area: string, changes: Partial<Turn> = {}): Turn {
     terminal: null,
     used: noUsage,
     on: () => {},
-    beforeStop: () => Promise.resolve({ may: true }),
+    beforeStop: () => Promise.resolve({ kind: 'allowed' }),
     mayUse: () => Promise.resolve({ isAllowed: true, message: null }),
     ...changes,
   };

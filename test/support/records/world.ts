@@ -279,10 +279,10 @@ export class Model {
       {
         action: 'journal',
         intent: { oldTip: commit, newTip: commit, commit },
-        proof: { is: 'checked', green: ['unit'], required: ['unit'] },
+        proof: { kind: 'checked', green: ['unit'], required: ['unit'] },
       },
       { action: 'requeue', head: commit, reason: 'the target moved' },
-      { action: 'wait', reason: 'a checkout has changes in the way' },
+      { action: 'wait', reason: { kind: 'checkout_changed', checkout: '/work', files: ['src/a.ts'] } },
       step.pick % 3 === 0
         ? { action: 'note', note: 'Resolved as before: src/a.ts' }
         : { action: step.pick % 3 === 1 ? 'hurry' : 'skip_checks' },

@@ -5,7 +5,8 @@ import path from 'node:path';
 
 import { findRepository } from '../../../packages/copse/src/git/directory/locate.ts';
 import { openGit } from '../../../packages/copse/src/git/repository.ts';
-import { type TrustedDir, openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../packages/copse/src/git/process.ts';
+import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { change } from '../../../packages/copse/src/board/context.ts';
 import { decided } from '../../../packages/copse/src/kernel/decision.ts';
 import { type CommitId, type NodeId, brand } from '../../../packages/copse/src/kernel/ids.ts';

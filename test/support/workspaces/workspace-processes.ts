@@ -3,16 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 import { plainEnv } from '../cli.ts';
-import { type WorkerProgram, bundleWorker } from '../agents/worker-program.ts';
+import { bundleWorker } from '../agents/worker-program.ts';
 import type { WorkerOrders, WorkerSaying } from './workspace-worker.ts';
-
-/** For those of a file that use it. */
-let program: WorkerProgram | undefined;
-
-function workerProgram(): WorkerProgram {
-  program ??= bundleWorker(new URL('workspace-worker.ts', import.meta.url));
-  return program;
-}
 
 /** A process group of its own, and every whole line it said. */
 export class Worker {
@@ -21,7 +13,7 @@ export class Worker {
   readonly #child: ChildProcess;
 
   constructor(orders: WorkerOrders) {
-    const { file, env } = workerProgram();
+    const { file, env } = bundleWorker(new URL('workspace-worker.ts', import.meta.url));
     this.#child = spawn(process.execPath, [file, JSON.stringify(orders)], {
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],

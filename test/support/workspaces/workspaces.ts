@@ -31,7 +31,7 @@ import { must } from '../records/tasks.ts';
 // As the processes that are started here: git's settings are part of what Copse's git directory is made from.
 Object.assign(process.env, plainEnv);
 
-const force: RemovalRequest = { by: 'person', isNamed: true, isForced: true, deleteBranch: false };
+const force = { by: 'person', isNamed: true, isForced: true, deleteBranch: false } as const;
 
 /** A repository with a few files, one of them ignored. */
 export function newProject(folder: string, ...initOptions: readonly string[]): string {
@@ -76,10 +76,21 @@ export class Project {
     return path.join(this.context.root, '.worktrees', task);
   }
 
-  async tryPrepare(task: TaskId): Promise<Prepared> {
+  async tryPrepare(task: TaskId, onStep?: (step: string) => void): Promise<Prepared> {
     const record = await this.context.board.get('task', task);
     if (record === undefined) throw new Error(`There is no task ${task}`);
-    return prepareWorkspace(this.context, { task: record, agent: null, session: null });
+    return prepareWorkspace(this.context, {
+      task: record,
+      agent: null,
+      session: null,
+      ...(onStep && { onStep }),
+    });
+  }
+
+  /** Telling every step; however it ends. */
+  async act(act: 'prepare' | 'remove', task: TaskId, onStep: (step: string) => void): Promise<void> {
+    if (act === 'prepare') await this.tryPrepare(task, onStep);
+    else await removeWorkspace(this.context, task, { ...force, deleteBranch: true }, onStep);
   }
 
   async prepare(task: TaskId): Promise<Extract<Prepared, { kind: 'prepared' }>> {
@@ -92,7 +103,7 @@ export class Project {
     task: TaskId,
     request: Partial<Extract<RemovalRequest, { by: 'person' }>> = {},
   ): Promise<Removed> {
-    return removeWorkspace(this.context, task, { ...force, ...request } as RemovalRequest);
+    return removeWorkspace(this.context, task, { ...force, ...request });
   }
 
   async remove(

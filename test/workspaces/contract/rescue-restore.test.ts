@@ -17,6 +17,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { Rescue } from '../../../packages/copse/src/git/port.ts';
 import { git, newArea } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import {
   type Site,
   comesBack,
@@ -199,7 +200,7 @@ test('any tree with any edits comes back as it was', async () => {
         expect(after).toEqual(before);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: often({ short: 10, long: 40 }) },
   );
 });
 

@@ -19,7 +19,7 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { git, newArea } from '../../support/cli.ts';
 import {
@@ -96,27 +96,50 @@ describe('stale locks of git', () => {
     },
   );
 
-  it.runIf(process.platform === 'linux')(
-    'the lock of all packed refs stays for as long as a git runs that may have made it',
-    async () => {
+  describe.runIf(process.platform === 'linux')('the lock of all packed refs', () => {
+    /** Old enough to be dead, with a git that runs until its input ends. */
+    async function lockedBeside(start: (of: Project) => { readonly cwd: string; readonly env?: object }) {
       const { project, task, branch } = await newScene();
       const lock = path.join(project.folder, '.git', 'packed-refs.lock');
       writeFileSync(lock, '');
       utimesSync(lock, HOUR_AGO, HOUR_AGO);
-      // It runs for as long as nobody ends its input.
-      const packing = spawn('git', ['-c', 'alias.packs=!cat', 'packs']);
-      const ended = once(packing, 'exit');
-      while (!readFileSync(`/proc/${packing.pid}/comm`, 'utf8').startsWith('git')) await sleep(10);
+      const { cwd, env } = start(project);
+      const argv = ['-c', 'alias.packs=!cat', 'packs'];
+      const running = spawn('git', argv, { cwd, env: { ...process.env, ...env } });
+      const ended = once(running, 'exit');
+      onTestFinished(() => void running.stdin.end());
+      while (!readFileSync(`/proc/${running.pid}/comm`, 'utf8').startsWith('git')) await sleep(10);
+      const end = async () => {
+        running.stdin.end();
+        await ended;
+      };
+      return { project, task, branch, lock, end };
+    }
+
+    it.each([
+      ['in the repository', ({ folder }: Project) => ({ cwd: path.join(folder, 'src ü') })],
+      [
+        'elsewhere, on the repository',
+        ({ folder }: Project) => ({ cwd: area, env: { GIT_DIR: path.join(folder, '.git') } }),
+      ],
+    ])('stays for as long as a git runs %s', async (_, start) => {
+      const { project, task, branch, lock, end } = await lockedBeside(start);
       const removal = project.remove(task, { deleteBranch: true });
       await sleep(2_000);
       expect(existsSync(lock)).toBe(true);
-      packing.stdin.end();
-      await ended;
+      await end();
       expect((await removal).becameOfBranch).toBe('deleted');
       expect(existsSync(lock)).toBe(false);
       expect(git(project.folder, 'for-each-ref', `refs/heads/${branch}`)).toBe('');
-    },
-  );
+    });
+
+    it('is taken away although a git runs in another repository', async () => {
+      const other = newProject(newPlace());
+      const { project, task, lock } = await lockedBeside(() => ({ cwd: other }));
+      expect((await project.remove(task, { deleteBranch: true })).becameOfBranch).toBe('deleted');
+      expect(existsSync(lock)).toBe(false);
+    });
+  });
 
   // promise: rescue-failure-blocks
   it('a lock on the refs of rescues blocks the removal', async () => {

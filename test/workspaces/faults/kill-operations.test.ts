@@ -1,6 +1,7 @@
 /**
  * Killed before every single operation of preparing, removing, resetting and undoing: every program that is started and
  * every call that changes the disk. The same command again finishes it, and what is then undone is as it was, to the byte.
+ * The short version takes one operation of ten.
  */
 
 import path from 'node:path';
@@ -9,6 +10,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import { git, newArea } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import type { WorkspaceAct } from '../../support/workspaces/workspace-worker.ts';
 import { runWorker } from '../../support/workspaces/workspace-processes.ts';
 import {
@@ -90,28 +92,31 @@ interface Around<T> {
   readonly after: (task: TaskId, before: T, point: string) => Promise<void>;
 }
 
-/** One task for each operation, until there is one that nobody reaches. */
+/** One task for each operation, until there is one that is not reached. The last one that was. */
 async function atEachOperation<T>(project: Project, act: WorkspaceAct, around: Around<T>): Promise<number> {
   let operation = 0;
+  let reached = 0;
   let isDone = false;
+  const stride = often({ short: 10, long: 1 });
   const problems: unknown[] = [];
   const run = async (): Promise<void> => {
     while (!isDone) {
-      operation += 1;
+      operation += stride;
       const kill = { operation };
       const task = await project.addTask();
       const before = await around.before(task);
       const { end, said } = await runWorker({ folder: project.folder, task, act, kill });
       expect(said.filter(({ says }) => says === 'error')).toEqual([]);
-      if (end === 'SIGKILL')
+      if (end === 'SIGKILL') {
+        reached = Math.max(reached, kill.operation);
         await around.after(task, before, `${act}, operation ${kill.operation}`).catch((problem: unknown) => {
           problems.push(problem);
         });
-      else isDone = true;
+      } else isDone = true;
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, run));
   if (problems.length > 0) throw new AggregateError(problems, problems.map(String).join('\n\n'));
   expectSound(project.folder);
-  return operation;
+  return reached;
 }

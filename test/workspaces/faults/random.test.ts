@@ -1,6 +1,6 @@
 /**
  * Whole lives under random kills: process groups that prepare, work, stage, commit, remove, reset and undo, several tasks
- * in one repository, each killed at a random moment and started again, until there were 300 kills.
+ * in one repository, each killed at a random moment and started again, until there were 300 kills; 30 in the short version.
  *
  * An agent says what is complete, and from then on that must be found: in a worktree, in the trash or behind a ref. At the
  * end no task is stuck. COPSE_FAULT_SEED repeats a run (though not the moments), COPSE_FAULT_KILLS makes it longer.
@@ -13,13 +13,14 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 
 import { newArea, plainEnv } from '../../support/cli.ts';
+import { often } from '../../support/long.ts';
 import { drawing } from '../../support/workspaces/workspace-chance.ts';
 import type { WorkerSaying } from '../../support/workspaces/workspace-worker.ts';
 import { Worker } from '../../support/workspaces/workspace-processes.ts';
 import { Project, everythingIn, expectSound, newProject } from '../../support/workspaces/workspaces.ts';
 
 const TASKS = 4;
-const KILLS = Number(process.env['COPSE_FAULT_KILLS'] ?? 300);
+const KILLS = often({ short: 30, long: 300, variable: 'COPSE_FAULT_KILLS' });
 const seed = Number(process.env['COPSE_FAULT_SEED'] ?? Date.now() % 1_000_000);
 /** What a worker says before it is killed, at most; a whole turn is about fifteen lines. */
 const LONGEST_LIFE = 16;

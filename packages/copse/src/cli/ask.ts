@@ -1,19 +1,10 @@
 /** Questions to a person. Whoever is no person at a terminal is told what to write instead. */
 
-import { isatty } from 'node:tty';
-
 import { shown } from '../kernel/text.ts';
+import type { Cli } from './invocation.ts';
 
-const STDIN = 0;
-const STDOUT = 1;
-
-export function canAsk(options: { readonly json?: boolean }): boolean {
-  return options.json !== true && isatty(STDIN) && isTerminal();
-}
-
-/** Whether what is printed is read by a person right now. */
-export function isTerminal(): boolean {
-  return isatty(STDOUT);
+export function canAsk({ output, stdin }: Cli, options: { readonly json?: boolean }): boolean {
+  return options.json !== true && output.isTerminal && stdin().isTTY === true;
 }
 
 export interface Answer<T> {

@@ -2,13 +2,12 @@
 
 import type { Command, OptionValues } from 'commander';
 
+import type { Host } from './host.ts';
 import type { Output } from './output.ts';
 
-export interface Cli {
+export interface Cli extends Pick<Host, 'cwd' | 'env' | 'stdin'> {
   readonly version: string;
   readonly output: Output;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** What a command gets: positional arguments, options, and the way out. */

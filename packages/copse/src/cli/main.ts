@@ -4,11 +4,17 @@ import { type Command, CommanderError } from 'commander';
 
 import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
-import { processOutput, reportFailure } from './output.ts';
+import { type Host, ownProcess } from './host.ts';
+import { openOutput, reportFailure } from './output.ts';
 import { createProgram } from './program.ts';
 
-export async function main(argv: readonly string[], version: string): Promise<ExitCode> {
-  const cli = { version, output: processOutput(), cwd: currentFolder(), env: process.env };
+export async function main(
+  argv: readonly string[],
+  version: string,
+  host: Host = ownProcess(),
+): Promise<ExitCode> {
+  const { cwd, env, stdin } = host;
+  const cli = { version, output: openOutput(host), cwd, env, stdin };
   const program = createProgram(cli, argv[0]);
   try {
     if (argv[0] === 'complete') {
@@ -23,17 +29,8 @@ export async function main(argv: readonly string[], version: string): Promise<Ex
     // `copse` alone has shown its help already.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
     const failure = explain(error, `copse ${commandPath(program, argv)}--help`);
-    reportFailure(failure, { asJson: argv.includes('--json') });
+    reportFailure(failure, { to: host.stderr, asJson: argv.includes('--json') });
     return exitCodeOf(failure.code);
-  }
-}
-
-/** A shell may stand in a folder that is gone; what needs no folder still works there. */
-function currentFolder(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return process.env['PWD'] ?? '.';
   }
 }
 

@@ -1,9 +1,11 @@
 /** The only writer to stdout and stderr. */
 
+import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
 import { shown } from '../kernel/text.ts';
 import type { Failure } from './failure.ts';
+import type { Host } from './host.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -17,6 +19,8 @@ export interface Output {
   /** About the work, not its result. */
   note(text: string): void;
   style(style: Style, text: string): string;
+  /** Whether a person reads it right now. */
+  readonly isTerminal: boolean;
   /** How wide the terminal is right now. */
   columns(): number;
   rows(): number;
@@ -25,13 +29,7 @@ export interface Output {
 const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
-export function processOutput(): Output {
-  const { stdout, stderr } = process;
-  // Somebody downstream (`| head`) has seen enough: that is no failure of ours.
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit();
-    throw error;
-  });
+export function openOutput({ stdout, stderr }: Pick<Host, 'stdout' | 'stderr'>): Output {
   // Asked once: looking at the stream for every word costs more than the words.
   const isColoured = styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
   // A thousand lines are one write.
@@ -57,6 +55,7 @@ export function processOutput(): Output {
     note: (text) => void stderr.write(`${text}\n`),
     // Colours only on a terminal, and never with NO_COLOR.
     style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
+    isTerminal: stdout.isTTY === true,
     columns: () => stdout.columns ?? USUAL_COLUMNS,
     rows: () => stdout.rows ?? USUAL_ROWS,
   };
@@ -71,9 +70,11 @@ export function asJson(document: unknown, indent?: number): string {
 }
 
 /** Every error looks like this: what happened, then what to do. */
-export function reportFailure({ code, reason, next }: Failure, options: { readonly asJson: boolean }): void {
-  const { stderr } = process;
-  if (options.asJson) {
+export function reportFailure(
+  { code, reason, next }: Failure,
+  { to: stderr, asJson: isJson }: { readonly to: Writable; readonly asJson: boolean },
+): void {
+  if (isJson) {
     stderr.write(`${asJson({ error: { code, reason, next } })}\n`);
     return;
   }

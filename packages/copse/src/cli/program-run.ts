@@ -3,33 +3,11 @@
 import type { Command } from 'commander';
 
 import { defaultPolicy } from '../kernel/policy.ts';
-import { type On, examples } from './program-parts.ts';
-
-export const runCommands = [
-  'orchestrate',
-  'up',
-  'agents',
-  'init',
-  'answer',
-  'attach',
-  'cost',
-  'logs',
-  'mcp',
-  'merge',
-  'notify',
-  'radar',
-  'restart',
-  'resume',
-  'review',
-  'pause',
-  'cancel',
-  'why',
-  'demo',
-];
+import { type Group, type On, examples } from './program-parts.ts';
 
 const aTask = 'a task, by any unique beginning of its id';
 
-export function addRunCommands(program: Command, on: On): void {
+function addOrchestrateCommand(program: Command, on: On): void {
   const { orchestration, retry } = defaultPolicy;
   program
     .command('orchestrate')
@@ -68,12 +46,18 @@ export function addRunCommands(program: Command, on: On): void {
       ]),
     )
     .action(on(() => import('./commands/agents/orchestrate.ts')));
+}
+
+function addAgentsCommand(program: Command, on: On): void {
   program
     .command('agents')
     .argument('[detect]', 'which agent programs are installed, in which version, and whether they start')
     .description('Show who works on what, and which agents there are.')
     .option('--json', 'print { "running": [...], "agents": [...] }, or { "runtimes": [...] }')
     .action(on(() => import('./commands/agents/agents.ts')));
+}
+
+function addRunCommands(program: Command, on: On): void {
   program
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')
@@ -239,12 +223,18 @@ export function addRunCommands(program: Command, on: On): void {
     .option('--reason <text>', 'why')
     .option('--json', 'print the task as JSON')
     .action(on(() => import('./commands/tasks/cancel.ts')));
+}
+
+function addWhyCommand(program: Command, on: On): void {
   program
     .command('why')
     .argument('<id>', aTask)
     .description('Say why a task is where it is, and what would move it.')
     .option('--json', 'print { "task", "because", "next" }')
     .action(on(() => import('./commands/tasks/why.ts')));
+}
+
+function addDemoCommand(program: Command, on: On): void {
   program
     .command('demo')
     .description(
@@ -263,3 +253,29 @@ export function addRunCommands(program: Command, on: On): void {
     .addHelpText('after', examples([['copse demo --dir ~/thermo --speed 2', '']]))
     .action(on(() => import('./commands/setup/demo.ts')));
 }
+
+export const runGroups: readonly Group[] = [
+  { names: ['orchestrate', 'up'], add: addOrchestrateCommand },
+  { names: ['agents'], add: addAgentsCommand },
+  {
+    names: [
+      'init',
+      'answer',
+      'cost',
+      'attach',
+      'logs',
+      'mcp',
+      'merge',
+      'notify',
+      'radar',
+      'restart',
+      'resume',
+      'review',
+      'pause',
+      'cancel',
+    ],
+    add: addRunCommands,
+  },
+  { names: ['why'], add: addWhyCommand },
+  { names: ['demo'], add: addDemoCommand },
+];

@@ -1,6 +1,6 @@
 /**
  * All commands, their arguments and their help. What they do is loaded when they run: a command pays for itself,
- * not for the others.
+ * not for the others. The two that are run most are loaded with this, because another file costs more than they do.
  */
 
 import { Command } from 'commander';
@@ -10,10 +10,12 @@ import { defaultPolicy } from '../kernel/policy.ts';
 import { openPhases } from '../agents/rules/session/session.ts';
 import { taskKinds, taskStatuses } from '../tasks/rules/task.ts';
 import { refuseSessions } from './by-session.ts';
+import { run as list } from './commands/tasks/list.ts';
+import { run as show } from './commands/tasks/show.ts';
 import type { Cli } from './invocation.ts';
-import { type On, type Run, examples } from './program-parts.ts';
+import { type Group, type On, type Run, examples } from './program-parts.ts';
 import { addQueueCommands } from './program-queue.ts';
-import { addRunCommands, runCommands } from './program-run.ts';
+import { runGroups } from './program-run.ts';
 
 const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
@@ -22,7 +24,10 @@ const byComma = (value: string, before: readonly string[] = []): readonly string
   ...value.split(',').map((word) => word.trim()),
 ];
 
-/** With the name of the command that is about to run, only its group is set up: the others cost as much as it does. */
+/**
+ * With the name of the command that is about to run, only its group is set up: the others cost as much as it does. What
+ * people run all day is a group of its own.
+ */
 export function createProgram(cli: Cli, first?: string): Command {
   const program = new Command('copse')
     .description('Runs many coding agents on one git repository and lands their work safely.')
@@ -56,20 +61,25 @@ export function createProgram(cli: Cli, first?: string): Command {
   return program;
 }
 
-const groups: readonly { readonly names: readonly string[]; readonly add: typeof addTaskCommands }[] = [
-  { names: ['add', 'show', 'list', 'ls', 'edit', 'delete', 'rm'], add: addTaskCommands },
+const groups: readonly Group[] = [
+  { names: ['add'], add: addAddCommand },
+  { names: ['show'], add: addShowCommand },
+  { names: ['list', 'ls'], add: addListCommand },
+  { names: ['edit', 'delete', 'rm'], add: addEditCommands },
   { names: ['plan', 'prd'], add: addPlanCommands },
   { names: ['ledger'], add: addLedgerCommands },
   { names: ['events', 'export', 'import'], add: addBoardCommands },
-  { names: ['work', 'worktrees', 'cleanup', 'tend', 'sync', 'diff'], add: addWorktreeCommands },
+  { names: ['work', 'tend'], add: addWorkCommands },
+  { names: ['worktrees'], add: addWorktreesCommand },
+  { names: ['cleanup', 'sync', 'diff'], add: addWorktreeCommands },
   { names: ['finish', 'stuck', 'phase', 'heartbeat', 'hook'], add: addReportCommands },
   { names: ['rescue', 'undo'], add: addRescueCommands },
-  { names: runCommands, add: addRunCommands },
+  ...runGroups,
   { names: ['queue'], add: addQueueCommands },
   { names: ['config', 'doctor'], add: addSetUpCommands },
 ];
 
-function addTaskCommands(program: Command, on: On): void {
+function addAddCommand(program: Command, on: On): void {
   const { priority, kind } = defaultPolicy.task;
   definitionOptions(program.command('add').argument('<title...>', 'what is to be done, in a few words'))
     .description('Add a task to the board.')
@@ -89,14 +99,18 @@ function addTaskCommands(program: Command, on: On): void {
       ]),
     )
     .action(on(() => import('./commands/tasks/add.ts')));
+}
 
+function addShowCommand(program: Command, on: On): void {
   program
     .command('show')
     .argument('<id>', 'a task, by any unique beginning of its id')
     .description('Show one task with its ledger and its artifacts.')
     .option('--json', 'print the task as JSON')
-    .action(on(() => import('./commands/tasks/show.ts')));
+    .action(on(() => Promise.resolve({ run: show })));
+}
 
+function addListCommand(program: Command, on: On): void {
   program
     .command('list')
     .alias('ls')
@@ -107,8 +121,10 @@ function addTaskCommands(program: Command, on: On): void {
     .option('--all', 'all finished tasks, not just the latest')
     .option('--json', 'print { "tasks": [...] }')
     .addHelpText('after', examples([['copse list --status stuck,needs_attention', 'what waits for you']]))
-    .action(on(() => import('./commands/tasks/list.ts')));
+    .action(on(() => Promise.resolve({ run: list })));
+}
 
+function addEditCommands(program: Command, on: On): void {
   definitionOptions(program.command('edit').argument('<id>', 'a task, by any unique beginning of its id'))
     .description('Change what a task says.')
     .option('--title <title>', 'a new title')
@@ -236,7 +252,7 @@ function addBoardCommands(program: Command, on: On): void {
     .action(on(() => import('./commands/setup/import.ts')));
 }
 
-function addWorktreeCommands(program: Command, on: On): void {
+function addWorkCommands(program: Command, on: On): void {
   program
     .command('work')
     .argument('[id]', 'a task; without one you choose among those that are ready')
@@ -257,12 +273,18 @@ function addWorktreeCommands(program: Command, on: On): void {
     .description('Make removed worktrees smaller, empty old trash, keep worktrees ready. Runs by itself.')
     .option('--json', 'print { "thinned", "deleted", "pool" }')
     .action(on(() => import('./commands/workspaces/tend.ts')));
+}
+
+function addWorktreesCommand(program: Command, on: On): void {
   program
     .command('worktrees')
     .description('List the worktrees of tasks on this machine.')
     .option('--all', 'also those that wait in the pool and those that Copse did not make')
     .option('--json', 'print { "worktrees": [...] }')
     .action(on(() => import('./commands/workspaces/worktrees.ts')));
+}
+
+function addWorktreeCommands(program: Command, on: On): void {
   program
     .command('cleanup')
     .argument('[id]', 'a task; without one, all that are done or cancelled')

@@ -21,7 +21,7 @@ export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promi
 
 /** A file's text, or standard input for `-`. */
 export async function readInput(cli: Cli, file: string): Promise<string> {
-  if (file === '-') return text(process.stdin);
+  if (file === '-') return text(cli.stdin());
   try {
     return await readFile(path.resolve(cli.cwd, file), 'utf8');
   } catch (error) {

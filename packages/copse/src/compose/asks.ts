@@ -1,7 +1,7 @@
 /** How a hook of an agent program reaches its runner: without the board, so that it starts quickly and works in a sandbox. */
 
 import { openAsks } from '../agents/files/asks.ts';
-import type { Asks } from '../agents/ports/asks.ts';
+import type { Asks } from '../agents/ports/runtime.ts';
 
 export interface AskedRunner {
   readonly asks: Asks;

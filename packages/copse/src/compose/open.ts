@@ -15,6 +15,8 @@ import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/id
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { BoardUnavailable } from '../board/port.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
+import { policyFrom } from '../config/effective.ts';
+import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
@@ -33,7 +35,8 @@ export async function acceptRemotes(surroundings: Surroundings): Promise<Readonl
 
 export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
   const background = await import('../processes/background.ts');
-  background.startBackground(argv, surroundings);
+  const { programFile } = await import('./parts.ts');
+  background.startBackground([programFile('cli'), ...argv], surroundings);
 }
 
 /** Joins the terminal of an agent. */
@@ -147,7 +150,7 @@ export async function openWorkspaceContext(
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,
-    node: nodeOf(home),
+    node: nodeHere(repository),
     root: configFolder,
     worktreeFolder,
     mainGitDir: isBare ? null : commonDir,
@@ -164,8 +167,9 @@ export async function openReportContext(surroundings: Surroundings): Promise<Rep
 }
 
 /** Which machine, and which clone on it: worktrees belong to one. */
-function nodeOf(home: string): NodeId {
-  const file = path.join(home, '.copse', 'node');
+export function nodeHere(repository: Repository): NodeId {
+  prepareFolder(repository);
+  const file = path.join(repository.home, '.copse', 'node');
   try {
     writeFileSync(file, drawId('n-', systemRandom), { flag: 'wx', mode: 0o600 });
   } catch (error) {
@@ -190,7 +194,6 @@ async function settingsOf(
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
   if (known !== undefined || !existsSync(file))
     return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
-  const { policyFrom } = await import('../config/effective.ts');
   const config = await configOf(repository);
   const { board } = config;
   const fromFile: BoardAddress | undefined = board ? { engine: 'postgres', url: board } : undefined;
@@ -207,10 +210,7 @@ async function workspaceSettingsOf(
   return { workspace, target: landing.target };
 }
 
-/** Loaded only when there is something to read: the schema costs as much start-up as everything else together. */
 export async function configOf(repository: Repository): Promise<Config> {
-  const { parseConfig } = await import('../config/parse.ts');
-  const { renderProblem } = await import('../config/problems/problems.ts');
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(
@@ -218,15 +218,9 @@ export async function configOf(repository: Repository): Promise<Config> {
       'Check that it is a file that you may read.',
     );
   if (lastRead?.text === text) return lastRead.config;
-  const parsed = parseConfig(text, { file: 'copse.yml' });
-  if (!parsed.ok) {
-    throw new BoardUnavailable(
-      parsed.problems.map(renderProblem).join('\n'),
-      'Correct it, then: copse config check',
-    );
-  }
-  lastRead = { text, config: parsed.config };
-  return parsed.config;
+  const config = await loadConfig(text);
+  lastRead = { text, config };
+  return config;
 }
 
 /** Several parts of a command ask for it. */

@@ -22,10 +22,11 @@ export const systemTimer: Timer = {
   },
 };
 
-/** A program of this package: bundled side by side, or a source file. */
+/** A program of this package: bundled side by side; for sources that run as they are, the built one or a source file. */
 export function programFile(name: 'cli' | 'runner'): string {
-  const bundled = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
-  return existsSync(bundled) ? bundled : fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
+  const places = [`./${name}.js`, `../../dist/${name}.js`, `../${name}.ts`];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? '';
 }
 
 /** The folder with a `copse` that is this one, for agents to call whatever their PATH has. */

@@ -3,6 +3,7 @@ import { defaultPolicy } from '../kernel/policy.ts';
 import { finishOverrides } from './finish.ts';
 import { landingOverrides } from './landing.ts';
 import { duration } from './quantities.ts';
+import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
 import { schedule } from './sources.ts';
 import { branch, command, commandLines, environment, name, text } from './text.ts';
@@ -13,7 +14,7 @@ const { agent } = defaultPolicy;
 const workingDirectory = z
   .union(
     [
-      text.transform((root) => ({ root, auto_clone: agent.autoClone })),
+      text.transform(rules.changes.workingDirectory),
       z.strictObject({
         root: text.describe('Path of the repository.'),
         auto_clone: z
@@ -153,16 +154,7 @@ const agentSection = section(
     docker: {},
   },
 )
-  .check(({ value, issues }) => {
-    if (value.docker.enabled && value.sandbox !== undefined && value.sandbox !== 'docker') {
-      issues.push({
-        code: 'custom',
-        path: ['sandbox'],
-        input: value.sandbox,
-        message: 'contradicts docker.enabled: remove one of the two',
-      });
-    }
-  })
+  .check(rules.checks.sandboxAgrees)
   .describe('One way to do work: runtime, model, prompt, capabilities and rules.');
 
 /** An agent with nothing written under its name is an agent with every default. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { duration, formatDuration } from './quantities.ts';
+import { rules } from './shape/rules.ts';
 import { overrides, section } from './sections.ts';
 import { branch, command, commandLines, environment, name, text } from './text.ts';
 import { pushFailure } from './workspace.ts';
@@ -10,7 +11,7 @@ const checkTimeout = formatDuration(defaultPolicy.landing.checkTimeoutMs);
 const check = z
   .union(
     [
-      text.transform((line) => ({ command: line, timeout: defaultPolicy.landing.checkTimeoutMs, env: {} })),
+      text.transform(rules.changes.check),
       z.strictObject({
         command: command.describe('A line for the shell, or a list of the program and its arguments.'),
         timeout: duration.describe('Time limit; a check that takes longer is killed.').prefault(checkTimeout),

@@ -3,20 +3,18 @@
  * so it is refused with the unit to write. Parsed values are milliseconds, bytes and shares.
  */
 import * as z from 'zod';
-
-const MS_PER_UNIT = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
-const BYTES_PER_UNIT = { GB: 1024 ** 3, MB: 1024 ** 2, KB: 1024 } as const;
+import { BYTES_PER_UNIT, MS_PER_UNIT, rules } from './shape/rules.ts';
 
 /** A length of time above zero, in milliseconds once parsed. */
 export const duration = z
   .string({ error: (issue) => explainDuration(issue.input) })
   .regex(/^[1-9]\d{0,6}(ms|s|m|h|d)$/, { error: (issue) => explainDuration(issue.input) })
-  .transform((text) => scale(text, MS_PER_UNIT))
+  .transform(rules.changes.milliseconds)
   .meta({ title: 'duration' });
 
 /** Like `duration`, and `0` is allowed. */
 export const durationOrZero = z
-  .union([z.literal([0, '0']).transform(() => 0), duration], {
+  .union([z.literal([0, '0']).transform(rules.changes.zero), duration], {
     error: (issue) => explainDuration(issue.input),
   })
   .meta({ title: 'duration' });
@@ -24,14 +22,14 @@ export const durationOrZero = z
 export const size = z
   .string({ error: (issue) => explainSize(issue.input) })
   .regex(/^\d{1,6}(KB|MB|GB)$/, { error: (issue) => explainSize(issue.input) })
-  .transform((text) => scale(text, BYTES_PER_UNIT))
+  .transform(rules.changes.bytes)
   .meta({ title: 'size' });
 
 /** A percentage from 1% to 100%, a share between 0 and 1 once parsed. */
 export const share = z
   .string({ error: (issue) => explainShare(issue.input) })
   .regex(/^([1-9]\d?|100)%$/, { error: (issue) => explainShare(issue.input) })
-  .transform((text) => Number.parseInt(text, 10) / 100)
+  .transform(rules.changes.share)
   .meta({ title: 'percentage' });
 
 /** The shortest exact way to write the time: what `duration` reads back as the same number. */
@@ -45,13 +43,6 @@ export function formatSize(bytes: number): string {
 
 export function formatShare(value: number): string {
   return `${Math.round(value * 100)}%`;
-}
-
-function scale(text: string, units: Readonly<Record<string, number>>): number {
-  const amount = Number.parseInt(text, 10);
-  const factor = units[text.slice(String(amount).length)];
-  if (factor === undefined) throw new Error(`${text} passed its pattern but has no known unit`);
-  return amount * factor;
 }
 
 function inLargestUnit(amount: number, units: Readonly<Record<string, number>>): string {

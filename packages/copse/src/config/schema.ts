@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { agents } from './agents.ts';
 import { finishSection } from './finish.ts';
 import { landingSection } from './landing.ts';
+import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
 import { source } from './sources.ts';
 import { name } from './text.ts';
@@ -43,19 +44,7 @@ export const configSchema = section(
     notifications: {},
     sources: {},
   },
-).check(({ value, issues }) => {
-  for (const [agent, { schedules }] of Object.entries(value.agents)) {
-    for (const [schedule, { work_source: from }] of Object.entries(schedules)) {
-      if (typeof from !== 'string' || Object.hasOwn(value.sources, from)) continue;
-      issues.push({
-        code: 'custom',
-        path: ['agents', agent, 'schedules', schedule, 'work_source'],
-        input: from,
-        message: 'names a source that is not under `sources`',
-      });
-    }
-  }
-});
+).check(rules.checks.sourcesAreKnown);
 
 export type Config = z.output<typeof configSchema>;
 export type AgentConfig = Config['agents'][string];

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
 import { nearest } from './problems/nearest.ts';
+import { rules } from './shape/rules.ts';
 
 const branchPlaceholders = ['task', 'slug', 'agent', 'workItem', 'jobId', 'date', 'schedule'] as const;
 const messagePlaceholders = ['summary'] as const;
@@ -24,7 +25,7 @@ export const command = z.union([text, z.array(text).min(1)], {
 /** Several lines for the shell, run one after another; a single line needs no list. */
 export const commandLines = z
   .union([text, z.array(text)], { error: 'must be a command line or a list of command lines' })
-  .transform((lines) => (typeof lines === 'string' ? [lines] : lines));
+  .transform(rules.changes.lines);
 
 /** Values are text only: YAML would turn `1.10` into 1.1 and `012` into 12 before anybody saw it. */
 export const environment = z.record(

@@ -10,6 +10,7 @@ import {
   share,
   size,
 } from './quantities.ts';
+import { rules } from './shape/rules.ts';
 import { section } from './sections.ts';
 
 const { orchestration, lease, retry, handback, session, maintenance, notifications } = defaultPolicy;
@@ -63,13 +64,7 @@ export const policySection = section(
     context_handoff: formatShare(session.contextHandoffShare),
     handbacks: {},
   },
-).check(({ value, issues }) => {
-  const mistake = (key: string, message: string) =>
-    issues.push({ code: 'custom', path: [key], input: value, message });
-  if (value.lease_renewal >= value.lease) mistake('lease_renewal', 'must be shorter than policy.lease');
-  if (value.first_backoff > value.max_backoff)
-    mistake('first_backoff', 'must not be longer than policy.max_backoff');
-});
+).check(rules.checks.timesAgree);
 
 export const maintenanceSection = section(
   {

@@ -37,7 +37,7 @@ export class Narrator {
   /** A task that waits for the area of another; nothing is recorded about that. */
   async aboutPass({ waiting }: Pass): Promise<string | undefined> {
     for (const { task: id, waiting: why } of waiting) {
-      if (why.for !== 'area') continue;
+      if (why.kind !== 'area') continue;
       const task = await this.#context.board.get('task', id);
       // What just landed may still look busy.
       if (task?.state.status !== 'ready' || task.dependsOn.includes(why.task)) continue;

@@ -5,7 +5,7 @@
 
 import type { Context } from '../board/context.ts';
 import { restartTask } from '../agents/act/go-on.ts';
-import { Orchestrator, type Pass, type Problem } from '../orchestrator/orchestrate.ts';
+import { Orchestrator, type Pass, type ReportProblem } from '../orchestrator/orchestrate.ts';
 import type { RunContext } from '../queue/context.ts';
 import { pauseTask } from '../agents/act/stop-task.ts';
 import type { TaskId } from '../kernel/ids.ts';
@@ -36,7 +36,7 @@ export class Demo {
 
   async perform(): Promise<'over' | 'stopped'> {
     const { context, signal, onPass, onProblem } = this.#performance;
-    const onTaskProblem: Problem = (task, reason) => onProblem(task, reason);
+    const onTaskProblem: ReportProblem = (task, reason) => onProblem(task, reason);
     const orchestrator = new Orchestrator(context, onTaskProblem);
     for (;;) {
       const before = this.#answered.size;

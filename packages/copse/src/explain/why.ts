@@ -5,21 +5,21 @@ import { delayCauses } from '../tasks/rules/claim.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import type { TaskId, Timestamp } from '../kernel/ids.ts';
 import { explain, summarise } from '../review/rules/pull-request.ts';
-import { rangeText } from '../queue/rules/view/view.ts';
+import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
-import { type WaitingFor, Schedule } from '../orchestrator/rules/schedule.ts';
-import { type Verdict, findingsOf } from '../radar/rules/radar.ts';
+import { type WaitingFor, Scheduler } from '../orchestrator/rules/schedule.ts';
+import { type PairVerdict, findingsOf } from '../radar/rules/radar.ts';
 import { type AttentionCause, type Task, isFinished, suggestCommands } from '../tasks/rules/task.ts';
 import { describeResolver } from '../queue/act/conflict-task.ts';
 import { type Outcome, refusal } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
-import { Silences, observeRunning } from '../agents/act/observe.ts';
+import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
 import { howItLanded, whyItLeftTheQueue } from '../queue/act/last-landing.ts';
 import { lastSighting } from '../radar/radar.ts';
 import { loadPlace } from '../queue/act/view.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
-import type { RunContext } from '../queue/context.ts';
+import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 
 export interface Why {
@@ -29,7 +29,7 @@ export interface Why {
   readonly next: readonly string[];
 }
 
-export async function whyTask(context: RunContext, id: TaskId): Promise<Outcome<Why>> {
+export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome<Why>> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
     return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
@@ -49,7 +49,7 @@ function nextFor(task: Task): readonly string[] {
   return suggestCommands(task).filter((command) => !command.startsWith('copse why'));
 }
 
-async function reasonsOf(context: RunContext, task: Task): Promise<readonly string[]> {
+async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
   const { state } = task;
   switch (state.status) {
     case 'pending':
@@ -89,23 +89,23 @@ async function reasonsOf(context: RunContext, task: Task): Promise<readonly stri
   }
 }
 
-async function leftTheQueue({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
+async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const reason = await whyItLeftTheQueue(board, id);
   return reason === null ? [] : [reason];
 }
 
-async function undone({ board }: RunContext, { id }: Task): Promise<readonly string[]> {
+async function undone({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
   const undoing = await undoingOf(board, id);
-  if (undoing.is === 'none') return [];
+  if (undoing.kind === 'none') return [];
   return [
-    undoing.is === 'undone'
+    undoing.kind === 'undone'
       ? `It was undone by ${undoing.by}.`
       : `It is being undone by ${undoing.by}, which is ${undoing.status}.`,
   ];
 }
 
 /** What gets in its way on the branches of others, as far as the conflict radar has looked. */
-async function collisions({ board, radar }: RunContext, { id, state }: Task): Promise<readonly string[]> {
+async function collisions({ board, radar }: LookContext, { id, state }: Task): Promise<readonly string[]> {
   if (isFinished(state.status)) return [];
   const findings = findingsOf(lastSighting(radar)?.pairs ?? [], id);
   const lines = findings.slice(0, LISTED).map(async ({ other, verdict }) => {
@@ -117,8 +117,8 @@ async function collisions({ board, radar }: RunContext, { id, state }: Task): Pr
   return [...(await Promise.all(lines)), ...more];
 }
 
-function describeCollision(other: string, verdict: Verdict): string {
-  switch (verdict.is) {
+function describeCollision(other: string, verdict: PairVerdict): string {
+  switch (verdict.kind) {
     case 'conflict':
       return `It conflicts with ${other} in ${filesOf(verdict)}: whichever lands second has to be brought together with the first.`;
     case 'overlap':
@@ -144,7 +144,7 @@ function filesOf({
   return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-async function escapes(context: RunContext, { id }: Task): Promise<readonly string[]> {
+async function escapes(context: LookContext, { id }: Task): Promise<readonly string[]> {
   const workspaces = await context.board.list('workspace', { task: id });
   const { escape } = workspaces.findLast((one) => one.escape !== undefined) ?? {};
   if (escape === undefined) return [];
@@ -178,20 +178,20 @@ const doneText = {
   as_it_is: 'It is done as it is, on its branch',
 } as const;
 
-async function whyPending({ board }: RunContext, task: Task): Promise<readonly string[]> {
+async function whyPending({ board }: LookContext, task: Task): Promise<readonly string[]> {
   const statuses = await board.statuses(task.dependsOn);
   const unmet = task.dependsOn.filter((id) => statuses.get(id) !== 'done');
   const lines = unmet.map((id) => `  ${id} is ${statuses.get(id) ?? 'gone'}`);
   return [`It waits for ${unmet.length === 1 ? 'a task' : `${unmet.length} tasks`} to be done:`, ...lines];
 }
 
-async function whyReady(context: RunContext, task: Task): Promise<readonly string[]> {
+async function whyReady(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board, policy } = context;
-  const running = await observeRunning(context, new Silences());
+  const running = await observeRunning(context, new LeaseAges());
   const facts = await scheduleFacts(context, running, await board.openLandings());
-  const placement = new Schedule(facts, policy.orchestration).place(task);
+  const placement = new Scheduler(facts, policy.orchestration).place(task);
   const crashes = await lastCrash(context, task);
-  if (!placement.start) return [describeWaiting(placement.waiting, facts.at), ...crashes];
+  if (placement.kind === 'waiting') return [describeWaiting(placement.waiting, facts.at), ...crashes];
   return [
     `Nothing is in its way: ${placement.agent} takes it at the next look of an orchestrator, or as soon as one runs.`,
     ...passedOver(context, task),
@@ -199,7 +199,7 @@ async function whyReady(context: RunContext, task: Task): Promise<readonly strin
   ];
 }
 
-function passedOver(context: RunContext, task: Task): readonly string[] {
+function passedOver(context: LookContext, task: Task): readonly string[] {
   const { clock, policy } = context;
   const other = loadCollisions(context).with(task);
   const leftMs = task.state.since + policy.radar.preferMs - clock.now();
@@ -210,7 +210,7 @@ function passedOver(context: RunContext, task: Task): readonly string[] {
 }
 
 export function describeWaiting(waiting: WaitingFor, now: Timestamp): string {
-  switch (waiting.for) {
+  switch (waiting.kind) {
     case 'delay': {
       const seconds = Math.ceil((waiting.delay.until - now) / 1_000);
       return `It waits ${seconds} s more because ${delayCauses[waiting.delay.because]}.`;
@@ -236,7 +236,7 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2)} MB`;
 }
 
-async function whyRunning(context: RunContext, task: Task): Promise<readonly string[]> {
+async function whyRunning(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board, clock, node } = context;
   if (task.state.status !== 'in_progress') return [];
   const { claim, since } = task.state;
@@ -274,7 +274,7 @@ function waitsForPerson(
   return attention === null ? [] : [`It waits for a person: ${attention}.`];
 }
 
-async function whyLanding(context: RunContext, task: Task): Promise<readonly string[]> {
+async function whyLanding(context: LookContext, task: Task): Promise<readonly string[]> {
   const { board } = context;
   if (task.state.status !== 'landing') return [];
   const landing = await board.get('landing', task.state.landing);
@@ -284,25 +284,27 @@ async function whyLanding(context: RunContext, task: Task): Promise<readonly str
   const behind = entry.behind.length === 0 ? '' : `, behind ${named(entry.behind)}`;
   return [
     `It is number ${entry.position} of ${queue.entries.length} to land on ${queue.target}${behind}.`,
-    `It ${entry.why}.`,
+    `It ${standingText(entry.standing)}.`,
     ...(entry.range === null || entry.state === 'landing'
       ? []
       : [`It lands in ${rangeText(entry.range)}, if it is green.`]),
-    ...(queue.isLed ? [] : [`\`copse merge ${task.id}\` lands it now.`]),
-    ...(queue.stalled === null ? [] : [`The queue is stalled: ${queue.stalled.reason}.`]),
+    ...(queue.isLed || entry.standing.kind === 'no_leader'
+      ? []
+      : [`\`copse merge ${task.id}\` lands it now.`]),
+    ...(queue.stalled === null ? [] : [`The queue is stalled: ${waitText(queue.stalled.reason)}.`]),
     ...(landing?.note === undefined ? [] : [landing.note]),
     ...(landing?.pullRequest === undefined ? [] : [`It was in review: ${summarise(landing.pullRequest)}.`]),
     ...(queue.hasChecks && !entry.isUnchecked ? [] : ['It lands unverified: without checks.']),
   ];
 }
 
-async function whyFailed({ board }: RunContext, task: Task, reason: string): Promise<readonly string[]> {
+async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
   return [`It was tried as often as may be and failed; the last time:`, crash?.text ?? reason];
 }
 
-async function lastCrash({ board }: RunContext, task: Task): Promise<readonly string[]> {
+async function lastCrash({ board }: LookContext, task: Task): Promise<readonly string[]> {
   if (task.retries === 0) return [];
   const attempts = await board.list('attempt', { task: task.id });
   const ended = attempts.findLast(({ end }) => end !== null)?.end;

@@ -1,4 +1,4 @@
-/** Files as git would store them byte for byte, and replacing one only while it is what it is expected to be. */
+/** The version of a file, as git would store its bytes, and replacing a file only while it has the expected version. */
 
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants, createReadStream } from 'node:fs';
@@ -6,9 +6,9 @@ import { copyFile, link, lstat, mkdir, readlink, realpath, rename, rm, symlink }
 import path from 'node:path';
 
 import { hasCode } from '../kernel/system/error-code.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
 
-/** `<mode> <id>` as in a tree; null where there is no file or link, `folder` or `other` where there is something else. */
+/** `<mode> <id>` as in a tree; null for an absent file, `folder` for a folder, `other` for anything but a file or link. */
 export async function versionOf(dir: TrustedDir, file: string): Promise<string | null> {
   const found = await statOf(file);
   if (found === null) return null;
@@ -20,7 +20,7 @@ export async function versionOf(dir: TrustedDir, file: string): Promise<string |
   const mode = (found.mode & 0o100n) === 0n ? '100644' : '100755';
   const hash = startHash(dir, Number(found.size));
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
-  // Its size is part of its id, so a file that grows meanwhile is no version of anything.
+  // The size is part of the id, so a file that grows meanwhile matches no version.
   for await (const chunk of createReadStream(file, { flags: flags as unknown as string }))
     hash.update(chunk as Buffer);
   return `${mode} ${hash.digest('hex')}`;
@@ -42,17 +42,17 @@ function startHash({ objectFormat }: TrustedDir, size: number) {
 export interface Replacement {
   readonly root: string;
   readonly file: string;
-  /** What has to be there: a version, or null for nothing. */
+  /** The version that the file must have; null: it must be absent. */
   readonly expected: string | null;
   /** A file or link to copy, or null for none. */
   readonly content: string | null;
-  /** What the content has to be, where that is known. */
+  /** The version that the content must have, if known. */
   readonly version?: string;
 }
 
 /**
- * Whatever is there is first moved aside and looked at there, so that an edit at the same moment is noticed and put back.
- * The new file never takes the place of one that appeared meanwhile. False: nothing was changed.
+ * Moves the present file aside and compares it there, so that a simultaneous edit is noticed and put back. The new file never
+ * overwrites one that appeared meanwhile. False: nothing was changed.
  */
 export async function replaceFile(dir: TrustedDir, replacement: Replacement): Promise<boolean> {
   const { root, file, expected, content, version } = replacement;
@@ -79,7 +79,7 @@ export async function replaceFile(dir: TrustedDir, replacement: Replacement): Pr
   }
 }
 
-/** False where something is already. */
+/** False when the destination exists. */
 async function place(from: string, to: string): Promise<boolean> {
   try {
     const found = await lstat(from);
@@ -95,9 +95,7 @@ async function place(from: string, to: string): Promise<boolean> {
 
 async function putBack(aside: string, at: string): Promise<void> {
   if (await place(aside, at)) return;
-  throw new Error(
-    `${at} was written twice while it was being moved. The first of the two is kept as ${aside}`,
-  );
+  throw new Error(`${at} was written twice while Copse moved it. The first version is kept as ${aside}`);
 }
 
 async function copy(from: string, to: string): Promise<void> {
@@ -107,7 +105,7 @@ async function copy(from: string, to: string): Promise<void> {
   else await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
 }
 
-/** False where a file or a link is in its place: a link could lead anywhere. */
+/** False when a file or a link has its name: a link could lead anywhere. */
 async function makeFolder(root: string, folder: string): Promise<boolean> {
   try {
     let at = await realpath(root);

@@ -1,7 +1,6 @@
-/** Who commits: as in any repository of theirs, the person or the agent that is asking; Copse where nobody said. */
+/** The author of a commit: the person or agent that runs Copse, by git's usual settings; without those, Copse itself. */
 
-import { tryGit } from './process.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import { tryGit, type TrustedDir } from './process.ts';
 
 const COPSE = { name: 'Copse', email: 'copse@localhost' } as const;
 
@@ -22,7 +21,7 @@ export async function identityEnv(dir: TrustedDir): Promise<Readonly<Record<stri
   };
 }
 
-/** The repository's own configuration is not asked: agents can write it. */
+/** Does not read the repository's own configuration: agents can write it. */
 async function personal(dir: TrustedDir, name: string): Promise<string | undefined> {
   const { code, stdout } = await tryGit(dir, ['config', '--global', name], { isNetwork: true });
   const value = stdout.toString().trim();

@@ -1,11 +1,8 @@
 /**
- * A lock between processes that the system gives back when its holder dies, however it dies.
+ * A lock between processes that the system releases when its holder dies.
  *
- * Node cannot lock files, but SQLite does: an immediate transaction on an empty file holds the lock of the operating
- * system and writes nothing.
- *
- * What is locked is a file that anybody may delete. Whoever does so while it is held lets the next one in beside its
- * holder; there is nothing in a file that could prevent that.
+ * Node cannot lock files, but SQLite can: an immediate transaction on an empty file holds the operating system's lock and
+ * writes nothing. Deleting the file while it is locked lets a second process in; a lock file cannot prevent that.
  */
 
 import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
@@ -26,7 +23,7 @@ export async function withFileLock<T>(file: string, patienceMs: number, work: ()
     if (performance.now() > giveUpAt) {
       throw new RepositoryUnavailable(
         `Another process has held ${file} for more than ${patienceMs / 1_000} s.`,
-        'Try again; if it stays so, look for a copse process that hangs: copse doctor',
+        'Try again. If that fails too, look for a copse process that hangs: copse doctor',
       );
     }
     await setTimeout(PAUSE_MS * (0.5 + Math.random()));
@@ -34,11 +31,10 @@ export async function withFileLock<T>(file: string, patienceMs: number, work: ()
 }
 
 /**
- * Undefined when somebody else has it, in this process or another.
+ * Undefined when the lock is held, in this process or another.
  *
- * A lock is on a file, not on its name. Where somebody deleted the file between opening and locking it, the name leads to
- * another one by then, or to none, and the next one to come would get that; so it is tried again with what is there.
- * `onOpened` is for tests.
+ * A lock belongs to a file, not to its name. If the file was deleted between opening and locking, the name leads to another
+ * file or to none, and the next process would lock that one; so this retries with the present file. `onOpened` is for tests.
  */
 export async function tryFileLock<T>(
   file: string,
@@ -60,7 +56,7 @@ export async function tryFileLock<T>(
   }
 }
 
-/** Never opened where it exists: closing it again would give up every lock that this process has on it. */
+/** Never opens an existing file: closing it would release every lock that this process holds on it. */
 function makeFile(file: string): bigint | undefined {
   const known = inodeOf(file);
   if (known !== undefined) return known;
@@ -76,7 +72,7 @@ function inodeOf(file: string): bigint | undefined {
   return lstatSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
-/** Undefined when the file is not the one of that name any more, which SQLite itself may find out first. */
+/** Undefined when the name leads to another file by now; SQLite may notice that first. */
 function begin(lock: DatabaseSync, isInPlace: () => boolean): boolean | undefined {
   try {
     lock.exec('begin immediate');

@@ -1,26 +1,25 @@
 /**
- * Gits that stay, for what the merge queue asks by the hundred: moving refs and merging; reading is in object-reader.ts.
- * Each answers as the plain command would, and where the process that stays cannot, the plain command is what answers.
+ * Long-lived gits that move refs and merge, for the hundreds of requests of the merge queue; object-reader.ts reads objects.
+ * Each gives the answer of the plain command. If the long-lived process fails, the plain command runs.
  *
- *   update-ref --stdin            ends when a ref is not where it was expected to be, or is locked
+ *   update-ref --stdin            ends when a ref is not at the expected commit, or is locked
  *   merge-tree --write-tree --stdin
- *                                 ends at a revision it does not know, and keeps its answers back (git 2.39) unless its
+ *                                 ends at an unknown revision, and buffers its answers (git 2.39) unless its
  *                                 output is unbuffered, which takes `stdbuf`
  */
 
 import { type CommitId, brand } from '../kernel/ids.ts';
 import type { RefMove } from './port.ts';
-import { GitFailed, type GitOptions, startGit, tryGit } from './process.ts';
+import { GitFailed, type GitOptions, startGit, tryGit, type TrustedDir } from './process.ts';
 import { refuseLinkedRef } from './refs/linked-refs.ts';
 import { findTip, moveRef } from './refs/refs.ts';
-import { utf8 } from './byte-names.ts';
-import { type Measure, StandingProcess } from './standing-process.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+import { utf8 } from './output.ts';
+import { type Measure, LongLivedProcess } from './long-lived-process.ts';
 
-/** Moves refs, each from where it is expected to be. */
+/** Moves refs by compare-and-swap. */
 export class RefWriter {
   readonly #dir: TrustedDir;
-  readonly #standing: StandingProcess;
+  readonly #process: LongLivedProcess;
   readonly #reason: string;
   readonly #nothing: string;
 
@@ -28,39 +27,39 @@ export class RefWriter {
     this.#dir = dir;
     this.#reason = reason;
     this.#nothing = '0'.repeat(dir.objectFormat === 'sha256' ? 64 : 40);
-    this.#standing = new StandingProcess({
+    this.#process = new LongLivedProcess({
       start: () => startGit(dir, ['update-ref', '-m', reason, '-z', '--stdin']),
       expectedLastWords: /^fatal: /,
     });
   }
 
   get pid(): number | undefined {
-    return this.#standing.pid;
+    return this.#process.pid;
   }
 
-  /** Null as the old value: it must not exist; as the new one: it goes. */
+  /** `from` null: the ref must not exist. `to` null: the ref is deleted. */
   async move(ref: string, from: CommitId | null, to: CommitId | null): Promise<RefMove> {
     refuseLinkedRef(this.#dir.commonDir, ref, { isDeletion: to === null });
     const old = from ?? this.#nothing;
     const step = to === null ? `delete ${ref}\0${old}\0` : `update ${ref}\0${to}\0${old}\0`;
-    const outcome = await this.#standing.ask(`start\0${step}prepare\0commit\0`, wholeTransaction);
+    const outcome = await this.#process.ask(`start\0${step}prepare\0commit\0`, wholeTransaction);
     if (outcome.answer !== undefined) return { moved: true };
-    // It may have ended after the ref was moved. Where the ref is says so, unless it was to stay where it is.
+    // Git may have died after it moved the ref. The ref's tip shows that, unless `from` and `to` are equal.
     const tip = (await findTip(this.#dir, ref)) ?? null;
-    if (outcome.because === 'died' && tip === to && from !== to && !outcome.stderr.startsWith('fatal: ')) {
+    if (outcome.kind === 'died' && tip === to && from !== to && !outcome.stderr.startsWith('fatal: ')) {
       return { moved: true };
     }
     return moveRef(this.#dir, { ref, from, to, reason: this.#reason });
   }
 
   close(): Promise<void> {
-    return this.#standing.close();
+    return this.#process.close();
   }
 }
 
 const writers = new WeakMap<TrustedDir, RefWriter>();
 
-/** One for all refs of Copse's own, of which git keeps no reflog: branches are moved with the reason for it. */
+/** One writer for Copse's own refs, which have no reflog. Branches are moved with a reason for the reflog. */
 export function refsOf(dir: TrustedDir): RefWriter {
   const known = writers.get(dir) ?? new RefWriter(dir);
   writers.set(dir, known);
@@ -75,10 +74,10 @@ interface Conflict {
 }
 
 export type Merged =
-  | { readonly clean: true; readonly tree: string }
-  /** The tree has conflict markers in it. */
+  | { readonly kind: 'clean'; readonly tree: string }
+  /** The tree holds conflict markers. */
   | {
-      readonly clean: false;
+      readonly kind: 'conflicted';
       readonly tree: string;
       /** Every file in conflict, once, with one character per byte. */
       readonly files: readonly string[];
@@ -87,42 +86,42 @@ export type Merged =
 
 type MergerOptions = Pick<GitOptions, 'env' | 'workTree'>;
 
-/** Merges two commits into a tree, without files and without moving anything. */
+/** Merges two commits into a tree, without files and without moving a ref. */
 export class Merger {
   readonly #dir: TrustedDir;
   readonly #options: MergerOptions;
-  readonly #standing: StandingProcess;
+  readonly #process: LongLivedProcess;
 
-  /** With a work tree, the attributes that lie in it count. */
+  /** With a work tree, the attributes in it apply. */
   constructor(dir: TrustedDir, options: MergerOptions = {}) {
     this.#dir = dir;
     this.#options = options;
     const argv = ['merge-tree', '--write-tree', '--stdin'];
-    this.#standing = new StandingProcess({
+    this.#process = new LongLivedProcess({
       start: () => startGit(dir, argv, { ...options, isUnbuffered: true }),
       expectedLastWords: /not something we can merge|unrelated histories/,
     });
   }
 
   get pid(): number | undefined {
-    return this.#standing.pid;
+    return this.#process.pid;
   }
 
   async merge(ours: CommitId, theirs: CommitId): Promise<Merged> {
-    const { answer } = await this.#standing.ask(`${oneWord(ours)} ${oneWord(theirs)}\n`, wholeMerge);
+    const { answer } = await this.#process.ask(`${oneWord(ours)} ${oneWord(theirs)}\n`, wholeMerge);
     if (answer !== undefined) {
       const [status, ...fields] = answer.toString('latin1').split('\0');
       return merged(status === '1', fields);
     }
     const argv = ['merge-tree', '--write-tree', '-z', ours, theirs];
     const { code, stdout, stderr } = await tryGit(this.#dir, argv, this.#options);
-    // A revision that does not exist ends it with 1 as well, but without a tree.
+    // A revision that does not exist also gives exit code 1, but no tree.
     if (code > 1 || stdout.length === 0) throw new GitFailed(argv, code, stderr);
     return parseMerged(code === 0, stdout);
   }
 
   close(): Promise<void> {
-    return this.#standing.close();
+    return this.#process.close();
   }
 }
 
@@ -132,7 +131,7 @@ const wholeTransaction: Measure = (said) => {
   return at === -1 ? { atLeast: said.length + 1 } : { whole: at + last.length };
 };
 
-/** A status, a tree, and after a conflict the files and the messages, each list ended by an empty field. */
+/** A status, a tree, and after a conflict the files and the messages; an empty field ends each list. */
 const wholeMerge: Measure = (said) => {
   const field = fieldsOf(said);
   const isConflict = field() === '0';
@@ -145,7 +144,7 @@ const wholeMerge: Measure = (said) => {
   return end === undefined ? { atLeast: said.length + 1 } : { whole: end };
 };
 
-/** One field after another; undefined, and no end, once they are used up. */
+/** Reads one field after another; undefined at the end of the data. */
 function fieldsOf(said: Buffer): { (): string | undefined; end(): number | undefined } {
   let at: number | undefined = 0;
   const next = () => {
@@ -157,12 +156,12 @@ function fieldsOf(said: Buffer): { (): string | undefined; end(): number | undef
   return Object.assign(next, { end: () => at });
 }
 
-export function parseMerged(clean: boolean, said: Buffer): Merged {
-  return merged(clean, said.toString('latin1').split('\0'));
+export function parseMerged(isClean: boolean, said: Buffer): Merged {
+  return merged(isClean, said.toString('latin1').split('\0'));
 }
 
-function merged(clean: boolean, [tree = '', ...rest]: readonly string[]): Merged {
-  if (clean) return { clean, tree };
+function merged(isClean: boolean, [tree = '', ...rest]: readonly string[]): Merged {
+  if (isClean) return { kind: 'clean', tree };
   const end = rest.indexOf('');
   const files = rest.slice(0, end).map((stage) => stage.slice(stage.indexOf('\t') + 1));
   if (files.length === 0) throw new Error('git merge-tree found a conflict and no path with one');
@@ -175,7 +174,7 @@ function merged(clean: boolean, [tree = '', ...rest]: readonly string[]): Merged
     if (messages[type]?.startsWith('CONFLICT')) conflicts.push({ paths, type: messages[type], message });
     at = type + 2;
   }
-  return { clean, tree, files: [...new Set(files)], conflicts };
+  return { kind: 'conflicted', tree, files: [...new Set(files)], conflicts };
 }
 
 function oneWord(commit: CommitId): string {

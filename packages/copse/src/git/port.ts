@@ -1,6 +1,6 @@
 /**
- * What Copse asks of git and of the folders it works in. Expected failures are outcomes; everything else throws with the
- * command and what git said.
+ * The operations of git that the rest of Copse uses. Expected failures are outcomes; everything else throws with the command
+ * and git's message.
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../kernel/ids.ts';
@@ -10,11 +10,11 @@ export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */
   readonly changed: readonly string[];
   readonly untracked: readonly string[];
-  /** The index could not be read, so nobody knows what was staged. */
+  /** The index could not be read, so staged changes are unknown. */
   readonly isIndexLost?: boolean;
 }
 
-/** What git ignores in a folder: files, and folders as one where everything in them is ignored. */
+/** Ignored files of a folder; a folder counts as one if everything in it is ignored. */
 export interface Ignored {
   readonly count: number;
   /** As many as are worth naming; folders end with a slash. */
@@ -31,12 +31,12 @@ export type Fetched =
 
 export interface NewWorktree {
   readonly path: string;
-  /** The name git knows it by; Copse uses the task's id. */
+  /** Its name in git's registration; Copse uses the task's id. */
   readonly name: string;
   readonly branch: BranchName;
 }
 
-/** A worktree that git knows, with a branch and perhaps no files yet. */
+/** A worktree that git has registered, with a branch and possibly no files yet. */
 export interface Place {
   readonly path: string;
   readonly gitDir: string;
@@ -44,15 +44,16 @@ export interface Place {
 }
 
 export type Registered =
-  | { readonly registered: true; readonly place: Place }
-  | { readonly registered: false; readonly takenBy: string };
+  | { readonly kind: 'registered'; readonly place: Place }
+  /** Another checkout has the branch. */
+  | { readonly kind: 'taken'; readonly takenBy: string };
 
 export type RefMove =
   | { readonly moved: true }
   | { readonly moved: false; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
 
 export interface TrackedFile {
-  /** As git has it: bytes, relative, with slashes. */
+  /** As git stores it: bytes, relative, with slashes. */
   readonly path: Buffer;
   readonly mode: string;
   readonly id: string;
@@ -61,12 +62,12 @@ export interface TrackedFile {
 
 export type RemoteDeletion =
   | { readonly deletion: 'deleted' | 'absent' }
-  /** Somebody pushed to it; it was kept. */
+  /** The remote branch has another tip, so it was kept. */
   | { readonly deletion: 'changed'; readonly reason: string }
   | { readonly deletion: 'refused'; readonly reason: string };
 
 export interface Git {
-  /** Held by one process at a time; given back by the system when its holder dies. */
+  /** Held by one process at a time; the system releases it when its holder dies. */
   withLock<T>(this: void, work: () => Promise<T>): Promise<T>;
   /** Undefined when another process has it. */
   tryLock<T>(
@@ -85,48 +86,48 @@ export interface Git {
   /** Commits reachable from the second and not from the first. */
   countCommits(notFrom: CommitId, from: CommitId): Promise<number>;
   /**
-   * What git ignores among the files of a worktree that is in the trash; if what git holds was taken out of it, all that is
-   * left. Undefined when git could not tell. Reads every folder.
+   * Ignored files of a worktree in the trash; for a thinned one, from which tracked files were removed, all files. Undefined
+   * when git fails. Reads every folder.
    */
   ignored(trashed: {
     readonly files: string;
     readonly gitDir: string;
     readonly isThin: boolean;
   }): Promise<Ignored | undefined>;
-  /** How many files the index of a worktree has. */
+  /** The number of files in the index of a worktree. */
   countFiles(path: string): number;
   /** Every file of a commit. */
   files(commit: CommitId): Promise<readonly TrackedFile[]>;
-  /** The folder of the checkout that has this branch, or is in the middle of rebasing it. */
+  /** The folder of the checkout that has this branch, or is rebasing it. */
   holderOf(branch: BranchName): Promise<string | undefined>;
   detectBase(): Promise<BranchName | undefined>;
   remoteName(): Promise<string | undefined>;
   fetch(branches: readonly BranchName[]): Promise<Fetched>;
 
-  /** Moves a ref from the tip that is expected (null: it must not exist) to another (null: it goes). */
+  /** Moves a ref from the expected tip (null: it must not exist) to another (null: it is deleted). */
   moveRef(ref: string, from: CommitId | null, to: CommitId | null, reason: string): Promise<RefMove>;
-  /** Makes a locked worktree on a branch that exists. Only one process does so at a time. */
+  /** Makes a locked worktree on an existing branch. Only one process does so at a time. */
   register(worktree: NewWorktree): Promise<Registered>;
-  /** The same at a commit, with HEAD on no branch. */
+  /** The same at a commit, with a detached HEAD. */
   registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<Place>;
-  /** Writes its files. Takes long; any number may do it at once. */
+  /** Writes its files. Takes long; any number of processes may do so at once. */
   checkOut(place: Place, sparse: readonly string[]): Promise<void>;
-  /** Puts a worktree right whose repository was moved. */
+  /** Corrects the paths of a worktree whose repository was moved. */
   repair(path: string): Promise<void>;
-  /** Lock files in what git keeps about the worktree, with the time since when. */
+  /** Lock files in the worktree's git directory, with their times. */
   locks(path: string): Promise<readonly { readonly file: string; readonly since: Timestamp }[]>;
-  /** Deletes a branch on the remote if it is still where it is expected. */
+  /** Deletes a branch on the remote if it has the expected tip. */
   deleteRemoteBranch(branch: BranchName, tip: CommitId): Promise<RemoteDeletion>;
-  /** Every linked worktree that git knows, whoever made it, by the name git has for it. */
+  /** Every linked worktree that git has registered, also those that Copse did not make. */
   worktrees(): readonly { readonly name: string; readonly path: string }[];
-  /** Where git keeps what belongs to this worktree, if it is one or was one. */
+  /** The worktree's own git directory, if the folder is or was a worktree. */
   gitDirOf(path: string): string | undefined;
 }
 
 export const rescueReasons = ['removal', 'reset', 'retry', 'handover', 'escape', 'asked'] as const;
 export type RescueReason = (typeof rescueReasons)[number];
 
-/** A snapshot of a worktree: everything in it that no ref keeps. */
+/** A snapshot of a worktree: everything in it that no ref holds. */
 export interface Rescue {
   readonly ref: string;
   readonly commit: CommitId;
@@ -144,7 +145,7 @@ export interface SnapshotRequest {
   readonly worktree: string;
   readonly why: RescueReason;
   readonly at: Timestamp;
-  /** Also for a folder that is no worktree any more: its files are saved as changes to this branch. */
+  /** For a folder that is no longer a worktree: its files are saved as changes to this branch. */
   readonly asBranch?: BranchName;
 }
 
@@ -153,7 +154,7 @@ export type SnapshotOutcome =
   /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
   | { readonly saved: false };
 
-/** The tip of a branch that Copse deleted or moved back, and that nothing else leads to. */
+/** The tip of a branch that Copse deleted or moved back, if no other ref reaches it. */
 export interface KeptTip {
   readonly ref: string;
   readonly commit: CommitId;
@@ -163,13 +164,13 @@ export interface KeptTip {
 }
 
 export interface Rescues {
-  /** Changes no byte of index, HEAD, branch or files. Throws when anything could not be saved. */
+  /** Leaves index, HEAD, branch and files unchanged. Throws when something could not be saved. */
   snapshot(request: SnapshotRequest): Promise<SnapshotOutcome>;
   list(task?: TaskId): Promise<readonly Rescue[]>;
   kept(): Promise<readonly KeptTip[]>;
   find(ref: string): Promise<Rescue | undefined>;
   changes(rescue: Rescue): Promise<readonly { readonly path: string; readonly change: string }[]>;
-  /** Puts files, modes, links, the index and what was in progress back into a worktree; never over a newer file. */
+  /** Restores files, modes, links, the index and operations in progress; never overwrites a newer file. */
   restore(rescue: Rescue, worktree: string): Promise<Restored>;
 }
 

@@ -1,25 +1,24 @@
 /**
- * A copy of a checkout's index to look and work with, so that nothing is written into what a person or an agent uses.
+ * A copy of a checkout's index, so that Copse writes nothing into the index that a person or an agent uses.
  *
- * Git tells an edit in the same second from none by the time of the index, so the copy gets that time, in whole seconds:
- * an index that seems older makes git look closer. What an index can hide is brought to light: edits behind
- * assume-unchanged bits, and files that are there although they are marked as left out. An index that cannot be used on
- * its own, such as a split one, is replaced by one made from the commit.
+ * Git recognises an edit within the same second by the mtime of the index, so the copy gets that mtime, in whole seconds: an
+ * older index makes git compare more files. The copy reveals what an index can hide: edits behind assume-unchanged bits, and
+ * files that exist although a sparse checkout excludes them. An index that cannot be used alone, a split one for example, is
+ * replaced by one made from the commit.
  */
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { nul } from './byte-names.ts';
-import { GitFailed, type GitOptions, git, tryGit } from './process.ts';
+import { entries, nul } from './output.ts';
+import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from './process.ts';
 import type { Place } from './worktrees/place.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
 
-/** Files that are there although left out by a sparse checkout count as any other. */
+/** Files that exist although a sparse checkout excludes them count like all others. */
 const CAREFUL = ['-c', 'core.sparseCheckout=true'] as const;
 
-/** Makes the copy at `index`. False when it had to be made from the commit, so that nothing of what was staged is in it. */
+/** Makes the copy at `index`. False when it had to be made from the commit and lacks staged changes. */
 export async function copyIndex(
   dir: TrustedDir,
   { gitDir, worktree }: Pick<Place, 'gitDir' | 'worktree'>,
@@ -30,7 +29,7 @@ export async function copyIndex(
   const refresh = [...CAREFUL, 'update-index', '-q', '--really-refresh'];
   if (existsSync(path.join(gitDir, 'index'))) {
     copyWithTime(path.join(gitDir, 'index'), index);
-    // Code 1 says that some files differ.
+    // Exit code 1: some files differ.
     if ((await tryGit(dir, refresh, options)).code <= 1) return true;
     await rm(index, { force: true });
   }
@@ -40,7 +39,7 @@ export async function copyIndex(
   return false;
 }
 
-/** Brings such a copy up to date with the files, as `git add --all` would, without looking into submodules. */
+/** Updates such a copy from the files, as `git add --all` does, without entering submodules. */
 export async function addEverything(dir: TrustedDir, worktree: string, index: string): Promise<void> {
   const options: GitOptions = { index, workTree: worktree };
   const [differing, others] = await Promise.all([
@@ -51,35 +50,6 @@ export async function addEverything(dir: TrustedDir, worktree: string, index: st
   if (files.size === 0) return;
   const argv = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
   await git(dir, argv, { ...options, input: nul([...files]) });
-}
-
-/** Parts that end in NUL, one character per byte, because file names need not be UTF-8. */
-export function entries(output: Buffer): readonly string[] {
-  return output
-    .toString('latin1')
-    .split('\0')
-    .filter((part) => part !== '');
-}
-
-export interface RawChange {
-  readonly oldMode: string;
-  readonly oldId: string;
-  readonly mode: string;
-  readonly id: string;
-  readonly status: string;
-  /** One character per byte. */
-  readonly file: string;
-}
-
-/** The output of `--raw -z --no-renames`. */
-export function parseRaw(output: Buffer): readonly RawChange[] {
-  const parts = entries(output);
-  const changes: RawChange[] = [];
-  for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [oldMode = '', mode = '', oldId = '', id = '', status = ''] = parts[at]?.slice(1).split(' ') ?? [];
-    changes.push({ oldMode, oldId, mode, id, status, file: parts[at + 1] ?? '' });
-  }
-  return changes;
 }
 
 export function copyWithTime(from: string, to: string): void {

@@ -1,9 +1,9 @@
 /**
- * Starts git. Nothing else in Copse does.
+ * Starts git. Only the room git does.
  *
- * Whatever git is started for, it sees neither the environment's `GIT_*` variables nor the configuration, hooks,
- * attributes, replacement objects or grafts of the repository, because agents can write those; see trusted-dir.ts. It
- * opens no editor, no pager and no prompt, and nothing is ever given to a shell.
+ * Git never sees the environment's `GIT_*` variables, nor the configuration, hooks, attributes, replacement objects or grafts
+ * of the repository, because agents can write those; see trusted-dir.ts. It opens no editor, pager or prompt, and no shell
+ * runs.
  */
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
@@ -11,15 +11,34 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { shellQuoted } from '../kernel/shell.ts';
 import { refuseLinkedRefs } from './refs/linked-refs.ts';
 import { absolutePath } from './directory/trusted-config.ts';
-import type { TrustedDir } from './directory/trusted-dir.ts';
+
+/** The git directory that Copse's git uses instead of the repository's own; directory/trusted-dir.ts makes it. */
+export interface TrustedDir {
+  readonly plain: string;
+  readonly raw: string;
+  /** The repository's own git directory: the target of the links, and the place where worktrees are registered. */
+  readonly commonDir: string;
+  /** The folder that holds `.copse/`. */
+  readonly home: string;
+  readonly objectFormat: 'sha1' | 'sha256';
+  /** Read from the configuration when the directory was made: asking git again would cost two processes. */
+  readonly remembered: Remembered;
+}
+
+export interface Remembered {
+  /** The version of the repository's configuration that the other values come from; see `stampOfFile`. */
+  readonly config: string;
+  readonly remote: string | null;
+  readonly defaultBranch: string | null;
+}
 
 export interface GitOptions {
-  /** The folder whose files are meant. Without it git has no files at all. */
+  /** The folder with the files. Without it, git has no work tree. */
   readonly workTree?: string;
   readonly index?: string;
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
-  /** Files byte for byte as they are: no line endings, filters or encodings. */
+  /** Reads and writes files byte for byte: no line endings, filters or encodings. */
   readonly isRaw?: boolean;
   /** May reach a remote, with the person's own credentials; see remote.ts. */
   readonly isNetwork?: boolean;
@@ -33,7 +52,7 @@ export interface GitResult {
   readonly stderr: string;
 }
 
-/** Git failed in a way that nobody planned for. */
+/** Git failed unexpectedly. */
 export class GitFailed extends Error {
   override readonly name = 'GitFailed';
   readonly argv: readonly string[];
@@ -41,22 +60,22 @@ export class GitFailed extends Error {
   readonly stderr: string;
 
   constructor(argv: readonly string[], code: number | null, stderr: string) {
-    const said = stderr.trim() === '' ? 'and said nothing' : `and said: ${stderr.trim()}`;
-    super(`git ${argv.join(' ')} ended with ${code ?? 'a signal'} ${said}`);
+    const how = code === null ? 'a signal' : `exit code ${code}`;
+    const message = stderr.trim() === '' ? ' and printed no error' : `: ${stderr.trim()}`;
+    super(`git ${argv.join(' ')} ended with ${how}${message}`);
     this.argv = argv;
     this.code = code;
     this.stderr = stderr;
   }
 }
 
-/** For questions whose answer may be no: the exit code is part of the result. */
+/** For commands that may fail: the exit code is part of the result. */
 export function tryGit(
   dir: TrustedDir,
   argv: readonly string[],
   options: GitOptions = {},
 ): Promise<GitResult> {
-  // A group of its own when it may have to be ended: what git itself started has to end with it. It also has no terminal
-  // then on which ssh could ask a question.
+  // A process group of its own lets Copse end git with every process that it started, and leaves ssh no terminal to ask on.
   const isGroup = options.isNetwork === true || options.timeoutMs !== undefined;
   return new Promise((resolve, reject) => {
     refuseLinkedRefs(dir.commonDir, argv);
@@ -73,7 +92,7 @@ export function tryGit(
       ended ??= why;
       endChild(child.pid, isGroup);
     };
-    const abort = () => end('it was called off');
+    const abort = () => end('it was cancelled');
     const limit =
       options.timeoutMs === undefined
         ? undefined
@@ -94,10 +113,10 @@ export function tryGit(
       forget();
       const said = Buffer.concat(stderr).toString();
       if (code !== null) return resolve({ code, stdout: Buffer.concat(stdout), stderr: said });
-      const why = ended ?? `it was ended by ${String(signal)}`;
+      const why = ended ?? `it was killed by ${String(signal)}`;
       reject(new GitFailed(argv, null, said.trim() === '' ? why : `${said.trim()} (${why})`));
     });
-    // Git may end before it has read everything.
+    // Git may end before it has read all input.
     child.stdin.on('error', () => {}).end(options.input ?? '');
   });
 }
@@ -107,14 +126,13 @@ function endChild(pid: number | undefined, isGroup: boolean): void {
   try {
     process.kill(isGroup ? -pid : pid, 'SIGKILL');
   } catch {
-    // Over already.
+    // Already ended.
   }
 }
 
 /**
- * What no command may be without, whoever asks for it. A branch can be an alias of another: a ref is moved itself, not
- * what it points to. And a folder can be a repository of its own, whose state git would ask in that repository, with
- * the configuration there.
+ * Adds the options that a command must have. A branch can be a symbolic ref: git must move the ref, not its target. And a
+ * folder can be a repository, in which git would run with the configuration there.
  */
 function hardened(argv: readonly string[]): readonly string[] {
   let at = 0;
@@ -131,7 +149,7 @@ const HARDENED: Readonly<Record<string, string>> = {
   status: '--ignore-submodules=dirty',
 };
 
-/** For what has to work: anything else is an exception with the command and what git said. */
+/** For commands that must succeed: a failure throws with the command and git's message. */
 export async function git(
   dir: TrustedDir,
   argv: readonly string[],
@@ -151,7 +169,7 @@ export async function gitLine(
   return (await git(dir, argv, options)).toString().trimEnd();
 }
 
-/** A git that stays, for questions that come by the hundred. Unbuffered, it needs `stdbuf`. */
+/** Starts a long-lived git. Unbuffered output needs `stdbuf`. */
 export function startGit(
   dir: TrustedDir,
   argv: readonly string[],
@@ -185,15 +203,15 @@ function environment(dir: TrustedDir, options: GitOptions): Record<string, strin
     GIT_ASKPASS: '',
     SSH_ASKPASS: '',
     ...NO_FILES_INSIDE_REPOSITORIES,
-    // A language of its own would change what git says, and with it what is recognised.
+    // Another language would change the messages that Copse parses.
     LC_ALL: 'C',
     ...options.env,
   };
 }
 
 /**
- * Git hands configuration from the environment on to the git it starts in a repository inside the work tree. There it
- * says that there are no files, so that this git fails before it runs anything. Here, the work tree is named, which counts more.
+ * Git passes configuration from the environment on to a git that it starts in a repository inside the work tree. There it says
+ * that there is no work tree, so that this git fails before it runs a program. Here, GIT_WORK_TREE overrides it.
  */
 const NO_FILES_INSIDE_REPOSITORIES = {
   GIT_CONFIG_COUNT: '1',
@@ -201,14 +219,14 @@ const NO_FILES_INSIDE_REPOSITORIES = {
   GIT_CONFIG_VALUE_0: 'true',
 };
 
-/** Everything but git's own variables. A person's own configuration is for reaching remotes only. */
+/** The environment without git's variables. Only commands that reach a remote read the person's configuration. */
 function inherited({ isNetwork }: GitOptions): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && (!name.startsWith('GIT_') || (isNetwork && NETWORK.has(name))),
   );
   const env = Object.fromEntries(kept) as Record<string, string>;
   if (!isNetwork) return { ...env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
-  // The configuration would come before this variable, though not before the other.
+  // Git prefers its configuration to GIT_SSH, but not to GIT_SSH_COMMAND.
   const ssh = env['GIT_SSH'];
   return {
     ...(ssh === undefined ? {} : { GIT_SSH_COMMAND: shellQuoted(ssh) }),

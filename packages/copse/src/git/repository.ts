@@ -1,4 +1,4 @@
-/** A repository as the rest of Copse sees it. */
+/** The port `Git`, for one repository. */
 
 import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -7,30 +7,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brand, timestamp } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { Git } from './port.ts';
-import { ignoredIn } from './worktrees/ignored.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
 import { objectsOf } from './objects/object-reader.ts';
 import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
-import { type TrustedDir, stampOfFile } from './directory/trusted-dir.ts';
+import type { TrustedDir } from './process.ts';
+import { stampOfFile } from './directory/trusted-dir.ts';
 import {
   checkOut,
-  headOf,
   holderOf,
+  ignoredIn,
   lookAtWorktree,
   registerDetached,
   registerWorktree,
   uncommittedIn,
 } from './worktrees/worktrees.ts';
+import { headOf } from './worktrees/place.ts';
 
 export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
   const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);
   const withLock: Git['withLock'] = (work) =>
     withFileLock(lockFile('worktrees'), policy.board.writePatienceMs, work);
   const remote = remoteUntilChanged(dir);
-  // Most of what is asked are tips, and starting git for each costs more than everything else.
+  // Most questions are about tips, and starting git for each would cost more than everything else.
   const objects = objectsOf(dir);
   const tip: Git['tip'] = async (ref) => {
     const [found] = await objects.check([`${ref}^{commit}`]);
@@ -53,7 +54,8 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     remoteName: () => Promise.resolve(remote()),
     async fetch(branches) {
       const name = remote();
-      if (name === undefined) return { fetched: false, because: 'no_remote', reason: 'There is no remote.' };
+      if (name === undefined)
+        return { fetched: false, because: 'no_remote', reason: 'The repository has no remote.' };
       return fetchBranches(dir, name, branches);
     },
     async moveRef(ref, from, to, reason) {
@@ -80,11 +82,11 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
 
 function gitDirOf(dir: TrustedDir, worktree: string): string | undefined {
   const registration = registrationOf(dir.commonDir, worktree);
-  if ('found' in registration) return registration.found.gitDir;
+  if (registration.kind === 'registered') return registration.registration.gitDir;
   return registrationAt(dir.commonDir, worktree)?.gitDir;
 }
 
-/** Reading a configuration means starting git. */
+/** Reads the configuration again only when it changed: reading starts git. */
 function remoteUntilChanged(dir: TrustedDir): () => string | undefined {
   let known = { config: dir.remembered.config, remote: dir.remembered.remote ?? undefined };
   return () => {
@@ -94,7 +96,7 @@ function remoteUntilChanged(dir: TrustedDir): () => string | undefined {
   };
 }
 
-/** An index begins with a signature, a version and the number of its entries. */
+/** Reads the header of the index: a signature, a version and the number of entries. */
 function countEntries(gitDir: string | undefined): number {
   if (gitDir === undefined) return 0;
   const index = openSync(path.join(gitDir, 'index'), 'r');

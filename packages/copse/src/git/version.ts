@@ -1,4 +1,4 @@
-/** Which git is there. */
+/** The installed git, and whether it is new enough. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

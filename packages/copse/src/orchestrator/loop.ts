@@ -1,6 +1,6 @@
 /**
- * The loop around the passes: it wakes when the board changes, and looks by itself when nothing woke it for a while. It can
- * be stopped or killed at any moment; whoever runs next goes on from the board.
+ * Runs a pass whenever the board changes, and every `pollIntervalMs` without a change. It can be stopped or killed at any
+ * moment; the next orchestrator goes on from the board.
  */
 
 import { type Orchestrator, type Pass } from './orchestrate.ts';
@@ -26,7 +26,7 @@ export async function runLoop(
   const subscription = await board.onChange(() => woken.abort());
   try {
     while (!signal.aborted) {
-      // Before the look: whatever happens during it wakes the next one.
+      // Renewed before the pass: a change during it wakes the next one.
       woken = new AbortController();
       const pass = await tryPass(orchestrator, options);
       if (pass !== undefined) options.onPass(pass);
@@ -46,7 +46,7 @@ export async function runLoop(
   }
 }
 
-/** A board that cannot be reached for a moment, a full disk: told, and looked at again. */
+/** An unreachable board or a full disk is reported, and the next pass tries again. */
 async function tryPass(orchestrator: Orchestrator, { onProblem }: LoopOptions): Promise<Pass | undefined> {
   try {
     return await orchestrator.pass();
@@ -56,7 +56,7 @@ async function tryPass(orchestrator: Orchestrator, { onProblem }: LoopOptions): 
   }
 }
 
-/** Nothing runs, nothing lands, and nothing will start by itself. What waits for a person does not count. */
+/** Nothing runs, lands or will start without a person. Tasks that wait for a person do not count. */
 async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pass): Promise<boolean> {
   if (pass.hasStarted || !orchestrator.isQuiet) return false;
   if (pass.running.some(({ held }) => held.attempt !== null)) return false;
@@ -67,9 +67,9 @@ async function isIdle(context: RunContext, orchestrator: Orchestrator, pass: Pas
   if ((await board.openLandings()).some(({ waiting }) => waiting === null)) return false;
   const now = clock.now();
   const ready = await board.tasks({ statuses: ['ready'], order: 'urgent' });
-  // A delay may have ended since it was looked at.
+  // A delay may have ended since the pass.
   const waiting = new Set(
-    pass.waiting.flatMap(({ task, waiting }) => (waiting.for === 'delay' ? [] : [task])),
+    pass.waiting.flatMap(({ task, waiting }) => (waiting.kind === 'delay' ? [] : [task])),
   );
   return ready.every(({ id, state }) => {
     const isDelayed = state.status === 'ready' && state.delay !== null && state.delay.until > now;

@@ -1,127 +1,138 @@
 /**
- * One pass of the loop: observe → decide → act. It keeps nothing that the board does not know; two of them on one board, or
- * one after the other with a kill in between, do the same work once.
+ * One pass of the loop: observe → decide → act. Everything that matters is on the board: two orchestrators on one board,
+ * or one after the other with a kill in between, do the same work once.
  *
- * Order: what crashed first, so that its place is free; then what is to land, so that others can build on it; then new work.
- * What takes long (ending processes, removing a worktree) goes on beside the passes, once per task.
+ * Order of a pass: recover crashed attempts, so that their slots are free; land, so that new work builds on it; start ready
+ * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import { type AgentName, type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
+import { type AgentName, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
-import { type Placement, Schedule } from './rules/schedule.ts';
+import { type Placement, Scheduler } from './rules/schedule.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import { beginAttempt } from '../agents/act/begin-attempt.ts';
-import { resolveByTask, whoResolves } from '../queue/act/conflict-task.ts';
-import { type LandedTask, giveUpLanding } from '../queue/lead/land.ts';
+import type { Outcome } from '../board/context.ts';
+import { type BeginOutcome, beginAttempt } from '../agents/act/begin-attempt.ts';
+import { type RejectedLanding, handBack } from '../queue/lead/hand-back.ts';
+import type { LandedTask } from '../queue/lead/record-landed.ts';
 import { lead } from '../queue/lead/leadership.ts';
-import { type Running, Silences, observeRunning } from '../agents/act/observe.ts';
+import { type RunningTask, LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { preferApart } from '../radar/prefer-apart.ts';
 import { PullRequests } from '../review/act/pull-request-follow.ts';
 import { endLeftBehind, recover } from '../agents/act/recover.ts';
-import { type QueueCause, leadQueue } from '../queue/lead/lead-queue.ts';
+import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
-import { type RunContext, agentNamed } from '../queue/context.ts';
+import type { RunContext } from '../queue/context.ts';
+import { counted } from '../kernel/text.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
-/** Something that nobody recorded, because nothing changed: why a landing waits, what could not be ended. */
-export type Problem = (task: TaskId | null, reason: string) => void;
+/** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
+export type ReportProblem = (task: TaskId | null, reason: string) => void;
 
 export interface Pass {
-  readonly running: readonly Running[];
+  readonly running: readonly RunningTask[];
   readonly landings: readonly Landing[];
-  /** Ready tasks that did not start, as far as they were looked at. */
-  readonly waiting: readonly Extract<Placement, { start: false }>[];
+  /** Ready tasks that did not start; once the node is full, the rest is not looked at. */
+  readonly waiting: readonly Extract<Placement, { kind: 'waiting' }>[];
   readonly hasStarted: boolean;
 }
 
+/**
+ * What it keeps between passes; losing all of it only costs time.
+ *
+ *   leaseAges     how long each lease has not changed, on a clock that does not jump
+ *   pullRequests  when each pull request is looked at again
+ *   background    work for a task that goes on beside the passes: at most one for each task
+ *   leading       queues that this process leads now
+ *   memories      merges and verdicts that it found out about those queues
+ *   removalTried  when the removal of a task's worktree was last tried
+ *   reported      the last problem told of each task, and notes told of queues: none is told on every pass
+ *   stopping      ends the queues that it leads
+ */
 export class Orchestrator {
   readonly #context: RunContext;
-  readonly #onProblem: Problem;
-  readonly #silences = new Silences();
+  readonly #onProblem: ReportProblem;
+  readonly #leaseAges = new LeaseAges();
   readonly #pullRequests: PullRequests;
-  readonly #busy = new Map<TaskId, Promise<void>>();
-  /** When the removal of a worktree was last tried. */
-  readonly #released = new Map<TaskId, number>();
-  /** Queues that this process leads right now, and what it remembers of them. */
+  readonly #background = new Map<TaskId, Promise<void>>();
   readonly #leading = new Map<BranchName, Promise<void>>();
   readonly #memories = new Map<BranchName, QueueMemory>();
+  readonly #removalTried = new Map<TaskId, number>();
+  readonly #reported = new Map<TaskId, string>();
+  readonly #reportedNotes = new Set<string>();
   readonly #stopping = new AbortController();
-  /** What was told once is not told on every pass. */
-  readonly #told = new Map<TaskId, string>();
-  readonly #noted = new Set<string>();
 
-  constructor(context: RunContext, onProblem: Problem) {
+  constructor(context: RunContext, onProblem: ReportProblem) {
     this.#context = context;
     this.#onProblem = onProblem;
-    this.#pullRequests = new PullRequests(context, (task, reason) => this.#problem(task, reason));
+    this.#pullRequests = new PullRequests(context, (task, reason) => this.#report(task, reason));
   }
 
   async pass(): Promise<Pass> {
-    const running = await observeRunning(this.#context, this.#silences);
+    const running = await observeRunning(this.#context, this.#leaseAges);
     for (const recovery of decideRecoveries(
       running.map(({ held }) => held),
       this.#context.policy,
     )) {
-      this.#beside(recovery.task, async () => {
+      this.#inBackground(recovery.task, async () => {
         const outcome = await recover(this.#context, recovery);
-        if (!outcome.ok) this.#problem(recovery.task, outcome.refusal.reason);
+        if (!outcome.ok) this.#report(recovery.task, outcome.refusal.reason);
       });
     }
-    await this.#endLeftBehind(running);
+    await this.#endLeftovers(running);
     const landings = await this.#context.board.openLandings();
     await this.#land(landings);
-    // What landed is no longer in anybody's way.
+    // Read again: areas of tasks that have just landed are free.
     const schedule = await this.#schedule(running, await this.#context.board.openLandings());
-    await this.#releaseLeftovers();
-    for (const { task, work } of await this.#pullRequests.due()) this.#beside(task, work);
+    await this.#removeLeftWorktrees();
+    for (const { task, work } of await this.#pullRequests.due()) this.#inBackground(task, work);
     const { waiting, hasStarted } = await this.#startReady(schedule);
     return { running, landings, waiting, hasStarted };
   }
 
-  /** What the next pass would start, and why the others wait. Changes nothing. */
+  /** What the next pass would start, and why the other ready tasks wait. Changes nothing. */
   async preview(limit: number): Promise<readonly Placement[]> {
     const { board } = this.#context;
-    const running = await observeRunning(this.#context, this.#silences);
+    const running = await observeRunning(this.#context, this.#leaseAges);
     const schedule = await this.#schedule(running, await board.openLandings());
     const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', limit });
     return Array.from(preferApart(this.#context, ready), (task) => schedule.place(task));
   }
 
-  /** Nothing is going on beside the passes. */
+  /** Nothing runs in the background. */
   get isQuiet(): boolean {
-    return this.#busy.size === 0 && this.#leading.size === 0;
+    return this.#background.size === 0 && this.#leading.size === 0;
   }
 
   async settle(): Promise<void> {
-    while (!this.isQuiet) await Promise.all([...this.#busy.values(), ...this.#leading.values()]);
+    while (!this.isQuiet) await Promise.all([...this.#background.values(), ...this.#leading.values()]);
   }
 
-  /** Checks that are running are ended; whoever leads next begins them again. */
+  /** Ends running checks; the next leader starts them again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.settle();
   }
 
-  async #schedule(running: readonly Running[], landings: readonly Landing[]): Promise<Schedule> {
+  async #schedule(running: readonly RunningTask[], landings: readonly Landing[]): Promise<Scheduler> {
     const facts = await scheduleFacts(this.#context, running, landings);
-    return new Schedule(facts, this.#context.policy.orchestration);
+    return new Scheduler(facts, this.#context.policy.orchestration);
   }
 
   async #startReady(
-    schedule: Schedule,
-  ): Promise<{ readonly waiting: Extract<Placement, { start: false }>[]; readonly hasStarted: boolean }> {
+    schedule: Scheduler,
+  ): Promise<{ readonly waiting: Extract<Placement, { kind: 'waiting' }>[]; readonly hasStarted: boolean }> {
     const { board, clock, policy } = this.#context;
     const limit = policy.orchestration.consideredAtOnce;
-    const waiting: Extract<Placement, { start: false }>[] = [];
+    const waiting: Extract<Placement, { kind: 'waiting' }>[] = [];
     let hasStarted = false;
     for (let offset = 0; ; offset += limit) {
       const due = clock.now();
       const ready = await board.tasks({ statuses: ['ready'], order: 'urgent', due, limit, offset });
       for (const task of schedule.isFull ? ready : preferApart(this.#context, ready)) {
         const placement = schedule.place(task);
-        if (!placement.start) waiting.push(placement);
+        if (placement.kind === 'waiting') waiting.push(placement);
         else if (await this.#start(task, placement.agent)) hasStarted = true;
         if (schedule.isFull) return { waiting, hasStarted };
       }
@@ -130,15 +141,18 @@ export class Orchestrator {
   }
 
   async #start(task: TaskSummary, agent: AgentName): Promise<boolean> {
-    if (this.#busy.has(task.id)) return false;
+    if (this.#background.has(task.id)) return false;
     const begun = await beginAttempt(this.#context, task.id, agent, { how: 'claim' });
-    // A refusal means that somebody else was faster.
-    if (!begun.ok) return false;
-    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(task.id, begun.value.reason);
-    return true;
+    // A refusal means that another process claimed it first.
+    return this.#reportStart(task.id, begun).ok;
   }
 
-  /** Checks take long and go on beside the passes; what needs none is landed before anything builds on it. */
+  #reportStart(task: TaskId, begun: Outcome<BeginOutcome>): Outcome<BeginOutcome> {
+    if (begun.ok && begun.value.kind === 'no_runner') this.#report(task, begun.value.reason);
+    return begun;
+  }
+
+  /** Waits for landings without checks, so that new work builds on them; checks go on in the background. */
   async #land(landings: readonly Landing[]): Promise<void> {
     for (const target of new Set(landings.map((landing) => landing.target))) {
       if (this.#leading.has(target)) continue;
@@ -159,108 +173,94 @@ export class Orchestrator {
           memory,
           signal: this.#stopping.signal,
           onLanded: (landed) => this.#afterLanding(landed),
-          onBlame: (landing, cause, tip) => this.#handBack(landing, cause, tip),
-          onNote: (note) => this.#onNote(note),
+          onRejected: (landing, cause, tip) => this.#handBack({ landing, cause, tip }),
+          onNote: (note) => this.#reportNote(note),
           onBusy,
         }),
       );
     } catch (error) {
-      this.#onNote(error instanceof Error ? error.message : String(error));
+      this.#reportNote(error instanceof Error ? error.message : String(error));
     }
   }
 
   #afterLanding({ task, notes }: LandedTask): void {
     for (const note of notes) this.#onProblem(task, note);
-    this.#release(task);
+    this.#removeWorktree(task);
   }
 
-  /** To the agent whose work it is, as soon as there is room for it; to a person when there is no such agent. */
-  async #handBack(landing: Landing, cause: QueueCause, target: CommitId): Promise<void> {
-    const { board } = this.#context;
-    const { task: id } = landing;
-    const task = await board.get('task', id);
-    const session = task?.session ? await board.get('session', task.session) : undefined;
-    const agent = session && agentNamed(this.#context, session.agent);
-    const settings = agent?.landing ?? this.#context.landing;
-    const who = task && (cause.isForPerson ? 'person' : whoResolves(task, settings, cause));
-    if (who === 'task') {
-      const resolver = await resolveByTask(this.#context, landing, cause);
-      if (!resolver.ok) this.#problem(id, resolver.refusal.reason);
-      return;
-    }
-    if (who !== 'agent' || session === undefined || agent === undefined) {
-      const given = await giveUpLanding(this.#context, landing, cause);
-      if (!given.ok) this.#problem(id, given.refusal.reason);
-      return;
-    }
-    const request = { how: 'handback', landing, cause, target } as const;
-    const begun = await beginAttempt(this.#context, id, session.agent, request);
-    if (!begun.ok) {
-      // Full by now: it stays in the queue, and the next pass tries again.
-      if (begun.refusal.code !== 'too_early') this.#problem(id, begun.refusal.reason);
-      return;
-    }
-    if (!begun.value.begun && begun.value.because === 'no_runner') this.#problem(id, begun.value.reason);
+  async #handBack(rejected: RejectedLanding): Promise<void> {
+    const { task } = rejected.landing;
+    const outcome = await handBack(this.#context, rejected, (one, agent) => this.#askAgent(one, agent));
+    // Full by now: it stays in the queue, and the next pass tries again.
+    if (!outcome.ok && outcome.refusal.code !== 'too_early') this.#report(task, outcome.refusal.reason);
   }
 
-  /** Attempts that are over and left something: their runner was killed after it had told the board, or a person stopped them. */
-  async #endLeftBehind(running: readonly Running[]): Promise<void> {
+  async #askAgent({ landing, cause, tip }: RejectedLanding, agent: AgentName): Promise<Outcome<unknown>> {
+    const request = { how: 'handback', landing, cause, target: tip } as const;
+    return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
+  }
+
+  /** Ends processes of attempts that are over: their runner was killed after it told the board, or a person stopped them. */
+  async #endLeftovers(running: readonly RunningTask[]): Promise<void> {
     const { board, occupancy, runners } = this.#context;
     const held = new Set(running.map(({ held }) => held.attempt));
     for (const id of await runners.known()) {
       if (held.has(id)) continue;
       const attempt = await board.get('attempt', id);
-      // One that has just begun, or whose runner is about to go by itself.
+      // It has just started, or its runner is about to exit.
       if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
-      this.#beside(attempt.task, async () => {
+      this.#inBackground(attempt.task, async () => {
         const remaining = await endLeftBehind(this.#context, id);
-        if (remaining > 0) this.#problem(attempt.task, `${remaining} of its processes cannot be ended.`);
+        if (remaining > 0)
+          this.#report(
+            attempt.task,
+            `Cannot end ${counted(remaining, 'process', 'es')} of its last attempt.`,
+          );
       });
     }
   }
 
-  /** Worktrees of tasks that are done: whoever landed them was killed before they went. */
-  async #releaseLeftovers(): Promise<void> {
+  /** Worktrees of tasks that are done, whose orchestrator was killed before it removed them. */
+  async #removeLeftWorktrees(): Promise<void> {
     const { board, clock, git, policy } = this.#context;
     for (const { name } of git.worktrees()) {
       const id = parseTaskId(name);
-      const triedMs = id && this.#released.get(id);
+      const triedMs = id && this.#removalTried.get(id);
       const isTooSoon =
         triedMs !== undefined && clock.elapsedMs() - triedMs < policy.orchestration.releaseAgainMs;
       if (id === undefined || isTooSoon) continue;
       const state = (await board.get('task', id))?.state;
-      if (state?.status === 'done' && state.how !== 'as_it_is') this.#release(id);
+      if (state?.status === 'done' && state.how !== 'as_it_is') this.#removeWorktree(id);
     }
   }
 
-  /** The worktree and the branch of a task that landed. */
-  #release(task: TaskId): void {
-    this.#released.set(task, this.#context.clock.elapsedMs());
-    this.#beside(task, async () => {
+  /** Removes the worktree and the branch of a task that landed. */
+  #removeWorktree(task: TaskId): void {
+    this.#removalTried.set(task, this.#context.clock.elapsedMs());
+    this.#inBackground(task, async () => {
       const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
-      if (removed.kind === 'refused') this.#problem(task, removed.reason);
+      if (removed.kind === 'refused') this.#report(task, removed.reason);
     });
   }
 
-  /** Once at a time for each task; what fails is told, and the next pass sees what is left to do. */
-  #beside(task: TaskId, work: () => Promise<void>): void {
-    if (this.#busy.has(task)) return;
+  /** At most one at a time for each task; a failure is reported, and the next pass tries again. */
+  #inBackground(task: TaskId, work: () => Promise<void>): void {
+    if (this.#background.has(task)) return;
     const done = work()
-      .catch((error: unknown) => this.#problem(task, error instanceof Error ? error.message : String(error)))
-      .finally(() => this.#busy.delete(task));
-    this.#busy.set(task, done);
+      .catch((error: unknown) => this.#report(task, error instanceof Error ? error.message : String(error)))
+      .finally(() => this.#background.delete(task));
+    this.#background.set(task, done);
   }
 
-  /** About a queue, not about one task. */
-  #onNote(reason: string): void {
-    if (this.#noted.has(reason)) return;
-    this.#noted.add(reason);
+  #reportNote(reason: string): void {
+    if (this.#reportedNotes.has(reason)) return;
+    this.#reportedNotes.add(reason);
     this.#onProblem(null, reason);
   }
 
-  #problem(task: TaskId, reason: string): void {
-    if (this.#told.get(task) === reason) return;
-    this.#told.set(task, reason);
+  #report(task: TaskId, reason: string): void {
+    if (this.#reported.get(task) === reason) return;
+    this.#reported.set(task, reason);
     this.#onProblem(task, reason);
   }
 }

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 
-/** Starts this program again in the background, detached from the terminal. */
+/** Starts a Node program in the background, detached from the terminal. */
 export function startBackground(
   argv: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
 ): void {
-  const [, program = ''] = process.argv;
-  const child = spawn(process.execPath, [program, ...argv], { cwd, env, detached: true, stdio: 'ignore' });
+  const child = spawn(process.execPath, [...argv], { cwd, env, detached: true, stdio: 'ignore' });
   // The next command starts it again.
   child.on('error', () => {});
   child.unref();

@@ -1,22 +1,21 @@
-/** What running agents and landing their work needs besides workspaces. */
+/** What agents and the queue need besides a workspace context. */
 
+import type { Context } from '../board/context.ts';
+import type { Git } from '../git/port.ts';
+import type { Occupancy } from '../processes/ports/occupancy.ts';
 import type { AgentName } from '../kernel/ids.ts';
-import type { Artifacts } from '../agents/ports/artifacts.ts';
+import type { Artifacts, Machine, Runners } from '../agents/ports/runners.ts';
 import type { Checks } from './ports/checks.ts';
 import type { Commands } from '../workspaces/ports/furnishing.ts';
 import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
-import type { Machine } from '../agents/ports/machine.ts';
-import type { Merging } from './ports/merging.ts';
-import type { Radar } from '../radar/port.ts';
-import type { Resolving } from './ports/resolving.ts';
-import type { Runners } from '../agents/ports/runners.ts';
+import type { Merging, Resolving } from './ports/merging.ts';
+import type { Radar, RadarSight } from '../radar/port.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
 
 export interface RunContext extends WorkspaceContext {
-  /** Of this process. */
   readonly pid: number;
   readonly clock: Timer;
   readonly runners: Runners;
@@ -28,10 +27,22 @@ export interface RunContext extends WorkspaceContext {
   readonly commands: Commands;
   readonly artifacts: Artifacts;
   readonly machine: Machine;
-  /** In the order of copse.yml, which is the order of preference. */
+  /** In the order of copse.yml: an earlier one is preferred. */
   readonly agents: readonly EffectiveAgent[];
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
+}
+
+/** What commands need that only show something: it starts no git, and opens nothing that lands work. */
+export interface LookContext
+  extends
+    Context,
+    Pick<RunContext, 'agents' | 'clock' | 'disk' | 'landing' | 'machine' | 'node' | 'root' | 'target'> {
+  readonly clock: Timer;
+  readonly git: Pick<Git, 'detectBase'>;
+  readonly occupancy: Pick<Occupancy, 'isAlive'>;
+  readonly radar: RadarSight & Pick<Radar, 'memory'>;
+  readonly runners: Pick<Runners, 'runnerOf'>;
 }
 
 export function agentNamed({ agents }: RunContext, name: AgentName): EffectiveAgent | undefined {

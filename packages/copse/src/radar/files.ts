@@ -1,12 +1,12 @@
 /**
- * What the conflict radar keeps in `.copse`, read without believing its shape: a file that somebody cut, edited or wrote with
- * another version is as good as none.
+ * The conflict radar's files in `.copse`. Their shape is checked when they are read: a file that is cut off, edited or of
+ * another version is ignored.
  */
 
 import { type CommitId, type TaskId, type Timestamp, brand, timestamp } from '../kernel/ids.ts';
-import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, Verdict } from './rules/radar.ts';
+import type { LiveBranch, Pair, RadarMemory, Sighting, Touched, PairVerdict } from './rules/radar.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 
 export function sightingFile(sighting: Sighting): unknown {
   return { version: VERSION, ...sighting };
@@ -17,7 +17,7 @@ export function memoryFile(memory: RadarMemory): unknown {
 }
 
 export function parseSighting(file: unknown): Sighting | undefined {
-  return attempt(() => {
+  return tryRead(() => {
     const { at, branches, pairs, omitted } = versioned(file);
     return {
       at: time(at),
@@ -33,7 +33,7 @@ export function parseSighting(file: unknown): Sighting | undefined {
 }
 
 export function parseMemory(file: unknown): RadarMemory | undefined {
-  return attempt(() => {
+  return tryRead(() => {
     const { branches, pairs, isWhole } = versioned(file);
     return { branches: list(branches, liveBranch), pairs: list(pairs, pair), isWhole: isWhole === true };
   });
@@ -43,7 +43,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 class Misshapen extends Error {}
 
-function attempt<T>(read: () => T): T | undefined {
+function tryRead<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -82,16 +82,16 @@ function pair({ tasks, tips, verdict: found, since }: Fields): Pair {
   };
 }
 
-function verdict({ is, files, omitted, was }: Fields): Verdict {
-  switch (is) {
+function verdict({ kind, files, omitted, was }: Fields): PairVerdict {
+  switch (kind) {
     case 'apart':
-      return { is };
+      return { kind };
     case 'overlap':
     case 'conflict':
-      return { is, files: texts(files), omitted: number(omitted) };
+      return { kind, files: texts(files), omitted: number(omitted) };
     case 'pending': {
       const before = was === null ? null : fields(was);
-      return { is, was: before && { is: text(before['is']), since: time(before['since']) } };
+      return { kind, was: before && { kind: text(before['kind']), since: time(before['since']) } };
     }
     default:
       throw new Misshapen();

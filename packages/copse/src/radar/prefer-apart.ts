@@ -1,12 +1,12 @@
-/** The scheduler's use of what the conflict radar found. */
+/** The order in which the scheduler takes ready tasks, with the radar's results. */
 
 import { Collisions, apartFirst } from './rules/apart-first.ts';
 import type { TaskSummary } from '../tasks/rules/task.ts';
-import type { RunContext } from '../queue/context.ts';
+import type { LookContext } from '../queue/context.ts';
 
-type Facts = Pick<RunContext, 'clock' | 'policy' | 'radar'>;
+type Facts = Pick<LookContext, 'clock' | 'policy' | 'radar'>;
 
-/** Ready tasks, the most urgent first; what the radar knows is read when the first of them is asked about. */
+/** Ready tasks, the most urgent first. The radar's file is read only if a task is asked for. */
 export function preferApart(
   { clock, policy, radar }: Facts,
   ready: readonly TaskSummary[],

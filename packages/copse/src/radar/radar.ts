@@ -1,9 +1,7 @@
 /**
- * The conflict radar at work: which branches are live, what of them has moved, and a trial merge for each pair that needs one
- * (radar/rules/radar.ts decides which). One process looks at a time. What it finds is derived and may be lost at any moment: the
- * next look finds it again.
- *
- * Only commits count: what is uncommitted in a worktree is not looked at.
+ * Runs the conflict radar: finds live branches, reads those that moved, and does a trial merge for each pair that needs
+ * one (rules/radar.ts decides which). One process looks at a time. All results are derived: the next look finds lost ones
+ * again. Only commits count, not uncommitted changes.
  */
 
 import { type BranchName, type CommitId, type TaskId, parseTaskId } from '../kernel/ids.ts';
@@ -12,7 +10,7 @@ import {
   type Pair,
   type RadarMemory,
   type Sighting,
-  type Verdict,
+  type PairVerdict,
   asOf,
   decidePairs,
   nothingKnown,
@@ -32,38 +30,38 @@ export type RadarContext = Pick<
   'board' | 'clock' | 'git' | 'node' | 'policy' | 'target'
 > & { readonly merging: Pick<Merging, 'trial'>; readonly radar: Radar };
 
-export interface Look {
-  /** Everything that is known now; trials that were too many for one look are pending. */
+export interface RadarLook {
+  /** All results; pairs beyond `mostTrials` are pending. */
   readonly sighting: Sighting;
-  /** Something had moved. */
+  /** A branch had moved. */
   readonly isNew: boolean;
   readonly problems: readonly string[];
 }
 
 export interface LookOptions {
   readonly mostTrials?: number;
-  /** How long to wait for somebody else who is looking. */
+  /** How long to wait for another process that is looking. */
   readonly patienceMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Undefined when somebody else is looking. */
+/** Undefined while another process is looking. */
 export async function refreshRadar(
   context: RadarContext,
   options: LookOptions = {},
-): Promise<Look | undefined> {
+): Promise<RadarLook | undefined> {
   const { patienceMs = 0 } = options;
   const done = await context.git.tryLock('radar', () => look(context, options), { patienceMs });
   return done?.value;
 }
 
-/** What the last look found, as far as it is still true. Merges nothing. */
+/** The results of the last look that are still true. Merges nothing. */
 export function lastSighting({ sighting, tipOf }: RadarSight): Sighting | undefined {
   const last = sighting.load();
   return last && asOf(last, tipOf);
 }
 
-async function look(context: RadarContext, options: LookOptions): Promise<Look> {
+async function look(context: RadarContext, options: LookOptions): Promise<RadarLook> {
   const { radar, clock, policy } = context;
   const before = radar.memory.load() ?? nothingKnown;
   const { branches, problems } = await loadBranches(context, before);
@@ -72,24 +70,24 @@ async function look(context: RadarContext, options: LookOptions): Promise<Look> 
   const wanted = decidePairs(branches, before, clock.now());
   const tried = await tryPairs(context, branches, wanted, options);
   const sighting = sightingOf(branches, tried.pairs, clock.now(), policy.radar);
-  // In this order: a memory that is newer than the sighting would keep it from being made again.
+  // Sighting first: a newer memory would claim that nothing has moved, and the sighting would stay stale.
   radar.sighting.save(sighting);
   radar.memory.save(rememberLook(branches, tried.pairs, policy.radar));
   return { sighting, isNew: true, problems: [...problems, ...tried.problems] };
 }
 
 function isUnchanged(branches: readonly LiveBranch[], before: RadarMemory): boolean {
-  // One that has not moved is the one that was remembered.
+  // loadBranches returns the remembered object for a branch that has not moved.
   const known = new Set(before.branches);
   return (
     before.isWhole &&
     branches.length === known.size &&
     branches.every((branch) => known.has(branch)) &&
-    before.pairs.every(({ verdict }) => verdict.is !== 'pending')
+    before.pairs.every(({ verdict }) => verdict.kind !== 'pending')
   );
 }
 
-/** One that cannot be read keeps nobody from seeing the others. */
+/** A branch that cannot be read is reported, and the others are loaded. */
 async function loadBranches(
   context: RadarContext,
   before: RadarMemory,
@@ -115,13 +113,13 @@ async function loadBranches(
       const loaded = tip && onto && (await loadBranch(context, live, tip, onto));
       if (loaded) branches.push(loaded);
     } catch (error) {
-      problems.push(`${live.branch} could not be read: ${messageOf(error)}`);
+      problems.push(`Cannot read ${live.branch}: ${messageOf(error)}`);
     }
   }
   return { branches, problems };
 }
 
-/** Undefined when it has no beginning in common with its target. */
+/** Undefined when it has no commit in common with its target. */
 async function loadBranch(
   { git, radar, policy }: RadarContext,
   live: Live,
@@ -135,7 +133,7 @@ async function loadBranch(
 
 type Live = Pick<LiveBranch, 'task' | 'branch' | 'target'>;
 
-/** Tasks that are not over and have a worktree here or are about to land. */
+/** Branches of unfinished tasks that have a worktree on this node or are queued to land. */
 async function findLive({ board, git, node, target }: RadarContext): Promise<readonly Live[]> {
   const landings = new Map((await board.openLandings()).map((landing) => [landing.task, landing.target]));
   const named = git.worktrees().flatMap(({ name }) => parseTaskId(name) ?? []);
@@ -172,7 +170,7 @@ async function tryPairs(
   let trials = 0;
   for (const pair of wanted) {
     const [one, other] = [byTask.get(pair.tasks[0]), byTask.get(pair.tasks[1])];
-    const isDue = pair.verdict.is === 'pending' && trials < mostTrials && !signal?.aborted;
+    const isDue = pair.verdict.kind === 'pending' && trials < mostTrials && !signal?.aborted;
     if (!isDue || one === undefined || other === undefined) {
       pairs.push(pair);
       continue;
@@ -181,9 +179,9 @@ async function tryPairs(
     try {
       pairs.push(settlePair(pair, await tryPair(context, one, other), context.clock.now()));
     } catch (error) {
-      // A branch that was moved or deleted meanwhile; the next look tries again what is left of it.
+      // A branch was moved or deleted meanwhile; the next look tries the pair again.
       pairs.push(pair);
-      problems.push(`${one.branch} and ${other.branch} could not be compared: ${messageOf(error)}`);
+      problems.push(`Cannot compare ${one.branch} and ${other.branch}: ${messageOf(error)}`);
     }
   }
   return { pairs, problems };
@@ -193,23 +191,23 @@ async function tryPair(
   { git, merging, policy }: RadarContext,
   one: LiveBranch,
   other: LiveBranch,
-): Promise<Verdict> {
-  const listing = (is: 'overlap' | 'conflict', files: readonly string[]): Verdict => {
+): Promise<PairVerdict> {
+  const listing = (kind: 'overlap' | 'conflict', files: readonly string[]): PairVerdict => {
     const listed = files.toSorted().slice(0, policy.radar.listedFiles);
-    return { is, files: listed, omitted: files.length - listed.length };
+    return { kind, files: listed, omitted: files.length - listed.length };
   };
   const { conflicts } = await merging.trial(one.tip, other.tip, 'merge');
   const theirs = conflicts.length === 0 ? [] : await conflictsWithTarget(merging, one, other);
   const own = conflicts.filter((file) => !theirs.includes(file));
   if (own.length > 0) return listing('conflict', own);
   const shared = sharedFiles(one.touched, other.touched);
-  if (shared.length === 0) return { is: 'apart' };
-  // One that has all of the other builds on it.
+  if (shared.length === 0) return { kind: 'apart' };
+  // A branch that contains the other builds on it.
   const common = await git.mergeBase(one.tip, other.tip);
-  return common === one.tip || common === other.tip ? { is: 'apart' } : listing('overlap', shared);
+  return common === one.tip || common === other.tip ? { kind: 'apart' } : listing('overlap', shared);
 }
 
-/** A branch that left the target earlier may be in conflict with what landed since, which the other has and did not write. */
+/** An older branch may conflict with commits that landed since; the other branch contains them but did not write them. */
 async function conflictsWithTarget(
   merging: RadarContext['merging'],
   one: LiveBranch,

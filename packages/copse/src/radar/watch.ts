@@ -1,4 +1,4 @@
-/** Looks again and again beside the orchestrator's passes, so that whoever lists tasks sees collisions without waiting. */
+/** Runs the radar regularly beside the orchestrator's passes, so that `copse list` shows collisions without waiting. */
 
 import type { Timer } from '../kernel/clock.ts';
 import { type RadarContext, refreshRadar } from './radar.ts';
@@ -10,36 +10,36 @@ interface WatchOptions {
 
 type WatchContext = RadarContext & { readonly clock: Timer };
 
-/** Until the signal; a last look comes after it, so that what happened meanwhile is seen, and does not take long. */
+/** Until the signal; then one short last look, for branches that moved meanwhile. */
 export async function watchRadar(context: WatchContext, { signal, onProblem }: WatchOptions): Promise<void> {
   const { clock, policy } = context;
-  const told = new Set<string>();
-  const tell = (problem: string) => {
-    if (!told.has(problem)) onProblem(`The conflict radar: ${problem}`);
-    told.add(problem);
+  const reported = new Set<string>();
+  const report = (problem: string) => {
+    if (!reported.has(problem)) onProblem(`The conflict radar: ${problem}`);
+    reported.add(problem);
   };
   while (!signal.aborted) {
-    await tryLook(context, signal, tell);
+    await tryLook(context, signal, report);
     await clock.sleep(policy.radar.everyMs, signal);
   }
   const [done, late] = [new AbortController(), new AbortController()];
-  const patience = clock.sleep(policy.radar.lastMs, done.signal).then(() => late.abort());
-  await tryLook(context, late.signal, tell);
+  const limit = clock.sleep(policy.radar.lastMs, done.signal).then(() => late.abort());
+  await tryLook(context, late.signal, report);
   done.abort();
-  await patience;
+  await limit;
 }
 
 async function tryLook(
   context: WatchContext,
   signal: AbortSignal,
-  tell: (problem: string) => void,
+  report: (problem: string) => void,
 ): Promise<void> {
   const mostTrials = context.policy.radar.trialsAtOnce;
   try {
     const look = await refreshRadar(context, { mostTrials, signal });
-    for (const problem of look?.problems ?? []) tell(problem);
+    for (const problem of look?.problems ?? []) report(problem);
   } catch (error) {
-    // Nothing depends on it: a full disk or a board that is away for a moment is told, and tried again.
-    tell(error instanceof Error ? error.message : String(error));
+    // A full disk or an unreachable board is reported, and the next look tries again.
+    report(error instanceof Error ? error.message : String(error));
   }
 }

@@ -1,13 +1,12 @@
 /**
- * The place where the remote's pull requests are: GitHub, GitLab, or nothing that Copse knows. Which one, is seen from the
- * remote's address.
+ * The forge of the remote: GitHub, GitLab, or one that Copse does not know. The remote's address tells which.
  *
- * Whoever opens a pull request asks for the one that is there first, so asking again after a kill opens no second one. What
- * the place refuses is an outcome, with a sentence for a person that has no credential in it.
+ * Opening a pull request searches for an existing one first, so a repetition after a kill opens no second one. A refusal of the
+ * forge is an outcome, with a sentence for a person and without credentials.
  */
 
 import type { BranchName, CommitId, Timestamp } from '../kernel/ids.ts';
-import type { Review } from './rules/pull-request.ts';
+import type { ReviewVerdict } from './rules/pull-request.ts';
 
 export interface PullRequestOrder {
   readonly branch: BranchName;
@@ -18,67 +17,66 @@ export interface PullRequestOrder {
   readonly body: string;
 }
 
-interface Seen {
+interface PullRequestSeen {
   readonly url: string;
   readonly number: number;
-  /** Where its branch is now: others may push to it. */
+  /** The tip of its branch now: others may push to it. */
   readonly head: CommitId;
   readonly target: BranchName;
 }
 
 export type PullRequestFacts =
-  | (Seen & { readonly state: 'open'; readonly review: Review; readonly hasConflict: boolean })
-  /** Null where the place does not say which commit it became. */
-  | (Seen & { readonly state: 'merged'; readonly commit: CommitId | null })
-  | (Seen & { readonly state: 'closed'; readonly by: string | null });
+  | (PullRequestSeen & {
+      readonly state: 'open';
+      readonly review: ReviewVerdict;
+      readonly hasConflict: boolean;
+    })
+  /** Null when the forge does not report the merge commit. */
+  | (PullRequestSeen & { readonly state: 'merged'; readonly commit: CommitId | null })
+  | (PullRequestSeen & { readonly state: 'closed'; readonly by: string | null });
 
 export interface ForgeProblem {
   readonly because: 'not_authorised' | 'rate_limited' | 'unreachable' | 'not_found' | 'refused';
   readonly reason: string;
-  /** When a limit lifts, if that was said. */
+  /** When the limit resets, if the forge reports it. */
   readonly until: Timestamp | null;
 }
 
 export type BranchPushed =
-  /** `hint`: where the remote says that a person can open one. */
-  | { readonly pushed: true; readonly hint: string | null }
+  /** `hint`: the address that the remote names for opening a pull request. */
+  | { readonly kind: 'pushed'; readonly hint: string | null }
   | {
-      readonly pushed: false;
+      readonly kind: 'failed';
       readonly because: 'no_remote' | 'unreachable' | 'rejected';
       readonly reason: string;
     };
 
-/** `unknown`: nothing here can say, and a person has to do it or to look. */
-export type Looked =
-  | { readonly found: true; readonly facts: PullRequestFacts }
-  | {
-      readonly found: false;
-      readonly because: 'unknown';
-      readonly hint: string | null;
-      readonly reason: string;
-    }
-  | ({ readonly found: false } & ForgeProblem);
+export type PullRequestLook =
+  | { readonly kind: 'found'; readonly facts: PullRequestFacts }
+  /** Copse cannot ask this forge: a person opens the pull request (at `hint`), or looks. */
+  | { readonly kind: 'unknown'; readonly hint: string | null; readonly reason: string }
+  | ({ readonly kind: 'failed' } & ForgeProblem);
 
 export interface Forge {
-  /** Exactly this commit, never by force. Some places open the pull request in answer to it. */
+  /** Pushes exactly this commit, never with force. Some forges open the pull request in answer to the push. */
   push(order: PullRequestOrder): Promise<BranchPushed>;
-  /** The one that is there for the branch, or a new one. The branch has been pushed. */
-  open(order: PullRequestOrder, hint: string | null): Promise<Looked>;
-  look(pullRequest: { readonly number: number; readonly url: string }): Promise<Looked>;
+  /** Finds the branch's pull request, or opens one. The branch must be pushed. */
+  open(order: PullRequestOrder, hint: string | null): Promise<PullRequestLook>;
+  look(pullRequest: { readonly number: number; readonly url: string }): Promise<PullRequestLook>;
 }
 
-/** What a forge needs of git: the remote, at the address that was accepted, with a person's own credentials. */
+/** What a forge needs of git: the remote, at its accepted address, with the person's own credentials. */
 export interface ForgeRemote {
-  /** Without a name or a password. */
+  /** Without user name and password. */
   address(): { readonly address: string } | { readonly reason: string };
   push(
     branch: BranchName,
     commit: CommitId,
     options?: readonly string[],
   ): Promise<
-    | { readonly pushed: true; readonly said: readonly string[] }
-    | Extract<BranchPushed, { readonly pushed: false }>
+    | { readonly kind: 'pushed'; readonly said: readonly string[] }
+    | Extract<BranchPushed, { readonly kind: 'failed' }>
   >;
-  /** The remote's refs that fit a pattern; empty when it cannot be asked. */
+  /** The remote's refs that match a pattern; empty when it cannot be reached. */
   refs(pattern: string): Promise<ReadonlyMap<string, CommitId>>;
 }

@@ -1,4 +1,7 @@
-/** A board of version 4: as before, and landings from the time when each move of a target landed one of them. */
+/**
+ * A board of version 4: as before, and landings from the time when each move of a target landed one of them, and when the
+ * reason why one waits was a sentence.
+ */
 
 import { version3 } from './version-3.ts';
 
@@ -6,7 +9,9 @@ const commit = (digit: string) => digit.repeat(40);
 const intent = { oldTip: commit('a'), newTip: commit('b') };
 const at = 1_700_000_001_000;
 
-function landing(id: string, status: string, since: number, of: object) {
+const sentence = 'main could not be pushed: protected';
+
+function landing(id: string, status: string, since: number, of: object, waiting: string | null = null) {
   const data = {
     id,
     task: 'cp-old1',
@@ -14,7 +19,7 @@ function landing(id: string, status: string, since: number, of: object) {
     attempt: null,
     head: commit('1'),
     queuedAt: at,
-    waiting: null,
+    waiting,
     state: { status, since, ...of },
   };
   return {
@@ -49,12 +54,12 @@ const queued = {
 
 export const version4 = {
   ...version3,
-  board: [{ id: 'b0a7d', version: 4, created_at: 1_700_000_000_000, last_event: 12 }],
+  board: [{ id: 'b0a7d', version: 4, created_at: 1_700_000_000_000, last_event: 13 }],
   sessions: version3.sessions.map((session) => Object.assign({}, session, { data: withUse(session.data) })),
   landings: [
     landing('la-old1', 'landed', at + 3, { commit: commit('b') }),
     landing('la-old2', 'merging', at + 5, { intent }),
-    landing('la-old3', 'queued', at, {}),
+    landing('la-old3', 'queued', at + 7, {}, sentence),
   ],
   events: [
     ...version3.events,
@@ -66,6 +71,7 @@ export const version4 = {
     event(10, 'la-old2', { type: 'landing.merging', at: at + 5 }),
     event(11, 'la-old2', { type: 'landing.journalled', at: at + 6, intent }),
     event(12, 'la-old3', queued),
+    event(13, 'la-old3', { type: 'landing.waiting', at: at + 7, reason: sentence }),
   ],
 };
 

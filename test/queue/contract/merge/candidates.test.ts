@@ -85,7 +85,7 @@ describe('a candidate', () => {
     expect(await scene.build('task', { method })).toEqual(target());
   });
 
-  it('is merged, and says so, where the branch has merges or a beginning of its own', async () => {
+  it('is merged, with a note, when the branch has merges or root commits', async () => {
     const scene = newScene();
     scene.commit('task', { 'n.txt': 'n\n' });
     scene.commit('main', { 'b.txt': 'main\n' });
@@ -98,24 +98,28 @@ describe('a candidate', () => {
     expect(await scene.build('alone')).toEqual({ built: false, because: 'unrelated' });
   });
 
-  it('is merged, and says so, where single commits conflict and their sum does not', async () => {
+  it('is merged, with a note, when single commits conflict and the whole branch does not', async () => {
     const scene = newScene();
     scene.commit('task', { 'b.txt': 'to and\n' });
     scene.commit('task', { 'b.txt': 'b\n', 'n.txt': 'n\n' });
     scene.commit('main', { 'b.txt': 'main\n' });
     expect(scene.plainly('rebase', 'task')).toBeUndefined();
     const built = await scene.build('task');
-    expect(built).toMatchObject({ built: true, commits: 3, note: expect.stringContaining('by itself') });
+    expect(built).toMatchObject({
+      built: true,
+      commits: 3,
+      note: expect.stringContaining('a single commit'),
+    });
     if (built.built) expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
   });
 
-  it('is merged, and says so, where a rebase would take back what the target has', async () => {
+  it('is merged, with a note, when a rebase would revert the target', async () => {
     const scene = newScene();
     scene.commit('task', { 'added.txt': 'x\n' });
     scene.commit('task', { 'added.txt': null, 'n.txt': 'n\n' });
     scene.commit('main', { 'added.txt': 'x\n' });
     const built = await scene.build('task');
-    expect(built).toMatchObject({ built: true, note: expect.stringContaining('more') });
+    expect(built).toMatchObject({ built: true, note: expect.stringContaining('another result') });
     if (built.built) expect(git(scene.top, 'show', `${built.commit}:added.txt`)).toBe('x');
   });
 

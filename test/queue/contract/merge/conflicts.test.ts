@@ -1,12 +1,15 @@
-/** What a conflict consists of, and candidates of conflicts that somebody knows how to resolve. */
+/** Lists of conflicts, and candidates of resolved conflicts. */
 
 import { execFileSync } from 'node:child_process';
 
 import { describe, expect, it } from 'vitest';
 
 import type { MergingOptions } from '../../../../packages/copse/src/queue/merge/open.ts';
-import type { ConflictedMerge, Resolution } from '../../../../packages/copse/src/queue/ports/merging.ts';
-import { mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import {
+  type ConflictedMerge,
+  mergeMethods,
+  type Resolution,
+} from '../../../../packages/copse/src/queue/ports/merging.ts';
 import { git, newArea, plainEnv } from '../../../support/cli.ts';
 import { BASE, MergeScene, text } from '../../../support/queue/merging.ts';
 
@@ -18,12 +21,12 @@ function newScene(options: MergingOptions = {}): MergeScene {
   return scene;
 }
 
-describe('what is in conflict', () => {
+describe('the list of conflicts', () => {
   const LIMITS = { files: 10, bytesPerFile: 4_000 };
   const list = (scene: MergeScene, limits = LIMITS) =>
     scene.merging.conflicts(scene.tip('main'), scene.tip('task'), limits);
 
-  it('is told by file: lines with markers and some around them, or the sentence of git', async () => {
+  it('has, by file, the lines with markers and their context, or git’s message', async () => {
     const scene = newScene();
     scene.commit('task', { 'a.txt': text({ 6: 'task\n' }), 'dir/c.txt': null, bin: Buffer.from([0, 9]) });
     scene.commit('main', { 'a.txt': text({ 6: 'main\n' }), 'dir/c.txt': 'c\n', bin: Buffer.from([0, 1]) });
@@ -54,7 +57,7 @@ describe('what is in conflict', () => {
     expect(scene.objects()).toEqual(before);
   });
 
-  it('is nothing where a merge is clean', async () => {
+  it('is empty for a clean merge', async () => {
     const scene = newScene();
     scene.commit('task', { 'n.txt': 'n\n' });
     scene.commit('main', { 'b.txt': 'main\n' });
@@ -69,10 +72,10 @@ describe('what is in conflict', () => {
     const [one, ...others] = await list(scene, { files: 1, bytesPerFile: 500 });
     expect(others).toEqual([]);
     expect(Buffer.byteLength(one!.hunks!)).toBeLessThan(600);
-    expect(one!.hunks).toMatch(/mäin\n… more than can be shown here\n$/);
+    expect(one!.hunks).toMatch(/mäin\n… the rest is too long to show\n$/);
   });
 
-  it('does not take what only looks like markers for some', async () => {
+  it('ignores lines that only look like markers', async () => {
     const scene = newScene();
     const looks = '<<<<<<< x\n=======\n>>>>>>> y\n';
     scene.commit('main', { 'a.txt': looks });
@@ -100,7 +103,7 @@ function writeTree(
   return execFileSync('git', ['write-tree'], { ...options, encoding: 'utf8' }).trim();
 }
 
-describe('a conflict that somebody resolves', () => {
+describe('a conflict with a resolver', () => {
   const BOTH = text({ 6: 'both\n' });
 
   function conflicting(
@@ -139,12 +142,12 @@ describe('a conflict that somebody resolves', () => {
     expect(await scene.build('task', { method })).toEqual(built);
   });
 
-  it('stays one where nobody knows how', async () => {
+  it('stays a conflict when the resolver has no answer', async () => {
     const scene = conflicting(() => undefined);
     expect(await scene.build('task')).toMatchObject({ built: false, because: 'conflict', files: ['a.txt'] });
   });
 
-  it('is not asked about where the commits land one by one', async () => {
+  it('is not passed to the resolver when the commits land one by one', async () => {
     const scene: MergeScene = newScene({ resolve: () => Promise.reject(new Error('asked')) });
     const picked = scene.commit('task', { 'a.txt': text({ 1: 'task\n' }) });
     scene.commit('task', { 'n.txt': 'n\n' });

@@ -1,4 +1,4 @@
-/** What merging leaves behind and what it starts: nothing, as long as the gits that stay do. */
+/** Merging leaves nothing behind, and starts no process while the long-lived gits run. */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 import { findRepository } from '../../../../packages/copse/src/git/directory/locate.ts';
 import { openMerging } from '../../../../packages/copse/src/queue/merge/open.ts';
-import { Standing, layBench } from '../../../../packages/copse/src/queue/merge/bench.ts';
+import { MergeEngine, openTargetMerger } from '../../../../packages/copse/src/queue/merge/engine.ts';
 import { Quarantine } from '../../../../packages/copse/src/git/objects/quarantine.ts';
 import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../../../packages/copse/src/kernel/ids.ts';
@@ -44,7 +44,7 @@ function land(scene: MergeScene, branch: string, method: MergeMethod): () => Pro
   };
 }
 
-it.each(mergeMethods)('once they stay, no git is started for a landing by %s or a trial', async (method) => {
+it.each(mergeMethods)('once they run, no git is started for a landing by %s or a trial', async (method) => {
   const scene = newScene(BRANCHES);
   for (const branch of BRANCHES.slice(0, 2)) await land(scene, branch, method)();
   for (const branch of BRANCHES.slice(2)) {
@@ -59,7 +59,7 @@ it.each(mergeMethods)('once they stay, no git is started for a landing by %s or 
   expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');
 });
 
-it('where nobody else changed the same files, not even one that stays', async () => {
+it('without other changes to the same files, not even a long-lived git is used', async () => {
   const scene = newScene([]);
   for (const branch of BRANCHES)
     for (const name of ['a', 'b']) scene.commit(branch, { [`dir/${branch} ${name}.txt`]: 'n\n' });
@@ -72,7 +72,7 @@ it('where nobody else changed the same files, not even one that stays', async ()
   expect(git(scene.top, 'ls-tree', '--name-only', 'main:dir').split('\n')).toHaveLength(9);
 });
 
-it('a merge by attributes of the target has its own git that stays', async () => {
+it('a merge by attributes of the target has its own long-lived git', async () => {
   const scene = newScene([]);
   scene.commit('main', { '.gitattributes': '*.md merge=union\n', 'log.md': 'x\n' });
   for (const branch of BRANCHES) scene.commit(branch, { 'log.md': `x\n${branch}\n` });
@@ -95,7 +95,7 @@ it('a conflict is found without starting a git, and its other side with one', as
   expect(await gitsStartedBy(area, build)).toEqual([expect.stringContaining('rev-list')]);
 });
 
-it('without a git that stays for merges, one is started for the branch and for each commit that needs merging', async () => {
+it('without the long-lived merger, git is started for the branch and for each commit to merge', async () => {
   const [scene, same] = [newScene(BRANCHES), newScene(BRANCHES)];
   for (const branch of ['one', 'two', 'three']) {
     const [landing, plain] = [land(scene, branch, 'rebase'), land(same, branch, 'rebase')];
@@ -139,7 +139,7 @@ const folderOf = (scene: MergeScene) => path.dirname(new Quarantine(scene.dir).f
 const places = (scene: MergeScene) =>
   readdirSync(folderOf(scene)).filter((name) => name.startsWith('copse-merging-'));
 
-it('closing takes the throwaway store away, and the next one does so for whoever was killed', async () => {
+it('closing removes the throwaway store, and the next engine removes that of a killed process', async () => {
   const scene = newScene(['one']);
   const folder = folderOf(scene);
   mkdirSync(folder, { recursive: true });
@@ -164,7 +164,7 @@ it('closing takes the throwaway store away, and the next one does so for whoever
   rmSync(path.join(folder, fresh), { recursive: true });
 });
 
-it('what cannot be cleared away keeps nobody from merging', async () => {
+it('a stale store that cannot be removed does not stop a merge', async () => {
   const scene = newScene(['one']);
   const folder = path.join(folderOf(scene), `copse-merging-1-odd-${process.pid}`);
   mkdirSync(path.join(folder, 'lock', 'in the way'), { recursive: true });
@@ -175,20 +175,20 @@ it('what cannot be cleared away keeps nobody from merging', async () => {
 
 it('a store that became large is emptied, and merging goes on', async () => {
   const scene = newScene(BRANCHES);
-  const standing = new Standing(scene.dir);
+  const engine = new MergeEngine(scene.dir);
   const [onto, head] = [scene.tip('main'), scene.tip('one')];
   const tree = scene.tree('main');
-  const folder = path.join(standing.quarantine.objects, 'ff');
+  const folder = path.join(engine.quarantine.objects, 'ff');
   for (let round = 0; round < 3; round += 1)
-    await standing.use(async () => {
-      const bench = await layBench(standing, { target: tree, paths: [] });
+    await engine.use(async () => {
+      const merger = await openTargetMerger(engine, { target: tree, paths: [] });
       for (let at = 0; at < 130; at += 1)
-        expect(await bench.merge(onto, head)).toEqual({ clean: true, tree: scene.tree('one') });
+        expect(await merger.merge(onto, head)).toEqual({ kind: 'clean', tree: scene.tree('one') });
       mkdirSync(folder, { recursive: true });
       writeFileSync(path.join(folder, `big ${round}`), Buffer.alloc(65 * 1024 ** 2));
     });
-  expect(existsSync(standing.quarantine.objects)).toBe(true);
+  expect(existsSync(engine.quarantine.objects)).toBe(true);
   // It was looked at after the second round, and written again in the third.
-  expect(standing.quarantine.bytes()).toBe(65 * 1024 ** 2);
-  await standing.close();
+  expect(engine.quarantine.bytes()).toBe(65 * 1024 ** 2);
+  await engine.close();
 });

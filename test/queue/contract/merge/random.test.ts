@@ -4,10 +4,11 @@ import { expect, it } from 'vitest';
 
 import { trailersIn, withTrailers } from '../../../../packages/copse/src/queue/merge/trailers.ts';
 import { newArea } from '../../../support/cli.ts';
+import { often } from '../../../support/long.ts';
 import { type Files, MergeScene, interpretTrailers } from '../../../support/queue/merging.ts';
 
 const area = newArea();
-const SEEDS = Number(process.env['COPSE_MERGE_SEEDS'] ?? 60);
+const SEEDS = often({ short: 20, long: 60, variable: 'COPSE_MERGE_SEEDS' });
 
 /** The same numbers for the same seed. */
 function chance(seed: number): (below: number) => number {

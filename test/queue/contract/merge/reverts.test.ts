@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { Standing, layBench } from '../../../../packages/copse/src/queue/merge/bench.ts';
+import { MergeEngine, openTargetMerger } from '../../../../packages/copse/src/queue/merge/engine.ts';
 import { loadBranch } from '../../../../packages/copse/src/queue/merge/branch.ts';
 import { findReverts } from '../../../../packages/copse/src/queue/merge/verify.ts';
 import { mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
@@ -49,7 +49,7 @@ describe.each(mergeMethods)('landing with %s', (method) => {
     });
   });
 
-  it('goes on where an honest merge had nothing to resolve, and where it resolved a conflict', async () => {
+  it('accepts a correct merge, with and without a resolved conflict', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main');
     expect(await scene.build('task', { method })).toMatchObject({ built: true });
@@ -68,17 +68,17 @@ async function wrongWith(scene: MergeScene, files: Files): Promise<readonly stri
   putFiles(scene.desk, files);
   git(scene.desk, 'add', '--all');
   const tree = git(scene.desk, 'write-tree');
-  const standing = new Standing(scene.dir);
+  const engine = new MergeEngine(scene.dir);
   try {
-    return await standing.use(async () => {
-      const { objects } = standing;
+    return await engine.use(async () => {
+      const { objects } = engine;
       const branch = await loadBranch(objects, onto, head);
       const target = await objects.commit(onto);
-      const bench = await layBench(standing, { target: target.tree, paths: branch.own });
-      return findReverts(bench, { branch, target, tree });
+      const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
+      return findReverts(merger, { branch, target, tree });
     });
   } finally {
-    await standing.close();
+    await engine.close();
   }
 }
 
@@ -125,7 +125,7 @@ describe('a tree that is not what was submitted is refused:', () => {
   });
 });
 
-it('a merge that took something back does no harm once it is put right', async () => {
+it('a merge that reverted a change does no harm once it is corrected', async () => {
   const scene = newScene();
   scene.mergeInto('task', 'main', ['--strategy=ours']);
   scene.commit('task', {
@@ -133,7 +133,7 @@ it('a merge that took something back does no harm once it is put right', async (
     'theirs ü.txt': 'new\n',
     'gone.txt': null,
   });
-  // Of the file that both changed nobody can tell, so it stays refused.
+  // For the file that both sides changed this is undecidable, so it stays refused.
   expect(await scene.build('task')).toMatchObject({ because: 'reverts', files: ['both.txt'] });
   scene.commit('task', { 'both.txt': lines([18, 'main']) });
   expect(await scene.build('task')).toMatchObject({ built: true });

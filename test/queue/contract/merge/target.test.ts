@@ -1,4 +1,4 @@
-/** INVARIANTS 10, 19, 21 and 25: how the target moves, and what it never does to whoever has it checked out. */
+/** INVARIANTS 10, 19, 21 and 25: how the target moves, and what a move never does to a checkout of it. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ function everything(checkout: string): readonly string[] {
 
 const status = (checkout: string) => git(checkout, 'status', '--porcelain', '--', '.', ':!.copse');
 
-describe('where nobody has the target checked out', () => {
+describe('without a checkout of the target', () => {
   // promise: compare-and-swap
   it('moves it from exactly the recorded tip, noted in the reflog, and again without effect', async () => {
     const { scene, from, to, move } = await prepared();
@@ -75,7 +75,7 @@ describe('where nobody has the target checked out', () => {
   });
 
   // promise: compare-and-swap
-  it('never moves it to a commit that does not contain where it was', async () => {
+  it('never moves it to a commit that does not contain its tip', async () => {
     const { scene, from, move } = await prepared();
     const aside = scene.commit('aside', { 'x.txt': 'x\n' });
     await move();
@@ -97,7 +97,7 @@ describe('where nobody has the target checked out', () => {
     await merging.close();
   });
 
-  it('a worktree that was deleted by hand holds nothing back, unless it is locked', async () => {
+  it('a worktree that was deleted by hand does not count, unless it is locked', async () => {
     const { scene, move } = await prepared();
     const linked = path.join(area, 'deleted by hand');
     git(scene.top, 'worktree', 'add', '--quiet', linked, 'main');
@@ -154,7 +154,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     expect(existsSync(path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index.lock'))).toBe(false);
   });
 
-  it('the lock of a branch that a killed git left keeps nothing from moving', async () => {
+  it('the branch lock of a killed git does not stop the move', async () => {
     const { scene, to, move } = await prepared();
     const checkout = checkOut(scene);
     const lock = path.join(scene.top, '.git', 'refs', 'heads', 'main.lock');
@@ -165,13 +165,13 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     expect([scene.tip('main'), status(checkout), existsSync(lock)]).toEqual([to, '', false]);
   });
 
-  it('a merge or a rebase that is not finished, or a lock, is waited for', async () => {
+  it('a merge or rebase in progress, and a lock, are waited for', async () => {
     const { scene, move } = await prepared();
     const checkout = checkOut(scene);
     const gitDir = git(checkout, 'rev-parse', '--absolute-git-dir');
     const busy = { moved: false, because: 'busy', checkout };
     writeFileSync(path.join(gitDir, 'MERGE_HEAD'), `${scene.tip('task')}\n`);
-    expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('not finished') });
+    expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('in progress') });
     rmSync(path.join(gitDir, 'MERGE_HEAD'));
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('index.lock') });
@@ -202,7 +202,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
   });
 
   // promise: foreign-moves-kept
-  it('somebody who moves it at the same moment wins, and the files go back', async () => {
+  it('a simultaneous move by another process wins, and the files go back', async () => {
     const foreign: { commit?: string } = {};
     const { scene, from, move } = await prepared({
       onStep: (step) => {
@@ -217,7 +217,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
   });
 
   it.each(syncSteps)(
-    'killed at %s, nobody can commit half of it, and the next call finishes it',
+    'killed at %s, no commit holds half of it, and the next call finishes it',
     async (step) => {
       const { scene, from, to, move } = await prepared();
       const checkout = checkOut(scene);
@@ -239,7 +239,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
   );
 });
 
-it('a main checkout whose git directory lies elsewhere is found where it is said to be, or waited for', async () => {
+it('a main checkout with its git directory elsewhere is found by the given path, or waited for', async () => {
   const checkout = path.join(area, 'apart');
   git(
     area,
@@ -276,7 +276,7 @@ it('two checkouts of the target are too many: one of them would be left behind',
   expect(await move()).toEqual({ moved: true });
 });
 
-it('while one process moves it, another keeps away', async () => {
+it('while one process moves it, another waits', async () => {
   const said: string[] = [];
   const argv: string[] = [];
   const { scene, from, to, move } = await prepared({

@@ -34,7 +34,7 @@ function bare(scene: MergeScene): string {
 }
 
 describe('a push', () => {
-  it('brings the commit to the branch and remembers where the remote is, twice as well as once', async () => {
+  it('moves the remote branch and the tracking ref, and may be repeated', async () => {
     const { scene, push } = withRemote(bare);
     const landed = scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({ pushed: true });
@@ -44,7 +44,7 @@ describe('a push', () => {
   });
 
   // promise: compare-and-swap, foreign-moves-kept
-  it('is never forced: a remote that went on is a refusal, and keeps what it has', async () => {
+  it('is never forced: a remote branch with newer commits refuses it', async () => {
     const { scene, push } = withRemote(bare);
     const theirs = scene.commit('theirs', { 'x.txt': 'x\n' });
     git(scene.top, 'push', '--quiet', 'origin', 'theirs:main');
@@ -57,7 +57,7 @@ describe('a push', () => {
     expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(theirs);
   });
 
-  it('that the remote refuses says what the remote said', async () => {
+  it('that the remote refuses reports the remote’s message', async () => {
     const { scene, push } = withRemote(bare);
     const remote = new URL(git(scene.top, 'remote', 'get-url', 'origin')).pathname;
     const hook = path.join(decodeURIComponent(remote), 'hooks', 'pre-receive');
@@ -87,7 +87,7 @@ describe('a push', () => {
   });
 
   // promise: passwords-hidden
-  it('that reaches nobody says so, without the password', async () => {
+  it('to an unreachable remote reports that, without the password', async () => {
     const { push } = withRemote(() => 'http://ada:s3cr@t-w0rd@127.0.0.1:1/x.git');
     const outcome = await push();
     expect(outcome).toMatchObject({ pushed: false, because: 'unreachable' });
@@ -97,7 +97,7 @@ describe('a push', () => {
     expect(await gone.push()).toMatchObject({ pushed: false, because: 'unreachable' });
   });
 
-  it('to a remote that never answers is given up', async () => {
+  it('to a remote that never answers times out', async () => {
     const silent = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const at = silent.address();
@@ -127,7 +127,7 @@ describe('committing everything', () => {
     return { worktree, scene, merging: scene.merging, status: () => git(worktree, 'status', '--porcelain') };
   }
 
-  it('takes what is edited, staged, staged and edited again, new and deleted, not what is ignored', async () => {
+  it('takes edited, staged, new and deleted files, but no ignored ones', async () => {
     const { worktree, scene, merging, status } = worktreeOf();
     putFiles(worktree, { 'b.txt': 'staged\n', 'n.txt': 'staged\n', 'staged.txt': 's\n' });
     git(worktree, 'add', '--all');
@@ -178,7 +178,7 @@ describe('committing everything', () => {
     expect(git(worktree, 'ls-tree', 'task', 'out')).toMatch(/^120000 /);
   });
 
-  it('finishes a merge once no file says both things, and not before', async () => {
+  it('finishes a merge once no file has conflict markers, and not before', async () => {
     const { worktree, scene, merging, status } = worktreeOf();
     putFiles(worktree, { 'a.txt': 'ours\n' });
     await merging.commitAll(worktree, 'ours');
@@ -187,7 +187,7 @@ describe('committing everything', () => {
     const [ours, theirs] = [scene.tip('task'), scene.tip('main')];
     expect(await merging.unresolved(worktree)).toEqual(['a.txt']);
     await expect(merging.commitAll(worktree, 'too early')).rejects.toThrow(
-      'a.txt still has conflict markers',
+      'conflict markers remain in a.txt',
     );
     expect(scene.tip('task')).toBe(ours);
     putFiles(worktree, { 'a.txt': 'both\n' });
@@ -205,7 +205,7 @@ describe('committing everything', () => {
     const [tip, before] = [scene.tip('task'), status()];
     const refused = (why: string) => expect(merging.commitAll(worktree, 'x')).rejects.toThrow(why);
     mkdirSync(path.join(gitDir, 'rebase-merge'));
-    await refused('not finished');
+    await refused('in progress');
     rmdirSync(path.join(gitDir, 'rebase-merge'));
     writeFileSync(path.join(gitDir, 'index.lock'), '');
     await refused('locked');

@@ -1,8 +1,8 @@
 /**
- * The question of an agent that waits for a person, and the answer to it.
+ * The open question of an agent, and a person's answer to it.
  *
- * A session keeps what it asked last. That is open while the session runs and nobody answered; a session that was reopened
- * since (after a crash, a handback) has nobody who waits for the answer. Since when it is open only its event says.
+ * A session keeps its last question. It is open while the session is live and the question has no answer. A session that was
+ * reopened since (after a crash or a handback) no longer waits for it. Its age comes from the event.
  */
 
 import { refused } from '../../kernel/decision.ts';
@@ -39,20 +39,20 @@ export async function openQuestionOf(
   return since === undefined ? undefined : { ...question, task, session: id, since };
 }
 
-export interface Answering {
+export interface AnswerRequest {
   readonly isAllowed: boolean;
   readonly message: string | null;
-  /** The question that is meant, for whoever wants to be sure that it is still the one. */
+  /** The question's id: refuses the answer when another question is open by now. */
   readonly question?: string | undefined;
 }
 
 export async function answerQuestion(
   context: Context,
   id: TaskId,
-  { isAllowed, message, question }: Answering,
+  { isAllowed, message, question }: AnswerRequest,
 ): Promise<Outcome<OpenQuestion>> {
   if (context.by.kind === 'session') {
-    const reason = `Session ${context.by.session} may not answer questions: they are for people.`;
+    const reason = `Session ${context.by.session} cannot answer questions: only a person can.`;
     return refusal(refused('not_this_session', reason, 'wait for the answer'));
   }
   const text = checkBody(message ?? '');
@@ -61,11 +61,11 @@ export async function answerQuestion(
     const task = await change.require('task', id);
     const open = await openQuestionOf(change.board, task);
     if (open === undefined) {
-      const reason = `${id} is ${task.state.status} and waits for no answer: its agent asks nothing.`;
+      const reason = `${id} has no open question (it is ${task.state.status}).`;
       return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
     }
     if (question !== undefined && question !== open.id) {
-      const reason = `The agent of ${id} asks something else by now: ${open.id}, not ${question}.`;
+      const reason = `The open question of ${id} is ${open.id}, no longer ${question}.`;
       return change.refuse(refused('wrong_status', reason, `copse answer ${id}`));
     }
     const session = await change.require('session', open.session);

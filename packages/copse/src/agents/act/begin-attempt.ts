@@ -1,8 +1,7 @@
 /**
- * Begins an attempt at a task: one transaction says who holds it from now on, then a runner is started.
+ * Begins an attempt at a task: one transaction records the claim, then a runner is started.
  *
- * Killed between the two, the task is held by an attempt that never told who it is, which is a crash like any other and is
- * found by whoever looks next.
+ * A kill between the two leaves a claim whose attempt has no process. The orchestrator finds it and treats it as a crash.
  */
 
 import { type Claimant, decideClaim } from '../../tasks/rules/claim.ts';
@@ -40,18 +39,18 @@ export type BeginRequest =
       readonly target: CommitId | null;
     };
 
-export type Begun =
-  | { readonly begun: true; readonly orders: Orders }
-  /** It was handed back as often as may be: a person has to look. */
-  | { readonly begun: false; readonly because: 'needs_attention' }
-  | { readonly begun: false; readonly because: 'no_runner'; readonly reason: string };
+export type BeginOutcome =
+  | { readonly kind: 'started'; readonly orders: Orders }
+  /** It was handed back as often as the policy allows: a person has to look. */
+  | { readonly kind: 'needs_attention' }
+  | { readonly kind: 'no_runner'; readonly reason: string };
 
 export async function beginAttempt(
   context: RunContext,
   id: TaskId,
   agent: AgentName,
   request: BeginRequest,
-): Promise<Outcome<Begun>> {
+): Promise<Outcome<BeginOutcome>> {
   const attempt = brand<AttemptId>(drawId('at-', context.random));
   const claimed = await change(context, async (change) => {
     const isLimited = request.how === 'claim' || request.how === 'handback';
@@ -73,7 +72,7 @@ export async function beginAttempt(
     const { token } = held.state.claim;
     const of = { id: attempt, at: change.at, session, task: id, node: context.node, token };
     await change.apply(decided({ type: 'attempt.started', ...of }));
-    // Only who began a conversation can go on with it.
+    // Only the agent that began a conversation can continue it.
     const isSame = session === before?.id && before.agent === agent;
     const resumed = isSame ? before.conversation : null;
     const begin: Begin = isSame && request.how === 'claim' ? { why: 'continued' } : beginOf(task, request);
@@ -81,18 +80,18 @@ export async function beginAttempt(
   });
   if (!claimed.ok) return claimed;
   const orders = claimed.value;
-  if (orders === undefined) return { ok: true, value: { begun: false, because: 'needs_attention' } };
+  if (orders === undefined) return { ok: true, value: { kind: 'needs_attention' } };
   try {
     await context.runners.start(orders);
   } catch (error) {
     const reason = `its runner could not be started: ${error instanceof Error ? error.message : String(error)}`;
     await recordCrash(context, { ...orders, reason, because: 'crashed', exitCode: null });
-    return { ok: true, value: { begun: false, because: 'no_runner', reason } };
+    return { ok: true, value: { kind: 'no_runner', reason } };
   }
-  return { ok: true, value: { begun: true, orders } };
+  return { ok: true, value: { kind: 'started', orders } };
 }
 
-/** What the loop begins by itself stays within the limits, also when several loops begin something at once. */
+/** Keeps what orchestrators begin within the limits, also when several begin something at once. */
 async function refuseUnlessFree(
   context: RunContext,
   change: Change,
@@ -101,14 +100,14 @@ async function refuseUnlessFree(
 ): Promise<void> {
   const schedule = await scheduleNow(context, change.board);
   const placement = how === 'claim' ? schedule.place(task) : undefined;
-  const isTaken = placement?.start === false && placement.waiting.for !== 'agent';
+  const isTaken = placement?.kind === 'waiting' && placement.waiting.kind !== 'agent';
   if (isTaken || (how === 'handback' && schedule.isFull)) {
-    const reason = `Something else began meanwhile, so there is no room for ${task.id} now.`;
+    const reason = `${task.id} cannot start now: another task took the free slot.`;
     change.refuse(refused('too_early', reason, `copse why ${task.id}`));
   }
 }
 
-/** The conversation that is resumed, or a fresh one; null where it goes on as it is. */
+/** The session to resume, or a new one. The decision is null for a live session, which continues unchanged. */
 function decideConversation(
   context: RunContext,
   task: Task,
@@ -129,7 +128,7 @@ function decideConversation(
   return { id, decision: decided({ type: 'session.opened', id, at, ...of, phase: 'registered' }) };
 }
 
-/** A rate limit only interrupts: the same conversation goes on. */
+/** After a rate limit the same conversation continues. */
 function isParked(before: Session | undefined, agent: AgentName): boolean {
   return (
     before?.agent === agent && before.state.life === 'interrupted' && before.state.because === 'rate_limited'
@@ -161,7 +160,7 @@ async function take(
   }
 }
 
-/** What the person saw whom the agent does not know: it may have left long before anybody found out. */
+/** Why the task needed attention. The agent may not know: it may have ended before that was found. */
 function attentionOf({ state }: Task): Pick<Extract<Begin, { why: 'resumed' }>, 'attention'> {
   if (state.status !== 'needs_attention') return {};
   return { attention: { because: state.because, reason: state.reason } };

@@ -1,6 +1,6 @@
 /**
- * What agents used, added up from the events that say so. What a session used in dollars is unknown when its program never
- * says; a sum with such a session in it is the least that it can have been.
+ * Sums of what agents used, from the `session.used` events. The dollars of a session are unknown when its program never
+ * reports them; a sum that includes such a session is a lower bound.
  */
 
 import { type EventNumber, type PlanId, type Timestamp, brand } from '../../kernel/ids.ts';
@@ -15,14 +15,14 @@ export interface CostQuery {
   readonly by: CostGroup;
   readonly since: Timestamp | null;
   readonly plan: PlanId | null;
-  /** Which day it was, where whoever asks is; in an order that sorts. */
+  /** The day in the caller's time zone, in a form that sorts. */
   readonly dayOf: (at: Timestamp) => string;
 }
 
 export interface Cost {
-  /** Dollars are null when nobody said any. */
+  /** Dollars are null when no session reported any. */
   readonly usage: Usage;
-  /** Whether somebody used something and does not say how many dollars it was. */
+  /** Whether a session in it reports no dollars. */
   readonly isUnknownInPart: boolean;
   readonly sessions: number;
 }
@@ -30,7 +30,7 @@ export interface Cost {
 export interface CostRow extends Cost {
   /** The id of a task, the name of an agent, or a day. */
   readonly key: string;
-  /** Of a task that is still there. */
+  /** Null for agents, days and deleted tasks. */
   readonly title: string | null;
 }
 
@@ -54,7 +54,7 @@ export async function loadCosts({ board }: Context, query: CostQuery): Promise<C
     const key = { task: session.task, agent: session.agent, day: dayOf(event.at) }[by];
     const sum = sums.get(key) ?? new Sum();
     sums.set(key, sum);
-    // What is said in the middle of a turn has no dollars yet; only a session that never says any is unknown.
+    // Events during a turn have no dollars yet: only a session without any is unknown.
     const isUnknown = session.usage.dollars === null;
     for (const one of [sum, total]) one.add(session.id, event.usage, isUnknown);
   }
@@ -90,7 +90,7 @@ function byKey(one: CostRow, other: CostRow): number {
   return one.key < other.key ? -1 : 1;
 }
 
-/** The dearest first; what has no price by its tokens. */
+/** Highest dollars first, then most tokens. */
 function byCost(one: CostRow, other: CostRow): number {
   return (
     (other.usage.dollars ?? 0) - (one.usage.dollars ?? 0) ||

@@ -1,4 +1,4 @@
-/** A person lets a task go on: from a fresh conversation (restart), or in the one it had (resume). */
+/** A person continues a task: in a new conversation (restart), or in its own (resume). */
 
 import { refused } from '../../kernel/decision.ts';
 import { type AgentName, type TaskId, brand } from '../../kernel/ids.ts';
@@ -13,7 +13,7 @@ import type { RunContext } from '../../queue/context.ts';
 
 export interface GoneOn {
   readonly task: Task;
-  /** Who works on it now; null when it waits for its turn. */
+  /** Who works on it now; null while it waits for a free agent. */
   readonly agent: AgentName | null;
 }
 
@@ -30,7 +30,7 @@ export async function restartTask(
     return change.require('task', id);
   });
   if (!back.ok) return back;
-  // Nobody is there to hear it now; the next attempt reads it.
+  // No agent runs now: the next attempt reads the answer in the ledger.
   if (answer !== null) await addLedgerEntry(context, id, { kind: 'decision', text: answer });
   return { ok: true, value: { task: back.value, agent: null } };
 }
@@ -54,21 +54,21 @@ async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Pro
     return refusal(
       refused(
         'invalid',
-        `No agent here may take ${id}.`,
+        `No agent of this repository may take ${id}.`,
         `copse why ${id}`,
         `copse work ${id} (to go on by hand)`,
       ),
     );
   }
-  // It goes on from the target. Where the worktree that landed is still wanted, it goes on there.
+  // Continues from the target. A worktree that cannot be removed is used again.
   if (task.state.status === 'done') await removeWorkspace(context, id, { by: 'landing' });
   const begun = await beginAttempt(context, id, agent, request);
   if (!begun.ok) return begun;
   const after = (await board.get('task', id)) ?? task;
-  return { ok: true, value: { task: after, agent: begun.value.begun ? agent : null } };
+  return { ok: true, value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
 }
 
-/** The one that worked on it before, if it is still there; else the first that may. */
+/** The agent that worked on it before, if it is still configured; otherwise the first that may. */
 async function agentFor({ board, agents }: RunContext, task: Task): Promise<AgentName | undefined> {
   const session = task.session === null ? undefined : await board.get('session', task.session);
   const able = agents

@@ -1,24 +1,25 @@
 /**
- * What the loop sees of running work. The one thing it remembers from look to look is how long each lease has not changed,
- * on a clock that nobody sets; forgetting it (a restart) only makes it more patient.
+ * The running tasks, as an orchestrator sees them. From pass to pass it only remembers since when each lease is unchanged, on
+ * the monotonic clock. A restart forgets that, and a stale lease is then noticed later.
  */
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
 import type { AttemptId, FencingToken, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { HeldTask, RunnerLife } from '../../orchestrator/rules/reconcile.ts';
 import type { TaskSummary } from '../../tasks/rules/task.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { LookContext } from '../../queue/context.ts';
 
-export interface Running {
+export interface RunningTask {
   readonly task: TaskSummary;
   readonly attempt: Attempt | undefined;
   readonly held: HeldTask;
 }
 
-export class Silences {
+/** How long each lease has not been renewed. */
+export class LeaseAges {
   readonly #seen = new Map<TaskId, { token: FencingToken; renewedAt: Timestamp; sinceMs: number }>();
 
-  /** How long the lease has been as it is now. */
+  /** Milliseconds since the lease last changed. */
   of(task: TaskId, token: FencingToken, renewedAt: Timestamp, nowMs: number): number {
     const before = this.#seen.get(task);
     if (before?.token === token && before.renewedAt === renewedAt) return nowMs - before.sinceMs;
@@ -31,11 +32,16 @@ export class Silences {
   }
 }
 
-export async function observeRunning(context: RunContext, silences: Silences): Promise<readonly Running[]> {
+type ObserveContext = Pick<LookContext, 'board' | 'clock' | 'node' | 'occupancy' | 'runners'>;
+
+export async function observeRunning(
+  context: ObserveContext,
+  leaseAges: LeaseAges,
+): Promise<readonly RunningTask[]> {
   const { board, clock, node } = context;
   const all = await board.held();
-  silences.forgetAllBut(new Set(all.map(({ task }) => task.id)));
-  const running: Running[] = [];
+  leaseAges.forgetAllBut(new Set(all.map(({ task }) => task.id)));
+  const running: RunningTask[] = [];
   for (const { task, lease } of all) {
     if (task.state.status !== 'in_progress') continue;
     const { claim, since } = task.state;
@@ -47,16 +53,16 @@ export async function observeRunning(context: RunContext, silences: Silences): P
       attempt: claim.isByHand ? null : claim.attempt,
       claimedAt: since,
       runner: claim.node === node ? await lifeOf(context, claim.attempt, attempt) : 'elsewhere',
-      silentMs: silences.of(task.id, lease.token, lease.renewedAt, clock.elapsedMs()),
+      silentMs: leaseAges.of(task.id, lease.token, lease.renewedAt, clock.elapsedMs()),
     };
     running.push({ task, attempt, held });
   }
   return running;
 }
 
-/** One that has not told who it is may be about to; only whoever started it knows whether it still can. */
+/** A runner without a recorded process may be about to record it; the starter's file says whether it still lives. */
 async function lifeOf(
-  { occupancy, runners }: RunContext,
+  { occupancy, runners }: ObserveContext,
   id: AttemptId,
   attempt: Attempt | undefined,
 ): Promise<RunnerLife> {

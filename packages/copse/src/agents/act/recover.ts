@@ -1,9 +1,10 @@
 /**
- * What happens after a crash, whoever sees it: the runner whose agent fell over, or the loop that finds a runner gone.
+ * After a crash, seen by the runner whose agent failed or by an orchestrator that finds a runner gone:
  *
- *   end what is left of it → rescue → one transaction: ledger, task, session, attempt
+ *   end the remaining processes → rescue → one transaction: ledger, task, session, attempt
  *
- * Everything carries the token of the attempt that died, so a crash that is seen late or twice changes nothing.
+ * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. When the task
+ * is tried again (the backoff) is decided in tasks/rules/outcomes.ts, `decideCrash`.
  */
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';
@@ -34,11 +35,11 @@ export interface Crash {
   readonly reason: string;
   readonly because: 'crashed' | 'timed_out' | 'over_budget';
   readonly exitCode: number | null;
-  /** As it was before it was ended. One that tells who it is only now was late, and lives. */
+  /** The runner's process before it was ended; null: not recorded. One that is recorded since then was late, and lives. */
   readonly runner?: Attempt['process'];
 }
 
-/** For whoever finds a runner gone or silent. */
+/** For an orchestrator that finds a runner gone or its lease stale. */
 export async function recover(
   context: RunContext,
   { task, token, attempt, where, reason }: Recovery,
@@ -50,7 +51,7 @@ export async function recover(
       return refusal(
         refused(
           'wrong_status',
-          `${task} crashed (${reason}), but ${remaining} of its processes cannot be ended, so it is not tried again.`,
+          `${task} crashed (${reason}) and is not retried: ${remaining} of its processes cannot be ended.`,
           `copse show ${task}`,
         ),
       );
@@ -64,7 +65,7 @@ async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Atte
   return (await board.get('attempt', attempt))?.process ?? null;
 }
 
-/** Ends the runner and all that the attempt ever started; how many could not be made to go. */
+/** Ends the runner and all processes of the attempt. Returns how many could not be ended. */
 export async function endAttempt(context: RunContext, task: TaskId, attempt: AttemptId): Promise<number> {
   const { occupancy, runners, board, policy } = context;
   const record = await board.get('attempt', attempt);
@@ -73,7 +74,7 @@ export async function endAttempt(context: RunContext, task: TaskId, attempt: Att
   await occupancy.killTmuxSession(terminalName(task));
   const graceMs = policy.session.stopGraceMs;
   const { remaining } = await occupancy.end([...(runner ? [runner] : []), ...known], { graceMs });
-  // What was born while the others were being ended.
+  // Processes that were started while the others were being ended.
   const late = await runners.processesOf(attempt);
   const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });
   const left = (second?.remaining ?? remaining).length;
@@ -82,8 +83,8 @@ export async function endAttempt(context: RunContext, task: TaskId, attempt: Att
 }
 
 /**
- * What is left of an attempt that is over: whoever was to clean up after it was killed before. Its task may be in other hands
- * by now, so only what carries the attempt's own mark is ended.
+ * Ends the processes of an attempt that is over, when its cleanup was interrupted. Another attempt may hold the task by now, so
+ * only processes with this attempt's mark are ended.
  */
 export async function endLeftBehind(context: RunContext, attempt: AttemptId): Promise<number> {
   const { occupancy, runners, policy } = context;
@@ -102,7 +103,7 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
-      change.refuse(refused('too_early', `The runner of ${id} has started after all.`, `copse show ${id}`));
+      change.refuse(refused('too_early', `The runner of ${id} started meanwhile.`, `copse show ${id}`));
     await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
@@ -142,8 +143,8 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
 function crashText({ reason }: Crash, { ref, uncommitted }: Rescued): string {
   const lines =
     uncommitted.length === 0
-      ? ['Nothing was uncommitted.']
-      : ['Uncommitted, and still in the worktree:', listed(uncommitted)];
+      ? ['All changes were committed.']
+      : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? [] : [`Saved as ${ref}.`];

@@ -1,9 +1,8 @@
 /**
- * What is said about a task by whoever works on it: finished, stuck, how far, still alive.
+ * Reports about a task by its agent, or by a person who works by hand: finished, stuck, phase, heartbeat.
  *
- * An agent has a runner, which waits for its report and does what follows once the agent's process has ended. So for an
- * agent, finished and stuck are reports and change nothing by themselves. A person who works by hand has no runner; what
- * they say is done at once.
+ * An agent's runner reads the report and acts on it when the agent's process has ended, so `finished` and `stuck` of an agent
+ * only write the report. A person who works by hand has no runner: their report is acted on at once.
  */
 
 import { refuseUnlessHeld } from '../../tasks/rules/claim.ts';
@@ -13,7 +12,8 @@ import { type OpenPhase, type Session, decideSession, openPhases } from '../rule
 import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
 import { decideStuck } from '../../tasks/rules/outcomes.ts';
 import { checkBody } from '../../kernel/text.ts';
-import type { Report, Reports } from '../ports/reports.ts';
+import type { Report } from '../rules/session/report.ts';
+import type { Reports } from '../ports/runners.ts';
 import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
@@ -23,14 +23,14 @@ export interface ReportContext extends WorkspaceContext {
   readonly reports: Reports;
 }
 
-export interface About {
+export interface ReportedTask {
   readonly task: TaskId;
-  /** Whether it is said from inside the worktree of the task. */
+  /** Whether the command runs inside the task's worktree. */
   readonly isInside: boolean;
 }
 
-/** `report`: its runner takes it from here. `by_hand`: it is done, or for the caller to do. */
-export type Said = 'report' | 'by_hand';
+/** `report`: the runner acts on it. `by_hand`: it is done, or the caller does it. */
+export type ReportHandling = 'report' | 'by_hand';
 
 export interface FinishReport {
   readonly noChanges: boolean;
@@ -38,15 +38,15 @@ export interface FinishReport {
 }
 
 /**
- * For work by hand nothing is written: who finishes it runs the gate. An agent is told at once what the gate would say, while
- * it can still do better.
+ * Writes nothing for work by hand: the caller runs the gate. An agent is told at once what the gate would refuse, while it can
+ * still fix it.
  */
 export async function reportFinish(
   context: ReportContext,
-  about: About,
+  about: ReportedTask,
   { noChanges, summary }: FinishReport,
   preview: () => Promise<Refused | undefined>,
-): Promise<Outcome<Said>> {
+): Promise<Outcome<ReportHandling>> {
   const spoken = await speakFor(context, about);
   if (!spoken.ok) return spoken;
   const text = checkBody(summary ?? '');
@@ -54,7 +54,7 @@ export async function reportFinish(
   if (spoken.value.isByHand) return { ok: true, value: 'by_hand' };
   const shut = await preview();
   if (shut) {
-    // An agent whose last word this was still wanted to finish, whatever its program ends with.
+    // If this was the agent's last command, it wanted to finish, with any exit code of its program.
     await writeReport(context, about.task, { triedToFinish: true });
     return refusal(shut);
   }
@@ -67,15 +67,15 @@ export async function reportFinish(
 
 export async function reportStuck(
   context: ReportContext,
-  about: About,
+  about: ReportedTask,
   reason: string,
-): Promise<Outcome<Said>> {
+): Promise<Outcome<ReportHandling>> {
   const spoken = await speakFor(context, about);
   if (!spoken.ok) return spoken;
   const text = checkBody(reason);
   if (!text.ok) return refusal(invalid(text.reason, 'copse stuck --help'));
   const { task, token, isByHand } = spoken.value;
-  // The same question as the transition asks, so that an agent hears the answer while it can still do better.
+  // The same decision as later in the transaction, so that an agent is refused while it can still fix it.
   const decision = decideStuck(task, token, text.body, context.clock.now());
   if (!decision.decided) return refusal(decision);
   if (!isByHand) return writeReport(context, task.id, { status: 'stuck', reason: text.body });
@@ -87,10 +87,10 @@ export async function reportStuck(
   });
 }
 
-/** Saying again what is so already changes nothing. */
+/** Reporting the current phase again changes nothing. */
 export async function reportPhase(
   context: ReportContext,
-  about: About,
+  about: ReportedTask,
   word: string,
 ): Promise<Outcome<OpenPhase>> {
   const phase = openPhases.find((known) => known === word);
@@ -100,17 +100,17 @@ export async function reportPhase(
   return change(context, async (change) => {
     const { session } = await requireHeld(change, about.task, spoken.value.token);
     const { state } = session;
-    const isSo = state.life === 'live' && state.phase === phase && state.attention === null;
-    if (!isSo) await change.apply(decideSession(session, { action: 'advance', phase }, change.at));
+    const isCurrent = state.life === 'live' && state.phase === phase && state.attention === null;
+    if (!isCurrent) await change.apply(decideSession(session, { action: 'advance', phase }, change.at));
     return phase;
   });
 }
 
-export async function reportHeartbeat(context: ReportContext, about: About): Promise<Outcome<TaskId>> {
+export async function reportHeartbeat(context: ReportContext, about: ReportedTask): Promise<Outcome<TaskId>> {
   const spoken = await speakFor(context, about);
   if (!spoken.ok) return spoken;
   const { task, token, isByHand } = spoken.value;
-  // For an agent its runner renews; an agent that did so itself would hide a runner that no longer does.
+  // The runner renews an agent's lease; an agent's own renewal would hide a dead runner.
   if (!isByHand) return { ok: true, value: task.id };
   const renewal = await context.board.renewLease(task.id, token, context.clock.now());
   if (renewal.renewed) return { ok: true, value: task.id };
@@ -118,7 +118,7 @@ export async function reportHeartbeat(context: ReportContext, about: About): Pro
   return refusal(refuseUnlessHeld(now, token) ?? notHeld(now));
 }
 
-/** Where the report about a task is: its worktree, or the folder that holds its context if it has none. */
+/** The folder of a task's report: its worktree, or its context folder if it has none. */
 export function reportFolder(
   { home }: Pick<WorkspaceContext, 'home'>,
   task: TaskId,
@@ -134,10 +134,13 @@ interface Speaker {
 }
 
 /**
- * A session speaks with its own token for its own task. A person speaks for what they hold by hand, and inside a worktree
- * also for the agent there: whoever can write its report may as well use the command.
+ * A session reports for its own task with its token. A person reports for a task that they hold by hand, and inside a worktree
+ * also for its agent, because there they could write the report file as well.
  */
-async function speakFor(context: ReportContext, { task: id, isInside }: About): Promise<Outcome<Speaker>> {
+async function speakFor(
+  context: ReportContext,
+  { task: id, isInside }: ReportedTask,
+): Promise<Outcome<Speaker>> {
   const { board, by, node } = context;
   const foreign = await refuseForeignTask(context, id);
   if (foreign) return refusal(foreign);
@@ -158,13 +161,17 @@ async function speakFor(context: ReportContext, { task: id, isInside }: About): 
   return refusal(
     refused(
       'not_this_session',
-      `${id} is being worked on by ${claim.agent} on ${claim.node}, and only they can say this about it.`,
+      `Only ${claim.agent} on ${claim.node}, which works on ${id}, can report this.`,
       ...suggestCommands(task),
     ),
   );
 }
 
-async function writeReport(context: ReportContext, task: TaskId, report: Report): Promise<Outcome<Said>> {
+async function writeReport(
+  context: ReportContext,
+  task: TaskId,
+  report: Report,
+): Promise<Outcome<ReportHandling>> {
   const workspace = await workspaceOf(context, task);
   context.reports.write(reportFolder(context, task, workspace?.worktree?.path ?? null), report);
   return { ok: true, value: 'report' };
@@ -184,7 +191,7 @@ async function requireHeld(
 function notHeld(task: Task): Refused {
   return refused(
     'wrong_status',
-    `${task.id} is ${task.state.status}: nobody is working on it.`,
+    `${task.id} is ${task.state.status}: no agent and no person works on it.`,
     ...suggestCommands(task),
   );
 }
@@ -192,7 +199,7 @@ function notHeld(task: Task): Refused {
 export function unknownPhase(word: string): Refused {
   const instead = word === 'complete' ? 'copse finish' : word === 'stuck' ? 'copse stuck --reason "…"' : null;
   return invalid(
-    `${JSON.stringify(word)} is not a phase one can be in; there are ${openPhases.join(', ')}.`,
+    `${JSON.stringify(word)} is not a phase. Phases: ${openPhases.join(', ')}.`,
     instead ?? 'copse phase working',
   );
 }

@@ -1,15 +1,15 @@
-/** What the schedule has to know about this node and about everybody's work. */
+/** The facts for the schedule: this node's agents and resources, and all running and landing tasks. */
 
 import { type AgentName, brand } from '../../kernel/ids.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
-import { type BusyTask, Schedule, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
+import { type BusyTask, Scheduler, type ScheduleFacts } from '../../orchestrator/rules/schedule.ts';
 import type { BoardReader } from '../../board/port.ts';
-import type { Running } from './observe.ts';
-import type { RunContext } from '../../queue/context.ts';
+import type { RunningTask } from './observe.ts';
+import type { LookContext, RunContext } from '../../queue/context.ts';
 
 export async function scheduleFacts(
-  { board, agents, clock, disk, machine, node, root }: RunContext,
-  running: readonly Running[],
+  { board, agents, clock, disk, machine, node, root }: LookContext,
+  running: readonly RunningTask[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {
   const busy: BusyTask[] = running.map(({ task, held }) => {
@@ -20,7 +20,7 @@ export async function scheduleFacts(
       agentHere: isHere && task.state.status === 'in_progress' ? task.state.claim.agent : null,
     };
   });
-  // What is about to land is not in the target yet: whoever began beside it now would conflict with it.
+  // A landing task is not in the target yet: a task that began now on the same areas would conflict with it.
   for (const { task: id } of landings) {
     const task = await board.get('task', id);
     if (task !== undefined) busy.push({ id, areas: task.areas, agentHere: null });
@@ -35,13 +35,13 @@ export async function scheduleFacts(
 }
 
 /**
- * The schedule as the board has it in the middle of a transaction: another orchestrator may have begun something since this
- * one looked. Memory and disk were looked at before.
+ * The schedule inside a transaction: another orchestrator may have begun a task since the last pass. Memory and disk were
+ * checked in that pass.
  */
 export async function scheduleNow(
   { agents, clock, node, policy }: RunContext,
   board: Pick<BoardReader, 'held' | 'tasks'>,
-): Promise<Schedule> {
+): Promise<Scheduler> {
   const held = (await board.held()).map(({ task: { id, areas, state } }): BusyTask => {
     const claim = state.status === 'in_progress' ? state.claim : undefined;
     const isHere = claim?.node === node && !claim.isByHand;
@@ -56,7 +56,7 @@ export async function scheduleNow(
     freeMemoryBytes: null,
     freeDiskBytes: null,
   };
-  return new Schedule(facts, policy.orchestration);
+  return new Scheduler(facts, policy.orchestration);
 }
 
 function available(agents: RunContext['agents']): ScheduleFacts['agents'] {

@@ -1,6 +1,6 @@
 /**
- * A person stops a task: pauses it, or cancels it for good. The board comes first: from that moment the session's token
- * changes nothing any more. Its runner hears of it, ends the agent and goes; what does not go by itself is ended here.
+ * A person pauses or cancels a task. The board is changed first: from then on the session's token is stale. The runner notices,
+ * ends the agent and exits; processes that remain after a grace time are ended here.
  */
 
 import type { AttemptId, TaskId } from '../../kernel/ids.ts';
@@ -13,9 +13,9 @@ import type { RunContext } from '../../queue/context.ts';
 
 export interface Stopped {
   readonly task: Task;
-  /** Processes that could not be made to go. */
+  /** How many processes could not be ended. */
   readonly remaining: number;
-  /** It ran on another node, whose runner ends it. */
+  /** It runs on another node, and the runner there ends it. */
   readonly isElsewhere: boolean;
 }
 
@@ -59,7 +59,7 @@ async function stopTask(
   return { ok: true, value: { task, remaining, isElsewhere: false } };
 }
 
-/** The runner ends its agent with more care than anybody else can; it gets the time for that. */
+/** Gives the runner time first, because it lets the agent's program save its conversation. */
 async function waitForEnd(context: RunContext, task: TaskId, id: AttemptId): Promise<number> {
   const { board, clock, occupancy, policy } = context;
   const isOver = async () => {

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
-import type { Artifacts } from '../ports/artifacts.ts';
+import type { Artifacts } from '../ports/runners.ts';
 
 /** In `.copse/artifacts/<task>/`. */
 export function openArtifacts(home: string): Artifacts {

@@ -1,15 +1,15 @@
 /**
  * Questions of hooks to their runner, as files in the worktree: `.copse/asks/<channel>/<id>.ask`, and the answer beside it
- * as `<id>.answer`. The channel is the attempt, because several may work in one folder.
+ * as `<id>.answer`. The channel is the attempt, because several attempts may work in one folder.
  *
- *   runner: makes the folder, looks, answers each id once → hook: asks, waits, takes both files away → runner: removes all
+ *   runner: creates the folder, answers each id once → hook: asks, waits, removes both files → runner: removes the folder
  *
- * The worktree is the agent's. A link where a folder or a file belongs is not followed, neither to read nor to write
- * (in-folder.ts); more than a megabyte is not read. Every file arrives by a rename, so it is whole.
+ * Agents can write to the worktree. No symbolic link is followed, to read or to write (in-folder.ts), and at most a megabyte
+ * is read. Every file arrives by a rename, so it is complete.
  *
- * An agent may clean its worktree, these files included. So the runner makes the folder again, and a hook goes on waiting
- * for a moment without it; after that moment nobody is there who would answer. An agent may also answer its own questions:
- * whoever can write here could do without asking.
+ * An agent may clean its worktree, with these files. So the runner creates the folder again, and a hook waits a moment without
+ * it; after that moment the runner is gone. An agent may answer its own questions, which gives it nothing: it could also
+ * skip the hook.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
-import type { Ask, Asks } from '../ports/asks.ts';
+import type { Ask, Asks } from '../ports/runtime.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from '../../workspaces/files/in-folder.ts';
@@ -28,7 +28,7 @@ import { NotInside } from '../../workspaces/files/inside.ts';
 const { mostBytes, most: mostAsks, lookEveryMs, waitEveryMs, noRunnerMs } = defaultPolicy.asks;
 
 export function openAsks(channel: string): Asks {
-  if (!/^[\w-]{1,100}$/.test(channel)) throw new Error(`${channel} cannot be the name of a folder for asks.`);
+  if (!/^[\w-]{1,100}$/.test(channel)) throw new Error(`${channel} is not a valid name for an ask channel.`);
   const names = ['.copse', 'asks', channel];
   return {
     answer: (worktree, answer) => answerAsks(worktree, names, answer),
@@ -43,13 +43,13 @@ function answerAsks(
 ): { stop(): void } {
   const seen = new Set<string>();
   let isOver = false;
-  let bell: FSWatcher | undefined;
+  let watcher: FSWatcher | undefined;
   const respond = async (id: string, found: Ask | undefined): Promise<void> => {
     let value: unknown = null;
     try {
       if (found !== undefined) value = (await answer(found)) ?? null;
     } catch {
-      // Whoever asked must not wait for an answer that nobody has.
+      // The hook gets null instead of waiting for the timeout.
     }
     if (isOver) return;
     const text = rendered(value) ?? 'null';
@@ -71,10 +71,10 @@ function answerAsks(
   };
   const listen = (): void => {
     try {
-      bell ??= watch(path.join(worktree, ...names), { persistent: false }, look);
-      bell.on('error', () => (bell = undefined));
+      watcher ??= watch(path.join(worktree, ...names), { persistent: false }, look);
+      watcher.on('error', () => (watcher = undefined));
     } catch {
-      // There is no folder, or no bell left; the looks are enough.
+      // No folder, or no watcher left: polling is enough.
     }
   };
   const timer = setInterval(look, lookEveryMs);
@@ -86,7 +86,7 @@ function answerAsks(
       if (isOver) return;
       isOver = true;
       clearInterval(timer);
-      bell?.close();
+      watcher?.close();
       attempt(() => removeFolder(worktree, names));
     },
   };
@@ -94,7 +94,7 @@ function answerAsks(
 
 const ASK_NAME = /^([\w-]{1,100})\.ask$/;
 
-/** What an agent did to the folder is no reason to end: then nobody is answered, and the next look tries again. */
+/** Ignores whatever an agent did to the folder; the next look tries again. */
 function attempt(work: () => void): void {
   try {
     work();
@@ -114,7 +114,7 @@ async function askAndWait(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<unknown> {
   const text = rendered(ask);
-  if (text === undefined) throw new Error(`A question has more than ${mostBytes} bytes. Shorten it.`);
+  if (text === undefined) throw new Error(`A question has more than ${mostBytes} bytes.`);
   const id = `${process.pid}-${randomBytes(8).toString('hex')}`;
   const until = performance.now() + timeoutMs;
   let isAsked = false;
@@ -151,7 +151,7 @@ function parseAsk(text: string | undefined): Ask | undefined {
   return kind === 'stop' || kind === 'permission' || kind === 'notice' ? { kind, input } : undefined;
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for text that is not JSON. */
 function parsed(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
@@ -160,7 +160,7 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** Undefined when there is no such file, and when there is something else. */
+/** Undefined unless it is a plain file of acceptable size. */
 function read(file: string): string | undefined {
   try {
     const found = readPlainFile(file, mostBytes);
@@ -171,7 +171,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Undefined when nobody would read so much. */
+/** Undefined when it is too large to be read. */
 function rendered(value: unknown): string | undefined {
   const text = JSON.stringify(value) ?? 'null';
   return Buffer.byteLength(text) > mostBytes ? undefined : text;
@@ -187,14 +187,14 @@ function makeFolder(worktree: string, names: readonly string[]): void {
       try {
         mkdirSync(path.join(folder, names[depth - 1] ?? ''), { mode: 0o700 });
       } catch (error) {
-        // A link to nowhere is there, too, and entering it will say so.
+        // A dangling link exists too; entering it fails.
         if (!hasCode(error, 'EEXIST')) throw error;
       }
     });
   }
 }
 
-/** And the folder around it, when no other attempt has questions there. */
+/** Also removes the folder around it, unless another attempt uses it. */
 function removeFolder(worktree: string, names: readonly string[]): void {
   inFolder(worktree, names, (folder) => {
     for (const name of readdirSync(folder)) {

@@ -1,4 +1,4 @@
-/** What is kept about an attempt while it runs: its orders, who its runner is, and the processes that it started. */
+/** Files about an attempt while it runs: its orders, its runner's process, and the processes that it started. */
 
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ export interface AttemptFiles {
   readonly orders: string;
   readonly runner: string;
   readonly processes: string;
-  /** A folder, for an agent that has a sandbox. */
+  /** A folder, for an agent with a sandbox. */
   readonly sandbox: string;
 }
 
@@ -39,7 +39,7 @@ export interface WrittenOrders {
   readonly settings: unknown;
 }
 
-/** Whole or not at all, and for nobody else: an answer of a person may be in it. */
+/** Written atomically and readable by the owner only: a person's answer may be in it. */
 export function writeOrders(home: string, written: WrittenOrders): string {
   const { orders: file } = attemptFiles(home, written.orders.attempt);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -47,7 +47,7 @@ export function writeOrders(home: string, written: WrittenOrders): string {
   return file;
 }
 
-/** For the runner, which gets the file's name as its last argument. */
+/** The runner gets the file's name as its last argument. */
 export function readOrders(file: string): WrittenOrders {
   return JSON.parse(readFileSync(file, 'utf8')) as WrittenOrders;
 }

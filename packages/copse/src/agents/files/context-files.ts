@@ -1,10 +1,10 @@
-/** Where an agent's context goes, and writing it there; see agents/ports/context-files.ts. */
+/** Chooses the places of an agent's context files, and writes them. */
 
 import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { TaskId } from '../../kernel/ids.ts';
-import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../ports/context-files.ts';
+import type { ContextFile, ContextFiles, ContextPlace, ContextPlaces } from '../ports/runners.ts';
 import type { FurnishingGit } from '../../workspaces/ports/furnishing.ts';
 import { kindOf } from '../../workspaces/files/inside.ts';
 import { writeInside } from '../../workspaces/files/write-inside.ts';
@@ -16,14 +16,14 @@ export interface ContextFilesSettings {
   readonly home: string;
 }
 
-/** The first that can be had. */
+/** The first usable one is taken. */
 const candidates = {
   context: ['AGENT_CONTEXT.md', '.copse/AGENT_CONTEXT.md'],
   facts: ['.copse/session-context.json'],
   prompt: ['.copse/session-prompt.md'],
 } as const satisfies Partial<Record<ContextFile, readonly string[]>>;
 
-/** Copse’s folder, in a worktree and at home. */
+/** Copse's folder, in a worktree and beside the board. */
 const OWN = '.copse';
 const REPORT = '.copse/session.json';
 const INSTRUCTIONS = 'AGENT_INSTRUCTIONS.md';
@@ -55,7 +55,7 @@ async function choose(
         ? { root: worktree, file }
         : { root: settings.home, file: `${OWN}/context/${task}/${path.posix.basename(usual)}` };
     if (worktree !== null && file !== usual) {
-      notes.push(`${usual} is not Copse’s to write in this worktree; it is at ${nameOf(at, worktree)}.`);
+      notes.push(`${usual} cannot be written in this worktree; it is at ${nameOf(at, worktree)}.`);
     }
     return at;
   };
@@ -78,14 +78,14 @@ async function choose(
   };
 }
 
-/** What git would ignore there, tracks nothing of, and has nothing in the way but what a new file can replace. */
+/** Paths that git ignores and does not track, and that a new file can replace. */
 async function usableIn(
   { git, gitDirOf }: ContextFilesSettings,
   worktree: string,
 ): Promise<ReadonlySet<string>> {
   const gitDir = gitDirOf(worktree);
   if (gitDir === undefined) throw new Error(`${worktree} is not a worktree that git knows`);
-  // Unfinished files go there first, so without it there is no writing into the worktree at all.
+  // Files are written there first and then renamed: without this folder nothing can be written into the worktree.
   if (!['folder', 'nothing'].includes(await kindOf(path.join(worktree, OWN)))) return new Set();
   git.exclude(['/AGENT_CONTEXT.md', `/${OWN}/`]);
   const wanted = [...Object.values(candidates).flat(), REPORT];

@@ -1,11 +1,17 @@
 /**
- * `.copse/session.json` in a worktree: what an agent reports.
+ * `.copse/session.json` in a worktree: the agent's report. Its fields are described in rules/session/report.ts.
  *
- * The worktree is the agent's. A link where the folder or the file belongs is not followed, neither to read nor to write
- * (in-folder.ts); more than a megabyte is not read.
+ * Agents can write to the worktree. No symbolic link is followed, to read or to write (in-folder.ts), and at most a megabyte
+ * is read.
  *
- * Programs write as they like. A file that is not JSON is probably half of one, so it is a problem only when it still says
- * the same at the next look.
+ * Programs may write the file in parts. Content that is not a report goes through two modes:
+ *
+ *   new content that is a report                → told at once
+ *   new content that is not                     → suspected
+ *   suspected content, unchanged a look later   → told as a problem; also when the watch ends
+ *
+ * `told` and `suspected` are the last contents in these modes; content that was told is never told twice. A look is a poll
+ * each second; a file system event ('event') only looks sooner and never confirms a suspicion.
  */
 
 import { type FSWatcher, lstatSync, mkdirSync, unlinkSync, watch } from 'node:fs';
@@ -13,7 +19,7 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type Report, type ReportSeen, mergeReport, parseReport } from '../rules/session/report.ts';
-import type { Reports } from '../ports/reports.ts';
+import type { Reports } from '../ports/runners.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { inFolder } from '../../workspaces/files/in-folder.ts';
@@ -23,7 +29,7 @@ const NAME = 'session.json';
 const MOST_BYTES = 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;
 
-/** Calls again and again, until the function that it returns is called. */
+/** Calls `look` repeatedly, until the returned function is called. */
 export type Interval = (look: () => void) => () => void;
 
 export function openReports(interval: Interval = everySecond): Reports {
@@ -42,102 +48,110 @@ function everySecond(look: () => void): () => void {
 }
 
 function watchReport(worktree: string, on: (seen: ReportSeen) => void, interval: Interval): { stop(): void } {
-  /** What was told last, and what is a problem if it still says the same at the next look. */
   let told: string | undefined;
-  let doubted: string | undefined;
+  let suspected: string | undefined;
   let isOver = false;
-  const look = (when: 'bell' | 'look' | 'last'): void => {
+  const look = (when: 'event' | 'poll' | 'last'): void => {
     if (isOver) return;
     const found = readReport(worktree);
     const key = JSON.stringify(found);
     if (key === told) return;
     const seen = parsed(found);
-    const isProblem = seen !== undefined && 'problem' in seen;
-    if (isProblem && when !== 'last' && (when === 'bell' || doubted !== key)) {
-      doubted = key;
+    const isProblem = seen?.kind === 'problem';
+    if (isProblem && when !== 'last' && (when === 'event' || suspected !== key)) {
+      suspected = key;
       return;
     }
     told = key;
     if (seen !== undefined) on(seen);
   };
-  const bell = new Bell(path.join(worktree, '.copse'), () => look('bell'));
+  const watcher = new FolderWatcher(path.join(worktree, '.copse'), () => look('event'));
   const stopLooking = interval(() => {
-    bell.hang();
-    look('look');
+    watcher.attach();
+    look('poll');
   });
-  bell.hang();
-  look('look');
+  watcher.attach();
+  look('poll');
   return {
     stop: () => {
       stopLooking();
-      bell.take();
-      // What was written right before the end counts as well.
+      watcher.detach();
+      // Includes what was written right before the end.
       look('last');
       isOver = true;
     },
   };
 }
 
-/** Rings when something in the folder changes. It only makes things faster: there may be no folder, or no bell left. */
-class Bell {
+/** Reports changes in a folder. Only an acceleration: the folder may be missing, and the system may have no watcher left. */
+class FolderWatcher {
   readonly #folder: string;
-  readonly #ring: () => void;
+  readonly #onChange: () => void;
   #watcher: FSWatcher | undefined;
   #inode: bigint | undefined;
 
-  constructor(folder: string, ring: () => void) {
+  constructor(folder: string, onChange: () => void) {
     this.#folder = folder;
-    this.#ring = ring;
+    this.#onChange = onChange;
   }
 
-  /** Again, if the folder is another one by now. */
-  hang(): void {
+  /** Attaches anew when the folder was replaced. */
+  attach(): void {
     const found = lstatSync(this.#folder, { throwIfNoEntry: false, bigint: true });
     const inode = found?.isDirectory() ? found.ino : undefined;
     if (inode === this.#inode) return;
-    this.take();
+    this.detach();
     this.#inode = inode;
     if (inode === undefined) return;
     try {
       this.#watcher = watch(this.#folder, { persistent: false }, (_, name) => {
-        if (name === null || name === NAME) this.#ring();
+        if (name === null || name === NAME) this.#onChange();
       });
-      this.#watcher.on('error', () => this.take());
+      this.#watcher.on('error', () => this.detach());
     } catch {
       this.#watcher = undefined;
     }
   }
 
-  take(): void {
+  detach(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
     this.#inode = undefined;
   }
 }
 
-type Found = { readonly text: string } | { readonly problem: string } | undefined;
+type FileContent =
+  | { readonly kind: 'text'; readonly text: string }
+  | Extract<ReportSeen, { kind: 'problem' }>
+  | undefined;
 
-function parsed(found: Found): ReportSeen | undefined {
-  return found !== undefined && 'text' in found ? parseReport(found.text) : found;
+function parsed(found: FileContent): ReportSeen | undefined {
+  return found?.kind === 'text' ? parseReport(found.text) : found;
 }
 
-function readReport(worktree: string): Found {
+function readReport(worktree: string): FileContent {
   try {
     return inOwnFolder(worktree, (folder) => readText(path.join(folder, NAME)));
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    if (error instanceof NotInside) return { problem: error.message };
-    return { problem: `It cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+    if (error instanceof NotInside) return { kind: 'problem', problem: error.message };
+    return {
+      kind: 'problem',
+      problem: `It cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 
-function readText(file: string): Found {
+function readText(file: string): FileContent {
   const found = readPlainFile(file, MOST_BYTES);
   if (found.kind === 'missing') return undefined;
-  if (found.kind === 'link') return { problem: 'It is a link, and links are not followed.' };
-  if (found.kind === 'other') return { problem: 'It is not a file.' };
+  if (found.kind === 'link')
+    return { kind: 'problem', problem: 'It is a symbolic link, which Copse does not follow.' };
+  if (found.kind === 'other') return { kind: 'problem', problem: 'It is not a file.' };
   const { text, isCut } = found.value;
-  return isCut ? { problem: `It has more than ${MOST_BYTES} bytes.` } : { text };
+  return isCut
+    ? { kind: 'problem', problem: `It has more than ${MOST_BYTES} bytes.` }
+    : { kind: 'text', text };
 }
 
 function writeReport(worktree: string, report: Report): void {
@@ -145,12 +159,11 @@ function writeReport(worktree: string, report: Report): void {
   inOwnFolder(worktree, (folder) => {
     const file = path.join(folder, NAME);
     const before = readReport(worktree);
-    const text = mergeReport(before !== undefined && 'text' in before ? before.text : '', report);
+    const text = mergeReport(before?.kind === 'text' ? before.text : '', report);
     writeAtomically(file, text, { mode: 0o666 });
   });
 }
 
-/** A link to nowhere is there, too. */
 function makeOwnFolder(worktree: string): void {
   try {
     mkdirSync(path.join(worktree, '.copse'));
@@ -163,7 +176,7 @@ function clearReport(worktree: string): void {
   try {
     inOwnFolder(worktree, (folder) => unlinkSync(path.join(folder, NAME)));
   } catch (error) {
-    // Nothing is there, or something that is no report and will be told as such.
+    // No file, or something that is not a report; reading it tells that.
     if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM') && !(error instanceof NotInside)) throw error;
   }
 }

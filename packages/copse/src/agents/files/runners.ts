@@ -1,8 +1,8 @@
 /**
- * Starts a runner for each attempt, and knows what it leaves behind.
+ * Starts a runner for each attempt, and finds the files and processes that it leaves.
  *
- * A runner needs nobody: it leads a session of its own, so the terminal's signals do not reach it; it reads its orders from
- * a file and prints into one; and its working directory is none that anybody would remove.
+ * A runner depends on no other process: it leads its own session, so the terminal's signals do not reach it; it reads its orders
+ * from a file and prints into one; and its working directory is the board's, which is never removed.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,14 +17,14 @@ import { attemptFiles, knownAttempts, readRunner, writeOrders, writeRunner } fro
 export interface RunnersSettings {
   /** The folder that has `.copse`. */
   readonly home: string;
-  /** The runner; it gets the file with its orders as its last argument. */
+  /** The runner program; the file with its orders becomes its last argument. */
   readonly program: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How the agent is set up, which goes with the orders: copse.yml may be another one by the time they are read. */
+  /** The agent's settings, kept with the orders because copse.yml may change before the runner reads them. */
   readonly settingsOf?: (orders: Orders) => unknown;
-  /** Which process has a pid; for whoever starts runners. */
+  /** The process with a pid. Needed to start runners. */
   readonly identify?: (pid: number) => Promise<ProcessIdentity | undefined>;
-  /** All processes of the attempt that run, the ones in the record among them. */
+  /** All live processes of the attempt, including those in the record. */
   readonly processesOf: (attempt: AttemptId, record: string) => Promise<readonly ProcessIdentity[]>;
 }
 
@@ -62,8 +62,8 @@ async function start(settings: RunnersSettings, orders: Orders): Promise<void> {
         resolve(child.pid);
       });
     });
-    // Until it has told the board, nobody else knows which process it is. Whoever is killed before this is written leaves
-    // the others to wait for the runner.
+    // Until the runner records itself on the board, only this file names its process. Without the file, orchestrators
+    // wait for the runner.
     const runner = pid === undefined ? undefined : await identify?.(pid);
     if (runner !== undefined) writeRunner(home, orders.attempt, runner);
   } catch (error) {

@@ -1,9 +1,13 @@
 /**
- * Runners: one detached process for each attempt, which outlives whoever started it. What it needs to know goes with it
- * as its orders; what it leaves behind while it runs is what a successor needs to clean up after it.
+ * Runners, one detached process for each attempt, and the files by which runner, agent and people exchange facts.
+ *
+ * A runner outlives the process that started it. It gets its orders as a file, and leaves a record of the processes that it
+ * starts, so that a successor can end them.
  */
 
+import type { ContextNames } from '../rules/briefing/briefing.ts';
 import type { BeginOf } from '../rules/session/begin.ts';
+import type { Report, ReportSeen } from '../rules/session/report.ts';
 import type { AgentName, AttemptId, FencingToken, SessionId, TaskId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 
@@ -14,23 +18,76 @@ export interface Orders {
   readonly attempt: AttemptId;
   readonly token: FencingToken;
   readonly agent: AgentName;
-  /** The runtime's conversation to go on with, or null for a fresh one. */
+  /** The runtime's conversation to continue, or null for a new one. */
   readonly conversation: string | null;
   readonly begin: Begin;
 }
 
-/** The agent is told. */
+/** Why the attempt begins; part of what the agent is told. */
 export type Begin = BeginOf<string>;
 
 export interface Runners {
-  /** Returns as soon as the process runs. It tells the board itself who it is, once it has come that far. */
+  /** Returns as soon as the process runs. The process itself records its identity on the board, a moment later. */
   start(orders: Orders): Promise<void>;
-  /** The runner, as whoever started it saw it; undefined when they did not live to write it down. */
+  /** The runner's process, as its starter saw it; undefined when the starter was killed before it wrote it down. */
   runnerOf(attempt: AttemptId): Promise<ProcessIdentity | undefined>;
-  /** The processes that an attempt is known to have started, whether or not their parents still live. */
+  /** The live processes that an attempt started, also those whose parents are gone. */
   processesOf(attempt: AttemptId): Promise<readonly ProcessIdentity[]>;
-  /** The attempts of which something is kept here: those that run, and those after which nobody has cleaned up. */
+  /** Attempts with files on this machine: running ones, and ended ones that were not cleaned up. */
   known(): Promise<readonly AttemptId[]>;
-  /** Nobody will ask about this attempt again. */
+  /** Removes the files of an attempt whose processes are gone. */
   forget(attempt: AttemptId): Promise<void>;
+}
+
+/** The report file in a worktree, which both the agent and `copse` commands write. */
+export interface Reports {
+  /**
+   * Reports each change once, beginning with the current content and ending with a last look when it is stopped. Content
+   * that cannot be parsed is reported once, as a problem; `watch` never throws.
+   */
+  watch(worktree: string, on: (seen: ReportSeen) => void): { stop(): void };
+  /** Undefined when there is no report. */
+  read(worktree: string): ReportSeen | undefined;
+  /** Merges into the current report; equal fields are replaced. Throws when there is no safe place for the file. */
+  write(worktree: string, report: Report): void;
+  /** Removes the report of an earlier attempt. */
+  clear(worktree: string): void;
+}
+
+export type ContextFile = 'context' | 'facts' | 'prompt' | 'instructions';
+
+/** A file below a folder whose path only Copse chooses. */
+export interface ContextPlace {
+  readonly root: string;
+  readonly file: string;
+}
+
+export interface ContextPlaces extends Readonly<Record<ContextFile, ContextPlace>> {
+  /** The names under which the agent is told about them. */
+  readonly names: ContextNames;
+  /** One sentence for each file that is not in its usual place. */
+  readonly notes: readonly string[];
+}
+
+/** The files that tell an agent what to do. Agents can prepare the folder they are written into in any way. */
+export interface ContextFiles {
+  /**
+   * In the worktree where git ignores the file there, otherwise in the board's folder; never a file that the repository
+   * tracks. Null: the task has no worktree.
+   */
+  choose(task: TaskId, worktree: string | null): Promise<ContextPlaces>;
+  /** Replaces each file atomically and follows no link. */
+  write(places: ContextPlaces, texts: Readonly<Record<ContextFile, string>>): Promise<void>;
+}
+
+/** Results of a task that are kept as files, so that they outlive its worktree. */
+export interface Artifacts {
+  /** Returns the file's address. The same name replaces the file. */
+  save(task: TaskId, name: string, content: Uint8Array): Promise<string>;
+}
+
+/** Free resources of this machine. */
+export interface Machine {
+  /** Null when the system does not report it. */
+  freeMemoryBytes(): number | null;
 }

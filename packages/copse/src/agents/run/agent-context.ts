@@ -1,4 +1,4 @@
-/** What an agent is told at the beginning of an attempt: the facts as they are now, and the files made of them. */
+/** Loads the facts that an agent is told, and writes the context files made of them. */
 
 import { agentInstructionsText } from '../rules/briefing/agent-instructions.ts';
 import { areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
@@ -25,12 +25,11 @@ import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { findingsOf } from '../../radar/rules/radar.ts';
 import type { HandbackReason, Task, TaskSummary } from '../../tasks/rules/task.ts';
-import type { ContextFiles } from '../ports/context-files.ts';
+import type { ContextFiles, Begin, Orders } from '../ports/runners.ts';
 import type { Merging } from '../../queue/ports/merging.ts';
 import type { RadarSight } from '../../radar/port.ts';
-import type { Begin, Orders } from '../ports/runners.ts';
 import { sessionContextText } from './session-context.ts';
-import type { Prepared } from '../../workspaces/act/prepare.ts';
+import type { PreparedWorkspace } from './surroundings.ts';
 import { strategyFor } from '../../workspaces/act/prepare-elsewhere.ts';
 import { lastSighting } from '../../radar/radar.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
@@ -43,18 +42,16 @@ export interface BriefingContext extends WorkspaceContext {
   readonly radar: RadarSight;
 }
 
-type Place = Extract<Prepared, { kind: 'prepared' }>;
-
-/** Without rules, only the task's own acceptance commands are known. */
+/** Without rules, only the task's own accept commands are known. */
 export async function loadBriefing(
   context: BriefingContext,
   orders: Orders,
-  prepared: Place,
+  prepared: PreparedWorkspace,
   rules?: Pick<FinishRules, 'accept' | 'commitConvention'>,
 ): Promise<Briefing> {
   const { board, clock, policy } = context;
   const task = await board.get('task', orders.task);
-  if (task === undefined) throw new Error(`${orders.task} is not on the board any more`);
+  if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
   const { bodyLength } = policy.briefing;
   const { session, attempt, agent } = orders;
   return {
@@ -93,13 +90,13 @@ export interface WrittenContext {
   readonly systemPrompt: string;
 }
 
-/** What the gate said in the middle of an attempt. */
+/** A refusal of the gate during an attempt. */
 export interface MidwayHandback {
   readonly because: HandbackReason;
   readonly reason: string;
 }
 
-/** Writes everything anew. Without a worktree it goes to the board's own folder. */
+/** Writes all files again: into the worktree, or into the board's folder for a task without one. */
 export async function writeContext(
   { contextFiles, policy }: Pick<BriefingContext, 'contextFiles' | 'policy'>,
   facts: Briefing & { readonly handback?: MidwayHandback },
@@ -155,13 +152,13 @@ async function loadPlan({ board, policy }: BriefingContext, task: Task): Promise
   return { id, title, body: excerpt(plan.body, planLength), tasks: someOf(tasks.map(mention), listedTasks) };
 }
 
-/** One that was deleted since is no longer waited for, and there is nothing to say about it. */
+/** Without deleted tasks, which no longer hold this one back. */
 async function loadDependencies({ board }: BriefingContext, task: Task): Promise<readonly TaskMention[]> {
   const found = await Promise.all(task.dependsOn.map((id) => board.get('task', id)));
   return found.filter((one) => one !== undefined).map(mention);
 }
 
-/** The newest are what matters: a long ledger loses its beginning. The task's own entries go before those of others. */
+/** A long ledger loses its oldest entries, those of dependencies first. */
 async function loadLedger({ board, policy }: BriefingContext, task: Task): Promise<Some<BriefedEntry>> {
   const { ledgerEntries, entryLength } = policy.briefing;
   const own = await board.list('ledger', { task: task.id });
@@ -178,15 +175,14 @@ async function loadLedger({ board, policy }: BriefingContext, task: Task): Promi
 async function loadGit(
   context: BriefingContext,
   task: Task,
-  { workspace, path }: Place,
+  { workspace, path }: PreparedWorkspace,
 ): Promise<GitState | null> {
   const { worktree } = workspace;
   if (worktree === null) return null;
   const { git, merging, rescues, policy } = context;
   const { listedCommits, listedFiles, listedRescues } = policy.briefing;
   const facts = await git.look(path);
-  if (facts.state !== 'healthy')
-    throw new Error(`The worktree of ${task.id} at ${path} is not usable any more`);
+  if (facts.state !== 'healthy') throw new Error(`The worktree of ${task.id} at ${path} is no longer usable`);
   const { changed, untracked } = await git.uncommitted(path);
   const { baseCommit, baseBranch } = worktree;
   const count = await git.countCommits(baseCommit, facts.head);
@@ -212,7 +208,7 @@ async function loadGit(
   };
 }
 
-/** Those that may meet this task's areas come first. */
+/** Tasks with overlapping areas come first. */
 async function loadNearby({ board, policy }: BriefingContext, task: Task): Promise<Some<Neighbour>> {
   const busy = await board.tasks({ statuses: ['in_progress', 'landing'], order: 'urgent' });
   const others = busy.filter(({ id }) => id !== task.id).map((one) => neighbour(task, one));
@@ -220,7 +216,7 @@ async function loadNearby({ board, policy }: BriefingContext, task: Task): Promi
   return someOf([...close, ...far], policy.briefing.listedTasks);
 }
 
-/** Only what is still true: what moved since the radar looked is not told. */
+/** Only findings that are still true: branches that moved since the radar's last pass are left out. */
 async function loadCollisions(
   { board, policy, radar }: BriefingContext,
   task: Task,
@@ -228,9 +224,9 @@ async function loadCollisions(
   const { listedTasks } = policy.briefing;
   const collisions: Collision[] = [];
   for (const { other, verdict } of findingsOf(lastSighting(radar)?.pairs ?? [], task.id)) {
-    if (verdict.is !== 'conflict' && verdict.is !== 'overlap') continue;
+    if (verdict.kind !== 'conflict' && verdict.kind !== 'overlap') continue;
     const found = await board.get('task', other);
-    const { is: how, files: listed, omitted } = verdict;
+    const { kind: how, files: listed, omitted } = verdict;
     if (found !== undefined) collisions.push({ ...mention(found), how, files: { listed, omitted } });
   }
   return someOf(collisions, listedTasks);
@@ -259,7 +255,7 @@ function environmentOf(
   context: BriefingContext,
   task: Task,
   { session, agent, attempt }: Orders,
-  { workspace: { worktree }, path, ports }: Place,
+  { workspace: { worktree }, path, ports }: PreparedWorkspace,
 ): Readonly<Record<string, string>> {
   const variables = agentEnvironment({
     task: task.id,

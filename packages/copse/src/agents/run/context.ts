@@ -1,7 +1,6 @@
-/** What a runner has for its one attempt. */
+/** The context of a runner's attempt. */
 
-import type { ContextFiles } from '../ports/context-files.ts';
-import type { Reports } from '../ports/reports.ts';
+import type { ContextFiles, Reports } from '../ports/runners.ts';
 import type { Runtime } from '../ports/runtime.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -13,10 +12,10 @@ export interface AttemptContext extends RunContext {
   readonly contextFiles: ContextFiles;
   readonly agent: EffectiveAgent;
   readonly checkoutMemory: CheckoutMemory;
-  /** What every agent inherits. */
+  /** Inherited by every agent. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The runner was told to go. */
+  /** Aborts when the runner is told to stop. */
   readonly stop: AbortSignal;
-  /** A line for whoever reads the runner's log. */
+  /** Writes a line to the runner's log. */
   readonly log: (line: string) => void;
 }

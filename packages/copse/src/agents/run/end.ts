@@ -1,4 +1,4 @@
-/** How an attempt ends that did not crash: its task, its session and the attempt itself, in one transaction. */
+/** Ends an attempt that did not crash: its task, its session and the attempt itself, in one transaction. */
 
 import { type Decision, decided } from '../../kernel/decision.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
@@ -28,29 +28,29 @@ import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
-export type Ending =
+export type AttemptEnding =
   | {
-      readonly to: 'finished';
+      readonly kind: 'finished';
       readonly gate: GateLook;
       readonly policy: 'auto' | 'review' | 'pr' | 'none';
-      /** Its branch is to be pushed, and is not yet. */
+      /** Its branch is still to be pushed. */
       readonly push?: boolean;
     }
-  | { readonly to: 'stuck' | 'over_budget'; readonly reason: string }
-  | { readonly to: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
-  | { readonly to: 'needs_attention'; readonly because: AttentionCause; readonly reason: string };
+  | { readonly kind: 'stuck' | 'over_budget'; readonly reason: string }
+  | { readonly kind: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
+  | { readonly kind: 'needs_attention'; readonly because: AttentionCause; readonly reason: string };
 
-/** Who ends: the attempt as its runner knows it, or a claim by hand. */
+/** The attempt of a runner, or a claim by hand. */
 export type Ender = Pick<Orders, 'task' | 'session' | 'attempt' | 'token'>;
 
 export async function endAttemptWith(
   context: RunContext,
   orders: Ender,
-  ending: Ending,
+  ending: AttemptEnding,
   exitCode: number | null,
 ): Promise<Outcome<Task>> {
   const { task: id, token, attempt, session: sessionId } = orders;
-  const patch = ending.to === 'finished' ? await savePatch(context, orders, ending.gate) : null;
+  const patch = ending.kind === 'finished' ? await savePatch(context, orders, ending.gate) : null;
   const branch = (await workspaceOf(context, id))?.worktree?.branch ?? null;
   return change(context, async (change) => {
     const task = await change.require('task', id);
@@ -58,12 +58,12 @@ export async function endAttemptWith(
     const session = await change.require('session', sessionId);
     const { request, reason } = sessionEnd(ending);
     await change.apply(decideSession(session, request, change.at));
-    // Work by hand has no process, so no attempt that could end.
+    // Work by hand has no process, and so no attempt.
     if (await change.board.get('attempt', attempt))
       await change.apply(decided({ type: 'attempt.ended', id: attempt, at: change.at, reason, exitCode }));
-    if (ending.to === 'needs_attention')
+    if (ending.kind === 'needs_attention')
       await keepWorkspace(change, { task: id, node: context.node }, ending);
-    if (ending.to === 'finished') await addArtifacts(context, change, orders, ending.gate, patch);
+    if (ending.kind === 'finished') await addArtifacts(context, change, orders, ending.gate, patch);
     const after = await change.require('task', id);
     if (after.state.status === 'done') await promoteDependants(change, id, context.node);
     if (after.token !== token) throw new Error(`${id} changed hands within one transaction`);
@@ -72,7 +72,7 @@ export async function endAttemptWith(
 }
 
 interface WithBranch {
-  /** The one that was made for the task. */
+  /** The branch that was made for the task. */
   readonly branch: BranchName | null;
 }
 
@@ -80,10 +80,10 @@ function decideTask(
   context: RunContext,
   task: Task,
   { token }: Ender,
-  ending: Ending & WithBranch,
+  ending: AttemptEnding & WithBranch,
   at: Timestamp,
 ): Decision<BoardEvent> {
-  switch (ending.to) {
+  switch (ending.kind) {
     case 'finished':
       return decideFinish(task, token, finishOf(context, ending, task), at);
     case 'stuck':
@@ -102,11 +102,11 @@ function decideTask(
 
 function finishOf(
   context: RunContext,
-  { gate, policy, push = false, branch }: Extract<Ending, { to: 'finished' }> & WithBranch,
+  { gate, policy, push = false, branch }: Extract<AttemptEnding, { kind: 'finished' }> & WithBranch,
   task: Task,
 ): Finish {
   const { head, target, verdict, summary } = gate;
-  if (verdict.gate !== 'open') throw new Error(`${task.id} cannot finish through a shut gate`);
+  if (verdict.kind !== 'passed') throw new Error(`${task.id} cannot finish: the gate refused it`);
   if (head === null || target === null) return { to: 'done', how: 'artifacts', commit: null };
   if (!verdict.hasChanges) return { to: 'done', how: 'no_changes', commit: null };
   if (policy === 'none') return { to: 'done', how: 'as_it_is', commit: head };
@@ -117,20 +117,20 @@ function finishOf(
   }
   const isPushOnly = policy !== 'pr';
   if (branch === null || (isPushOnly && !push)) return { to: 'review', head, pullRequest: null };
-  // Opened by whoever looks next: killed in between, nothing is forgotten.
+  // The orchestrator opens it later; recorded here, it survives a kill in between.
   const wanted = { is: 'wanted', branch, target, note: null, summary } as const;
   return { to: 'review', head, pullRequest: { ...wanted, ...(isPushOnly && { isPushOnly }) } };
 }
 
-function sessionEnd(ending: Ending): { readonly request: SessionRequest; readonly reason: EndReason } {
-  switch (ending.to) {
+function sessionEnd(ending: AttemptEnding): { readonly request: SessionRequest; readonly reason: EndReason } {
+  switch (ending.kind) {
     case 'finished':
     case 'needs_attention':
       return { request: { action: 'complete' }, reason: 'completed' };
     case 'stuck':
       return { request: { action: 'stick', reason: ending.reason }, reason: 'stuck' };
     case 'over_budget':
-      return { request: { action: 'interrupt', because: ending.to }, reason: ending.to };
+      return { request: { action: 'interrupt', because: ending.kind }, reason: ending.kind };
     case 'parked': {
       if (ending.because === 'handoff') return { request: { action: 'complete' }, reason: 'completed' };
       const because = ending.because === 'rate_limit' ? 'rate_limited' : 'paused';
@@ -148,7 +148,7 @@ async function addArtifacts(
   { head, verdict }: GateLook,
   patch: string | null,
 ): Promise<void> {
-  if (head === null || verdict.gate !== 'open' || !verdict.hasChanges) return;
+  if (head === null || verdict.kind !== 'passed' || !verdict.hasChanges) return;
   const of = { task, at: change.at };
   const add = (kind: 'commit' | 'patch', address: string, title: string) => {
     const id = brand<ArtifactId>(drawId('ar-', random));
@@ -163,7 +163,7 @@ async function savePatch(
   { task }: Ender,
   { head, targetTip, verdict }: GateLook,
 ): Promise<string | null> {
-  if (head === null || targetTip === null || verdict.gate !== 'open' || !verdict.hasChanges) return null;
+  if (head === null || targetTip === null || verdict.kind !== 'passed' || !verdict.hasChanges) return null;
   const from = (await git.mergeBase(targetTip, head)) ?? targetTip;
   const { patch } = await diffs.compare({ from, to: head });
   return artifacts.save(task, `${head.slice(0, 12)}.patch`, patch);

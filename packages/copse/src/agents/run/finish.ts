@@ -1,7 +1,4 @@
-/**
- * The finish gate, with everything it has to look at. The decision is agents/rules/finish/finish.ts; here its questions are answered,
- * the cheap ones first, until it says yes or no.
- */
+/** Collects the facts for the finish gate (rules/finish/finish.ts), cheap ones first, until it passes or refuses. */
 
 import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from '../rules/finish/finish.ts';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
@@ -14,24 +11,24 @@ import { targetOf, tipOfTarget } from '../../queue/act/landing-target.ts';
 
 export interface GateRequest {
   readonly task: Task;
-  /** Null for work without files. */
+  /** Null for a task without a worktree. */
   readonly worktree: { readonly path: string; readonly baseBranch: BranchName } | null;
   readonly agent: Pick<EffectiveAgent, 'finish' | 'landing' | 'workspace'>;
   readonly saysNoChanges: boolean;
-  /** What the agent says it did; for a commit that Copse makes for it. */
+  /** The agent's summary, for a commit that Copse makes for it. */
   readonly summary: string | null;
   readonly environment: Readonly<Record<string, string>>;
-  /** Only what costs little is looked at, and nothing is done. */
+  /** Runs no accept command and changes nothing. */
   readonly isPreview?: boolean;
 }
 
 export interface GateLook {
-  readonly verdict: Extract<GateVerdict, { gate: 'open' | 'shut' }>;
+  readonly verdict: Extract<GateVerdict, { kind: 'passed' | 'refused' }>;
   readonly head: CommitId | null;
   readonly target: BranchName | null;
-  /** Where the target was when the merge was tried. */
+  /** The target's tip at the trial merge. */
   readonly targetTip: CommitId | null;
-  /** What the agent said that it did. */
+  /** The agent's summary. */
   readonly summary: string | null;
 }
 
@@ -45,35 +42,35 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
   let seen = await firstLook(context, request);
   for (;;) {
     const verdict = decideGate(seen.facts, rules);
-    if (verdict.gate === 'commit' && request.isPreview) {
-      // It would be committed for the agent, so there would be changes.
-      const verdict = { gate: 'open', hasChanges: true, notes: [] } as const;
+    if (verdict.kind === 'uncommitted' && request.isPreview) {
+      // Copse would commit for the agent, so there would be changes.
+      const verdict = { kind: 'passed', hasChanges: true, notes: [] } as const;
       return { ...seen, verdict, summary: request.summary };
     }
-    if (verdict.gate === 'commit') {
+    if (verdict.kind === 'uncommitted') {
       if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
       const message = commitMessage(request);
       await context.merging.commitAll(worktree.path, message);
       seen = await firstLook(context, request);
       continue;
     }
-    if (verdict.gate !== 'look') return { ...seen, verdict, summary: request.summary };
+    if (verdict.kind !== 'undecided') return { ...seen, verdict, summary: request.summary };
     const facts: FinishFacts =
-      verdict.at === 'accept'
+      verdict.needs === 'accept'
         ? { ...seen.facts, accept: await tryAccept(context, request, rules.accept) }
         : { ...seen.facts, merge: await tryMerge(context, agent, seen) };
     seen = { ...seen, facts };
   }
 }
 
-interface Seen {
+interface GateFacts {
   readonly facts: FinishFacts;
   readonly head: CommitId | null;
   readonly target: BranchName | null;
   readonly targetTip: CommitId | null;
 }
 
-async function firstLook(context: RunContext, request: GateRequest): Promise<Seen> {
+async function firstLook(context: RunContext, request: GateRequest): Promise<GateFacts> {
   const { git, merging, policy } = context;
   const { task, worktree, saysNoChanges } = request;
   const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
@@ -135,7 +132,7 @@ async function tryAccept(
 async function tryMerge(
   context: RunContext,
   { landing }: GateRequest['agent'],
-  { head, targetTip: onto }: Seen,
+  { head, targetTip: onto }: GateFacts,
 ): Promise<FinishFacts['merge']> {
   if (head === null || onto === null) return { conflicts: [], ...NO_DETAILS };
   const { conflicts } = await context.merging.trial(onto, head, landing.method);

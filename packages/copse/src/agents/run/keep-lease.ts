@@ -1,9 +1,8 @@
 /**
- * Keeps the lease of an attempt while its agent works, and says when it is lost: another attempt has the task, or a person
- * paused, cancelled or deleted it. Whoever lost it changes nothing any more.
+ * Renews the lease of an attempt while its agent works, and tells when it is lost: another attempt holds the task, or a person
+ * paused, cancelled or deleted it. An attempt without its lease writes nothing.
  *
- * A board that cannot be reached loses nothing by itself. The agent goes on; if somebody else took the task meanwhile, the
- * next answer says so.
+ * An unreachable board is no loss: the agent works on, and the next answer shows whether another attempt holds the task.
  */
 
 import type { FencingToken, TaskId } from '../../kernel/ids.ts';
@@ -29,7 +28,7 @@ export async function keepLease(
     try {
       if (!isHeld(await ask()) && !stopped.signal.aborted) lost.abort();
     } catch {
-      // The next one asks again.
+      // The board could not be reached; the next renewal asks again.
     }
   };
   const renew = () =>

@@ -1,4 +1,4 @@
-/** `.copse/session-context.json`: what an agent is told, for programs. Field names stay; what changes raises the version. */
+/** `.copse/session-context.json`: the briefing for programs. Field names are stable; a change raises the version. */
 
 import type { Briefing, ContextNames, Excerpt, Some } from '../rules/briefing/briefing.ts';
 import { formatPriority } from '../../tasks/rules/priority.ts';
@@ -6,7 +6,7 @@ import { time } from '../../kernel/time.ts';
 
 const VERSION = 1;
 
-/** One document; DEL, the C1 controls and controls of text direction as escapes, for whoever prints it. */
+/** Escapes DEL, C1 controls and bidirectional controls, so that it can be printed safely. */
 export function sessionContextText(briefing: Briefing, names: ContextNames): string {
   const text = JSON.stringify(sessionContextView(briefing, names), null, 2);
   const escaped = text.replaceAll(

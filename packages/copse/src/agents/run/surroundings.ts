@@ -1,4 +1,4 @@
-/** What surrounds an attempt: the variables its processes get, the hooks around it, and an eye on the main checkout. */
+/** What surrounds the turns of an attempt: its workspace, its variables, its hooks, and the watch on the main checkout. */
 
 import { agentEnvironment } from '../../workspaces/rules/environment.ts';
 import type { Task } from '../../tasks/rules/task.ts';
@@ -9,7 +9,22 @@ import { lookAtCheckout } from '../../workspaces/discard/watch-checkout.ts';
 
 export type PreparedWorkspace = Extract<Prepared, { kind: 'prepared' }>;
 
-/** Ports belong to the node, and an escape may concern other tasks: not for a session to write about. */
+/** An attempt whose workspace is prepared. Nothing of it changes from turn to turn. */
+export interface RunningAttempt {
+  readonly context: AttemptContext;
+  readonly orders: Orders;
+  /** Aborts when the lease is lost or the runner is told to stop. */
+  readonly lost: AbortSignal;
+  readonly task: Task;
+  readonly prepared: PreparedWorkspace;
+  /** Null for a task without a worktree. */
+  readonly worktree: string | null;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The folder of the agent's report. */
+  readonly reported: string;
+}
+
+/** Writes as the node: ports belong to it, and a change to the main checkout may concern other tasks than the session's. */
 export function asNode<C extends AttemptContext>(context: C): C {
   return { ...context, by: { kind: 'node', node: context.node } };
 }
@@ -54,13 +69,13 @@ export async function runHook(
   if (outcome.ok) return;
   const { command, because, code, tail } = outcome;
   const how =
-    because === 'exit' ? `ended with ${code}` : because === 'timeout' ? 'took too long' : 'did not start';
-  const what = [`the hook ${hook} ${how}: ${command}`, ...tail.slice(1)].join('\n');
+    because === 'exit' ? `failed (exit code ${code})` : because === 'timeout' ? 'timed out' : 'did not start';
+  const what = [`hook ${hook} ${how}: ${command}`, ...tail.slice(1)].join('\n');
   if (hook === 'before_run') throw new Error(what);
   log(what);
 }
 
-/** It only tells; whatever goes wrong with it is no reason to lose the attempt's outcome. */
+/** Only reports: a failure of the watch does not fail the attempt. */
 export async function watchMainCheckout(
   context: AttemptContext,
   { session, task }: Orders,
@@ -70,6 +85,6 @@ export async function watchMainCheckout(
   try {
     await lookAtCheckout(asNode(context), moment, { session, task });
   } catch (error) {
-    context.log(`The main checkout could not be looked at: ${String(error)}`);
+    context.log(`The main checkout could not be checked: ${String(error)}`);
   }
 }

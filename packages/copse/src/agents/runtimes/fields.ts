@@ -1,4 +1,4 @@
-/** Looks into what a program said without believing its shape: what is not as expected is not there. */
+/** Reads fields of a program's output without trusting its shape: a field of another type counts as missing. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ export function number(of: unknown, name: string): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A number of things, of which there are never fewer than none. */
+/** Never negative; 0 when missing. */
 export function count(of: unknown, name: string): number {
   return Math.max(0, number(of, name) ?? 0);
 }

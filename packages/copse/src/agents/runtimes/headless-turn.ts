@@ -1,6 +1,6 @@
 /**
- * One turn of a program that runs without a terminal, once for each turn, and prints what it does as lines of JSON. What it
- * prints goes to `<attempt>.jsonl` and is read while it is written.
+ * One turn of a program that runs without a terminal and prints its events as lines of JSON. The output goes to
+ * `<attempt>.jsonl` and is read while it is written.
  */
 
 import { rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,28 +11,35 @@ import {
   type Programs,
   type RunningProgram,
 } from '../../processes/ports/programs.ts';
-import { type RunningTurn, type RuntimeOutcome, RuntimeUnavailable, type Turn } from '../ports/runtime.ts';
+import {
+  type Permissions,
+  type RunningTurn,
+  type RuntimeOutcome,
+  RuntimeUnavailable,
+  type Turn,
+} from '../ports/runtime.ts';
 import { readJsonLines } from './json-lines.ts';
+import { type VendorRuntime, installCommand } from './installed.ts';
 import { lastOutput } from './last-output.ts';
 import { type Transcript, rawTranscript } from './transcript.ts';
 
 export interface HeadlessSettings {
-  readonly permissions: 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
+  readonly permissions: Permissions;
   readonly model?: string;
   readonly systemPrompt?: string;
-  /** Where it is not on the PATH by its usual name. */
+  /** Needed unless it is on the PATH under its usual name. */
   readonly program?: readonly [string, ...string[]];
 }
 
 export interface HeadlessTurn {
   readonly argv: readonly [string, ...string[]];
   readonly prompt: string;
-  /** What is added to the agent's environment. */
+  /** Added to the agent's environment. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What a person hears who has not installed it. */
+  /** The message when the program is not installed. */
   readonly missing: string;
   readonly take: (value: unknown) => void;
-  /** All that it printed is read, or it never started. */
+  /** Called when all output is read, and when the program did not start. */
   readonly end: () => void;
   readonly outcome: (end: ProgramEnd, tail: () => string) => RuntimeOutcome;
 }
@@ -55,7 +62,7 @@ export async function startHeadlessTurn(
   const ended = running.ended.then((end): RuntimeOutcome => {
     lines.stop();
     headless.end();
-    if (isStopped) return { outcome: 'cancelled' };
+    if (isStopped) return { kind: 'cancelled' };
     return headless.outcome(end, () => lastOutput(turn.log, from.log));
   });
   return {
@@ -68,7 +75,7 @@ export async function startHeadlessTurn(
   };
 }
 
-/** The prompt is a file and not a pipe: whoever would write into the pipe may be killed halfway. */
+/** The prompt is a file and not a pipe, because a runner that is killed halfway would leave half a prompt in a pipe. */
 async function startProgram(
   programs: Programs,
   turn: Turn,
@@ -80,27 +87,51 @@ async function startProgram(
   const input = `${turn.log}.input`;
   writeFileSync(input, prompt, { mode: 0o600 });
   try {
-    // Without a terminal, whatever the agent's settings say: what it prints is for programs.
+    // Never in a terminal, also with `terminal: tmux`: its output is for programs.
     return await programs.start({ argv, folder, environment, attempt, input, log, terminal: null });
   } catch (error) {
     if (!(error instanceof ProgramMissing)) throw error;
     throw new RuntimeUnavailable(missing, { cause: error });
   } finally {
-    // Who reads it has it open by now, and nobody else should read it.
+    // The program has it open by now, and no other program should read it.
     rmSync(input, { force: true });
   }
 }
 
-/** Why a turn ended that did not come to its end, with the last that was printed. */
+/** Why a turn ended early, with the last lines of output. */
 export function endReason(name: string, end: ProgramEnd, tail: () => string): string {
   const how =
     end.kind === 'signalled'
-      ? `${name} was ended by ${end.signal}`
+      ? `${name} was killed by ${end.signal}`
       : end.kind === 'vanished'
-        ? `${name} vanished`
+        ? `${name} disappeared`
         : end.code === 0
-          ? `${name} ended without ending its turn`
+          ? `${name} ended before its turn was over`
           : `${name} ended with exit code ${end.code}`;
   const printed = tail();
   return printed === '' ? how : `${how}\n${printed}`;
+}
+
+/** For programs without an option for the system prompt: instructions begin the conversation, which keeps them. */
+export function promptOf(
+  settings: Pick<HeadlessSettings, 'systemPrompt'>,
+  turn: Pick<Turn, 'prompt' | 'systemPrompt'>,
+  { isNew, mayCommit }: { readonly isNew: boolean; readonly mayCommit: boolean },
+): string {
+  const about = mayCommit ? '' : CANNOT_COMMIT;
+  const instructions = isNew ? [settings.systemPrompt, turn.systemPrompt, about] : [];
+  return [...instructions, turn.prompt].filter(Boolean).join('\n\n');
+}
+
+const CANNOT_COMMIT =
+  'You cannot run commands, so you cannot commit. Leave your changes in the files; Copse commits them when you end your turn.';
+
+export function cannotAsk(name: string, command: string): RuntimeUnavailable {
+  return new RuntimeUnavailable(
+    `${name} cannot ask a person when it runs without a terminal. Set the agent’s \`permissions\` to accept_edits, all or a list of tools, or let it ask through \`runtime: acp\` with \`command: ${command}\`.`,
+  );
+}
+
+export function notInstalled(name: string, runtime: VendorRuntime): string {
+  return `${name} is not installed. Install it: ${installCommand(runtime)}`;
 }

@@ -1,4 +1,4 @@
-/** Which agent programs this machine has. Looking at the PATH is cheap; asking a program for its version starts it. */
+/** Which agent programs this machine has. Searching the PATH is cheap; asking for a version starts the program. */
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { findClaudeSdk } from './claude-sdk/package.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Those that run by themselves, in the order in which they are taken when nothing is said. */
+/** Runtimes that need no configuration, in the order in which one is chosen. */
 export const vendorRuntimes = ['claude', 'codex', 'gemini', 'opencode', 'claude-sdk'] as const;
 export type VendorRuntime = (typeof vendorRuntimes)[number];
 
@@ -25,31 +25,31 @@ export function installCommand(runtime: VendorRuntime): string {
   return `npm install --global ${packages[runtime]}`;
 }
 
-export interface Places {
+export interface RuntimePlaces {
   readonly env: Environment;
-  /** Where packages are looked for first, such as the repository. */
+  /** Folders that are searched for packages first: the repository. */
   readonly folders: readonly string[];
 }
 
-/** Where a runtime's program or package is; undefined when it is not installed. */
-export function findRuntime(runtime: VendorRuntime, { env, folders }: Places): string | undefined {
+/** The path of a runtime's program or package; undefined when it is not installed. */
+export function findRuntime(runtime: VendorRuntime, { env, folders }: RuntimePlaces): string | undefined {
   return runtime === 'claude-sdk' ? findClaudeSdk(folders, env) : findProgram(runtime, env);
 }
 
-export interface Detected {
+export interface DetectedRuntime {
   readonly runtime: VendorRuntime;
   readonly place: string | null;
   readonly version: string | null;
-  /** Why it does not start, in a few words. */
+  /** Why it does not start. */
   readonly problem: string | null;
   readonly install: string;
 }
 
-export async function detectRuntimes(places: Places): Promise<readonly Detected[]> {
+export async function detectRuntimes(places: RuntimePlaces): Promise<readonly DetectedRuntime[]> {
   return Promise.all(vendorRuntimes.map((runtime) => detect(runtime, places)));
 }
 
-async function detect(runtime: VendorRuntime, places: Places): Promise<Detected> {
+async function detect(runtime: VendorRuntime, places: RuntimePlaces): Promise<DetectedRuntime> {
   const place = findRuntime(runtime, places) ?? null;
   const found = { runtime, place, version: null, problem: null, install: installCommand(runtime) };
   if (place === null) return found;
@@ -68,8 +68,8 @@ function versionOfPackage(file: string): string | null {
   }
 }
 
-/** A program that asks something instead of answering must not make anybody wait. */
-const PATIENCE_MS = 15_000;
+/** A program that asks a question instead of printing its version is killed after this time. */
+const VERSION_TIMEOUT_MS = 15_000;
 
 function askVersion(
   program: string,
@@ -79,7 +79,7 @@ function askVersion(
     const asked = execFile(
       program,
       ['--version'],
-      { env: { ...env }, timeout: PATIENCE_MS, killSignal: 'SIGKILL', encoding: 'utf8' },
+      { env: { ...env }, timeout: VERSION_TIMEOUT_MS, killSignal: 'SIGKILL', encoding: 'utf8' },
       (error, stdout, stderr) => {
         const [, version = null] = /(\d+\.\d+\.\d+\S*)/.exec(stdout) ?? [];
         if (version !== null) return resolve({ version, problem: null });

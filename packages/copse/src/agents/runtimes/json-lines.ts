@@ -1,22 +1,22 @@
 /**
- * Reads what a program writes as lines of JSON, while it writes it. The program writes into a file and not into a pipe, so
- * that it neither blocks nor loses anything when its runner is slow or killed.
+ * Reads lines of JSON while a program writes them. The program writes into a file and not into a pipe, so that it neither
+ * blocks nor loses output when its runner is slow or killed.
  */
 
-import { type FSWatcher, closeSync, openSync, readSync, watch } from 'node:fs';
+import { type FSWatcher, closeSync, openSync, readSync, statSync, watch } from 'node:fs';
 
-/** A bell may be missing or lost; this is how late a line can be then. */
+/** The delay of a line when the file watcher is missing or loses an event. */
 const LOOK_EVERY_MS = 250;
 const CHUNK = 256 * 1024;
-/** A line that is longer is left in the file. */
+/** Longer lines are skipped. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 
 export interface LineReader {
-  /** Reads what is still there, and no more after that. */
+  /** Reads the rest, and then no more. */
   stop(): void;
 }
 
-/** `from` is where this turn begins in the file. Lines that are not JSON, such as warnings, go to `other`. */
+/** `from` is where this turn begins in the file. Lines that are not JSON, for example warnings, go to `other`. */
 export function readJsonLines(
   file: string,
   from: number,
@@ -63,12 +63,12 @@ export function readJsonLines(
     }
     on(value);
   };
-  let bell: FSWatcher | undefined;
+  let watcher: FSWatcher | undefined;
   try {
-    bell = watch(file, { persistent: false }, look);
-    bell.on('error', () => {});
+    watcher = watch(file, { persistent: false }, look);
+    watcher.on('error', () => {});
   } catch {
-    // There are only so many.
+    // The system has no watcher left; polling is enough.
   }
   const timer = setInterval(look, LOOK_EVERY_MS);
   return {
@@ -78,8 +78,41 @@ export function readJsonLines(
       if (restLength > 0) take(Buffer.alloc(0));
       isOver = true;
       clearInterval(timer);
-      bell?.close();
+      watcher?.close();
       closeSync(opened);
+    },
+  };
+}
+
+export interface RecordFollower {
+  /** Looks for the record again, unless it was found. */
+  look(): void;
+  /** Reads the rest of the record, and then no more. */
+  stop(): void;
+}
+
+/**
+ * Follows the record that a program keeps of its conversation. A record that exists when this is called holds earlier turns:
+ * only what is added to it is read. One that appears later is read from its beginning.
+ */
+export function followRecord(find: () => string | undefined, take: (value: unknown) => void): RecordFollower {
+  let reader: LineReader | undefined;
+  const follow = (from: (file: string) => number): void => {
+    if (reader !== undefined) return;
+    const file = find();
+    if (file === undefined) return;
+    try {
+      reader = readJsonLines(file, from(file), take, () => {});
+    } catch {
+      // The file was removed after it was found; the next look tries again.
+    }
+  };
+  follow((file) => statSync(file).size);
+  return {
+    look: () => follow(() => 0),
+    stop: () => {
+      follow(() => 0);
+      reader?.stop();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The end of what a program printed, for a person who wonders why it ended: a few lines, without what moves a cursor. */
+/** The last lines of a program's output, without control sequences: shown to a person as the cause of a crash. */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
@@ -8,13 +8,13 @@ const BYTES = 16 * 1024;
 const LINES = 20;
 const LINE_LENGTH = 300;
 
-/** `from` is where this turn's output begins. Empty when there is none or it cannot be read. */
+/** `from` is where this turn's output begins. Empty when there is none, or when it cannot be read. */
 export function lastOutput(log: string, from: number): string {
   const text = readEnd(log, from);
   const lines = text
     .replaceAll(ESCAPES, '')
     .split(/\r*\n/)
-    // A carriage return begins the line anew, as progress bars do.
+    // A carriage return overwrites the line, as progress bars do.
     .map((line) => line.slice(line.lastIndexOf('\r') + 1).trimEnd())
     .filter((line) => line !== '');
   return lines

@@ -1,6 +1,6 @@
 /**
- * What an agent did, for a person who reads its log: one line for each thing, as it happens. All that the program itself
- * says is kept beside it, in `<attempt>.jsonl`.
+ * The agent's log for people: one line for each message and tool call, as it happens. The program's complete output is kept
+ * beside it, in `<attempt>.jsonl`.
  */
 
 import { appendFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ export function openTranscript(log: string): Transcript {
   };
 }
 
-/** Where the program's own words go. */
+/** The file for the program's complete output. */
 export function rawTranscript(log: string): string {
   return log.replace(/\.log$/, '.jsonl');
 }

@@ -1,4 +1,4 @@
-/** Programs that are all started in a sandbox. */
+/** Starts every program and every connection in a sandbox. */
 
 import { PassThrough } from 'node:stream';
 
@@ -20,7 +20,7 @@ export function confinedPrograms(programs: Programs, sandbox: Sandbox): Programs
   };
 }
 
-/** Callers of `connect` learn why from `started`. */
+/** A connection whose start fails, because callers expect failures there. */
 function neverStarted(reason: unknown): Connection {
   const started = Promise.reject(reason instanceof Error ? reason : new Error(String(reason)));
   started.catch(() => {});

@@ -1,9 +1,9 @@
 /**
- * `sandbox: docker`: programs run in a container of the image that the agent's `docker.image` names. What is mounted has the
- * same paths inside as outside: the main checkout and the repository to read, and to write exactly what the other sandbox
- * lets be written. Nothing else of this machine is there, and the agent's program comes with the image.
+ * `sandbox: docker`: programs run in a container of the agent's `docker.image`. Mounts have the same paths inside as outside:
+ * the main checkout and the repository read-only, and writable exactly the write set of `sandbox: runtime`. Nothing else of
+ * this machine is visible, and the agent's program comes with the image.
  *
- * A container has the network that Docker gives it: hosts are not restricted.
+ * A container has Docker's network: hosts are not restricted.
  */
 
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
@@ -12,12 +12,12 @@ import path from 'node:path';
 import { programWriteSet } from '../rules/session/sandbox.ts';
 import type { Confinable, Sandbox } from '../../processes/ports/programs.ts';
 import { confinedEnvironment } from './environment.ts';
-import { openPlaces, takeAway } from './places.ts';
+import { openPlaces, removePlaceholders } from './places.ts';
 import { type SandboxSettings, makeOwn } from './runtime.ts';
 
 export interface DockerSandboxSettings extends SandboxSettings {
   readonly image: string;
-  /** Variables for inside only. */
+  /** Variables that exist only inside. */
   readonly variables: Readonly<Record<string, string>>;
   /** The main checkout. */
   readonly root: string;
@@ -54,14 +54,14 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
           ...folders,
           ...write.map((one) => path.resolve(repository.home, one)),
         ],
-        // What is not there cannot be mounted.
+        // A missing path cannot be mounted.
         keep: opened.keep.filter((place) => existsSync(place)),
         variables: Object.keys(environment),
         hasTerminal: options?.hasTerminal ?? false,
       });
       return { ...program, argv, environment };
     },
-    close: () => takeAway(placeholders),
+    close: () => removePlaceholders(placeholders),
   };
 }
 
@@ -72,7 +72,7 @@ export interface DockerRequest {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly keep: readonly string[];
-  /** Only their names: the values are those that the docker program itself has, and appear in no list of processes. */
+  /** Names only: Docker takes the values from its own environment, so they appear in no process list. */
   readonly variables: readonly string[];
   readonly hasTerminal: boolean;
 }
@@ -81,7 +81,7 @@ export function dockerArguments(
   { argv, folder, attempt }: Pick<Confinable, 'argv' | 'folder' | 'attempt'>,
   { name, image, user, read, write, keep, variables, hasTerminal }: DockerRequest,
 ): [string, ...string[]] {
-  // Docker mounts in the order of depth, whatever is said first, so what is kept inside of what may be written is kept.
+  // Docker mounts by depth, so a read-only path inside a writable one stays read-only.
   const mounts = [
     ...read.map((place) => mount(place, 'readonly')),
     ...write.map((place) => mount(place)),
@@ -99,12 +99,12 @@ export function dockerArguments(
     ...(user === null ? [] : [`--user=${user}`]),
     '--cap-drop=ALL',
     '--security-opt=no-new-privileges',
-    // What the image has is not what the agent made; it goes with the container anyway.
+    // Changes to the image would be lost with the container.
     '--read-only',
     '--tmpfs=/tmp',
     `--workdir=${folder}`,
     ...mounts.map((one) => `--mount=${one}`),
-    // What only has a meaning outside.
+    // Except variables that have a meaning only outside.
     ...variables.filter((one) => !OUTSIDE.has(one)).map((one) => `--env=${one}`),
     image,
     ...argv,
@@ -119,7 +119,7 @@ const OUTSIDE: ReadonlySet<string> = new Set([
   'SSH_AUTH_SOCK',
 ]);
 
-/** One field of a line of CSV each: with quotes where a comma or a quote is in it. */
+/** CSV fields, quoted where they contain a comma or a quote. */
 function mount(place: string, mode?: 'readonly'): string {
   return ['type=bind', `source=${place}`, `target=${place}`, ...(mode ? [mode] : [])].map(csvField).join(',');
 }
@@ -128,12 +128,12 @@ function csvField(field: string): string {
   return /[",\n\r]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }
 
-/** Why it cannot be used on this machine: a sentence, or null. */
+/** Why Docker cannot be used on this machine, or null. */
 export function dockerProblem(
   image: string | undefined,
   tryOut: (argv: readonly [string, ...string[]]) => string | null,
 ): string | null {
-  if (image === undefined) return 'it has no image: set `docker.image` to one that has the agent’s program';
+  if (image === undefined) return 'no image is set: set `docker.image` to an image with the agent’s program';
   const said = tryOut(['docker', 'version', '--format', '{{.Server.Version}}']);
   return said === null ? null : `Docker does not answer: ${said}`;
 }

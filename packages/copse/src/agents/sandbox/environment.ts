@@ -1,4 +1,4 @@
-/** The variables of programs in a sandbox. */
+/** The environment of programs in a sandbox. */
 
 import type { SandboxKind } from '../rules/session/sandbox.ts';
 
@@ -15,21 +15,21 @@ export function confinedEnvironment(
   const { COPSE_BOARD: _, ...environment } = variables;
   return {
     ...withGitSettings(environment, [
-      // What git tidies up by itself is everybody's.
+      // Git's automatic maintenance would write objects that all worktrees share.
       ['gc.auto', '0'],
       ['maintenance.auto', 'false'],
     ]),
     COPSE_SANDBOX: kind,
-    // The board is out of reach.
+    // Reports go to a file: the board cannot be reached.
     COPSE_REPORT_FOLDER: reports,
-    // Claude Code does not do everything it is allowed to as root unless it hears that it is confined.
+    // As root, Claude Code refuses some permission modes unless this is set.
     IS_SANDBOX: '1',
-    // Where Claude Code puts its own.
+    // Claude Code's temporary files.
     CLAUDE_CODE_TMPDIR: temporary,
   };
 }
 
-/** Behind those that are there already. */
+/** Appended to existing GIT_CONFIG settings. */
 function withGitSettings(
   environment: Variables,
   settings: readonly (readonly [string, string])[],

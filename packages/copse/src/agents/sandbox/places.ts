@@ -1,7 +1,6 @@
 /**
- * Where the parts of a task's worktree really are. They are about to be opened to a sandbox, so every one has to be the
- * folder that its name says: an agent that once ran without a sandbox could have put a link there, and what the link leads to
- * would be opened in its place.
+ * The real paths that a sandbox opens for a task. Each must be a real folder: an agent that once ran without a sandbox could
+ * have put a symbolic link there, and the sandbox would open the link's target.
  */
 
 import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,40 +16,40 @@ import {
 import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
-export interface Repository {
+export interface SandboxRepository {
   readonly commonDir: string;
-  /** Where `.copse/` is. */
+  /** The folder that has `.copse/`. */
   readonly home: string;
 }
 
 export interface Opened extends WriteSet {
-  /** Where the agent reports. */
+  /** The folder for the agent's report. */
   readonly reports: string;
-  /** Files that keep git from taking a folder away as empty while it is open. */
+  /** Files that keep git from removing a folder as empty while the sandbox uses it. */
   readonly placeholders: readonly string[];
 }
 
-/** What the program may write for its task. Makes the folders that git will need. */
-export function openPlaces({ environment, folder }: Confinable, repository: Repository): Opened {
+/** What the program may write for its task. Creates the folders that git will need. */
+export function openPlaces({ environment, folder }: Confinable, repository: SandboxRepository): Opened {
   const task = parseTaskId(environment['COPSE_TASK_ID'] ?? '');
-  if (task === undefined) throw new NotConfined('A sandbox was asked for outside of any task.');
+  if (task === undefined) throw new NotConfined('A sandbox needs a task, and COPSE_TASK_ID names none.');
   const { COPSE_WORKTREE_PATH: worktree, COPSE_WORKTREE_BRANCH: branch } = environment;
   if (worktree === undefined || branch === undefined) {
-    // It reads the checkout, and only what it reports is its own.
+    // A task without a worktree only writes its report.
     if (environment['COPSE_WORKSPACE_STRATEGY'] === 'static')
       throw new NotConfined(
-        `${task} works in the checkout itself, and a sandbox is there to protect it: use \`workspace.strategy: git_worktree\`.`,
+        `${task} works in the main checkout, which a sandbox must protect: set \`workspace.strategy: git_worktree\`.`,
       );
     const own = path.join(realpathSync(repository.home), '.copse', 'context', task);
     mkdirSync(own, { recursive: true, mode: 0o700 });
     return { write: [requireReal(own)], keep: [], placeholders: [], reports: own };
   }
   if (folder !== worktree)
-    throw new NotConfined(`The agent of ${task} would begin in ${folder}, which is not its worktree.`);
+    throw new NotConfined(`The agent of ${task} would start in ${folder}, which is not its worktree.`);
   const namespace = ownNamespace(brand<BranchName>(branch), task);
   if (namespace === undefined)
     throw new NotConfined(
-      `The branch ${branch} is not in a folder of its own, so a sandbox that lets ${task} commit would open other branches too: set \`workspace.branch_pattern\` to {task}/{slug}, and begin anew with copse reset ${task}.`,
+      `The branch ${branch} is not in its own folder, so a sandbox in which ${task} can commit would open other branches too. Set \`workspace.branch_pattern\` to {task}/{slug}, then run copse reset ${task}.`,
     );
   const commonDir = realpathSync(repository.commonDir);
   const places: WorktreePlaces = {
@@ -68,10 +67,10 @@ export function openPlaces({ environment, folder }: Confinable, repository: Repo
   return { write, keep, placeholders, reports: places.worktree };
 }
 
-/** Git takes no name that begins with a dot for a branch. */
+/** Git ignores names that begin with a dot. */
 const PLACEHOLDER = '.copse-sandbox';
 
-/** `git pack-refs`, which `git gc` runs, would take the folder from under the sandbox, and nothing could be committed. */
+/** Without it `git pack-refs`, which `git gc` runs, removes the folder, and the sandbox cannot commit. */
 function put(file: string): void {
   try {
     writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
@@ -80,11 +79,11 @@ function put(file: string): void {
   }
 }
 
-export function takeAway(placeholders: Iterable<string>): void {
+export function removePlaceholders(placeholders: Iterable<string>): void {
   for (const file of placeholders) rmSync(file, { force: true });
 }
 
-/** As the repository has it; what the worktree says about itself is only compared. */
+/** Taken from the repository; the worktree's own `.git` file is only compared with it. */
 function gitDirOf(worktree: string, commonDir: string): string {
   const entry = path.join(worktree, '.git');
   const said = /^gitdir: (.+?)[\r\n]*$/s.exec(
@@ -92,14 +91,14 @@ function gitDirOf(worktree: string, commonDir: string): string {
   )?.[1];
   const gitDir = said === undefined ? undefined : path.resolve(worktree, said);
   if (gitDir === undefined || path.dirname(realpathSync(gitDir)) !== path.join(commonDir, 'worktrees'))
-    throw new NotConfined(`${worktree} is not a worktree of this repository any more.`);
+    throw new NotConfined(`${worktree} is no longer a worktree of this repository.`);
   const back = readFileSync(path.join(gitDir, 'gitdir'), 'utf8').trimEnd();
   if (realpathSync(path.resolve(gitDir, back)) !== entry)
-    throw new NotConfined(`${worktree} says it is the worktree that git has at ${back}.`);
+    throw new NotConfined(`${worktree} claims to be the worktree at ${back}.`);
   return realpathSync(gitDir);
 }
 
-/** One level after the other, so that nothing is made behind a link. */
+/** Level by level, so that nothing is created behind a link. */
 function makeReal(from: string, folder: string): void {
   let place = from;
   for (const part of path.relative(from, folder).split(path.sep)) {
@@ -111,5 +110,5 @@ function makeReal(from: string, folder: string): void {
 
 function requireReal(folder: string): string {
   if (lstatSync(folder).isDirectory() && realpathSync(folder) === folder) return folder;
-  throw new NotConfined(`${folder} is not the folder that it should be, so it is not opened to a sandbox.`);
+  throw new NotConfined(`${folder} is a symbolic link or not a folder, so a sandbox cannot open it.`);
 }

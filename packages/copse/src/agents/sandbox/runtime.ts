@@ -1,14 +1,14 @@
 /**
  * `sandbox: runtime`: programs run in Anthropic's sandbox-runtime (`srt`): bubblewrap on Linux, Seatbelt on macOS.
  *
- *   settings and a script for this one program → node srt --settings … sh script → cd, exec
+ *   write settings and a script for this program → node srt --settings … sh script → cd, exec
  *
- * It is started in an empty folder, and the script goes to the worktree. What `srt` finds in the folder it is started in
- * (`.gitmodules`, `.vscode` and the like) it protects against its user's programs, by mounts that git takes for changes and
- * that stay behind as empty files when it is killed. In a worktree these are files like others, and reviewed like others.
+ * `srt` starts in an empty folder, and the script changes to the worktree. In the folder it starts in, `srt` mounts over
+ * files like `.gitmodules` and `.vscode`; git sees these mounts as changes, and they remain as empty files when `srt` is
+ * killed. In a worktree these are ordinary files, which are reviewed like others.
  *
- * The program and its arguments are in the script, because the arguments of `srt` become one argument of a shell, which may
- * not be long. Neither settings nor script can be written from within.
+ * The script holds the program and its arguments, because `srt` passes its own arguments as one argument of a shell, whose
+ * length is limited. Programs inside the sandbox can write neither settings nor script.
  */
 
 import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
@@ -23,23 +23,23 @@ import {
 } from '../../processes/ports/programs.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
-import { type Repository, openPlaces, takeAway } from './places.ts';
-import { isThere, scriptOf } from './script.ts';
+import { type SandboxRepository, openPlaces, removePlaceholders } from './places.ts';
+import { programExists, scriptOf } from './script.ts';
 
 export interface SandboxSettings {
-  readonly repository: Repository;
-  /** For what the sandbox itself needs; beside the orders of the attempt. */
+  readonly repository: SandboxRepository;
+  /** For the sandbox's own files, beside the attempt's orders. */
   readonly folder: string;
   readonly runtime: string | undefined;
   readonly command: string;
-  /** What a person allows beyond what the agent's program needs. */
+  /** Allowed by a person, beyond the needs of the agent's program. */
   readonly hosts: readonly string[];
   readonly write: readonly string[];
   readonly userHome: string;
 }
 
 export interface RuntimeSandboxSettings extends SandboxSettings {
-  /** The program of sandbox-runtime, as a script for Node.js. */
+  /** The Node.js script of sandbox-runtime. */
   readonly srt: string;
 }
 
@@ -51,7 +51,7 @@ export function runtimeSandbox(settings: RuntimeSandboxSettings): Sandbox {
       programs += 1;
       return wrap(settings, program, programs, placeholders);
     },
-    close: () => takeAway(placeholders),
+    close: () => removePlaceholders(placeholders),
   };
 }
 
@@ -63,9 +63,9 @@ function wrap<P extends Confinable>(
 ): P {
   const { repository, srt } = settings;
   const environment = { ...program.environment };
-  if (!isThere(program))
+  if (!programExists(program))
     throw new ProgramMissing(
-      `The program ${program.argv[0]} is not there. Install it, or correct the agent’s \`command\` in copse.yml.`,
+      `The program ${program.argv[0]} was not found. Install it, or correct the agent’s \`command\` in copse.yml.`,
     );
   const own = makeOwn(settings.folder);
   const folders = { empty: path.join(own, 'empty'), temporary: path.join(own, 'tmp') };
@@ -101,15 +101,15 @@ function wrap<P extends Confinable>(
 }
 
 /**
- * `srt` gives the program the folder that CLAUDE_CODE_TMPDIR names. Its own sockets go where TMPDIR says, and the name of a
- * socket is short and has nothing in it that socat would understand.
+ * `srt` gives the program CLAUDE_CODE_TMPDIR, and puts its own sockets into TMPDIR. A socket's path must be short and free of
+ * characters with a meaning for socat, so `srt` uses the default folder.
  */
 function withoutTemporary(variables: Record<string, string>): Record<string, string> {
   const { TMPDIR: _, ...environment } = variables;
   return environment;
 }
 
-/** Through no link: a part of it can be written from within. */
+/** Without symbolic links: programs inside can write a part of it. */
 export function makeOwn(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return realpathSync(folder);
@@ -126,7 +126,7 @@ function srtSettings({
   readonly hosts: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }): object {
-  // A name with a star or a bracket in it is a name, and no pattern.
+  // Paths are literal: a star or a bracket in one is no pattern.
   const literally = (paths: readonly string[]) => paths.map((one) => ({ path: one, literal: true }));
   const program = (name: string): string | undefined => findProgram(name, environment);
   const [bwrapPath, socatPath, rg] = [program('bwrap'), program('socat'), program('rg')];
@@ -140,7 +140,7 @@ function srtSettings({
   };
 }
 
-/** Folders are made, because what is not there cannot be opened; a file that is not there the program does without. */
+/** Creates missing folders, because `srt` opens only existing paths; missing files are left out. */
 function placesOfProgram(facts: ProgramFacts): readonly string[] {
   const { folders, files } = programWriteSet(facts);
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -155,7 +155,7 @@ function allowedPlaces({ write, userHome, repository }: SandboxSettings): readon
     );
     if (statSync(place, { throwIfNoEntry: false }) === undefined)
       throw new NotConfined(
-        `\`sandbox_write\` names ${place}, which is not there: make it, or take it out of copse.yml.`,
+        `\`sandbox_write\` names ${place}, which does not exist: create it, or remove it from copse.yml.`,
       );
     return realpathSync(place);
   });
@@ -165,20 +165,20 @@ function writePrivately(file: string, text: string): void {
   writeFileSync(file, text, { mode: 0o600 });
 }
 
-/** Why it cannot be used on this machine: a sentence, or null. */
+/** Why sandbox-runtime cannot be used on this machine, or null. */
 export function runtimeProblem(
   srt: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
   tryOut: (argv: readonly [string, ...string[]]) => string | null,
 ): string | null {
   if (srt === undefined) return `the package ${PACKAGE} is not installed: npm install --global ${PACKAGE}`;
-  if (process.platform === 'win32') return 'it works on Linux and macOS only';
+  if (process.platform === 'win32') return 'sandbox-runtime works on Linux and macOS only';
   const needed = process.platform === 'linux' ? ['bwrap', 'socat', 'rg'] : ['rg'];
   const missing = needed.filter((name) => findProgram(name, environment) === undefined);
   if (missing.length > 0) {
     const packages = missing.map((name) => SYSTEM_PACKAGES[name] ?? name).join(' ');
     const install = process.platform === 'linux' ? 'apt install' : 'brew install';
-    return `${missing.join(', ')} cannot be found: ${install} ${packages}`;
+    return `${missing.join(', ')} not found: ${install} ${packages}`;
   }
   if (process.platform !== 'linux') return null;
   const said = tryOut([
@@ -193,7 +193,7 @@ export function runtimeProblem(
     '/dev',
     'true',
   ]);
-  return said === null ? null : `bubblewrap cannot make a sandbox on this machine: ${said}`;
+  return said === null ? null : `bubblewrap cannot create a sandbox on this machine: ${said}`;
 }
 
 export const PACKAGE = '@anthropic-ai/sandbox-runtime';

@@ -1,4 +1,4 @@
-/** The script that runs inside of a sandbox, and whether there is the program that it becomes. */
+/** The script that runs inside a sandbox, and whether its program exists. */
 
 import path from 'node:path';
 
@@ -6,10 +6,10 @@ import { shellQuoted } from '../../kernel/shell.ts';
 import type { Confinable } from '../../processes/ports/programs.ts';
 import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
 
-/** Becomes the program, so that signals and the exit code are the program's own. */
+/** Ends with `exec`, so that signals and the exit code are the program's own. */
 export function scriptOf({ argv, folder }: Confinable, { isLocal }: { readonly isLocal: boolean }): string {
   return [
-    // Inside, this machine's own addresses are others: what is allowed there is reached through the proxy.
+    // Inside, loopback is the sandbox's own: allowed local servers are reached through the proxy.
     ...(isLocal ? ['unset NO_PROXY no_proxy'] : []),
     `cd -- ${quoted(folder)} || exit 126`,
     `exec ${argv.map(quoted).join(' ')}`,
@@ -18,12 +18,12 @@ export function scriptOf({ argv, folder }: Confinable, { isLocal }: { readonly i
 }
 
 function quoted(word: string): string {
-  if (word.includes('\0')) throw new Error('An argument has a NUL in it, which no program could be given.');
+  if (word.includes('\0')) throw new Error('An argument contains a NUL byte.');
   return shellQuoted(word);
 }
 
-/** Whether the program that is to run is there. A name with a slash is a path, from the folder it starts in. */
-export function isThere({ argv: [name], folder, environment }: Confinable): boolean {
+/** A name with a slash is a path, relative to the folder that the program starts in. */
+export function programExists({ argv: [name], folder, environment }: Confinable): boolean {
   if (name.includes('/')) return isProgram(path.resolve(folder, name));
   return findProgram(name, environment) !== undefined;
 }

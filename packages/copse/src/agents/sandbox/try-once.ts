@@ -1,11 +1,11 @@
-/** Whether a program that a sandbox needs works here. */
+/** Whether a program that a sandbox needs works on this machine. */
 
 import { spawnSync } from 'node:child_process';
 
 const TRY_MS = 10_000;
 const known = new Map<string, string | null>();
 
-/** Null when it works, otherwise the last thing that it said. Every agent with a sandbox asks, and once is enough. */
+/** Null when it works, otherwise its last line of output. Tried once for each process. */
 export function tryOnce(
   [file, ...args]: readonly [string, ...string[]],
   env: Readonly<Record<string, string | undefined>>,

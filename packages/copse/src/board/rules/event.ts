@@ -19,7 +19,7 @@ import {
   evolveSchedule,
 } from '../../machines/rules/fleet.ts';
 import type { EventNumber, FencingToken, NodeId, SessionId } from '../../kernel/ids.ts';
-import { type Landing, type LandingEvent, evolveLanding } from '../../queue/rules/landing.ts';
+import { type Landing, type LandingEvent, evolveLanding, readLanding } from '../../queue/rules/landing.ts';
 import {
   type Artifact,
   type ArtifactEvent,
@@ -28,7 +28,12 @@ import {
   evolveArtifact,
   evolveLedger,
 } from '../../tasks/rules/ledger.ts';
-import { type MergeQueue, type MergeQueueEvent, evolveQueue } from '../../queue/rules/merge-queue.ts';
+import {
+  type MergeQueue,
+  type MergeQueueEvent,
+  evolveQueue,
+  readQueue,
+} from '../../queue/rules/merge-queue.ts';
 import { type Plan, type PlanEvent, evolvePlan } from '../../tasks/rules/plan.ts';
 import { type Session, type SessionEvent, evolveSession } from '../../agents/rules/session/session.ts';
 import type { Task } from '../../tasks/rules/task.ts';
@@ -91,6 +96,17 @@ const evolveByKind: Evolve = {
   resource: evolveResource,
   schedule: evolveSchedule,
 };
+
+/** Records whose stored fields once had another shape. */
+const readByKind: { readonly [K in RecordKind]?: (stored: Records[K]) => Records[K] } = {
+  landing: readLanding,
+  queue: readQueue,
+};
+
+/** A record as a board stores it, in its present shape. */
+export function readRecord<K extends RecordKind>(kind: K, stored: Records[K]): Records[K] {
+  return readByKind[kind]?.(stored) ?? stored;
+}
 
 export const recordKinds = Object.keys(evolveByKind) as readonly RecordKind[];
 

@@ -2,7 +2,7 @@
 
 import type { Insertable } from 'kysely';
 
-import type { AnyRecord, RecordKind, Records } from '../rules/event.ts';
+import { type AnyRecord, type RecordKind, type Records, readRecord } from '../rules/event.ts';
 import { type TaskSummary, type WorkItem, isFinished } from '../../tasks/rules/task.ts';
 import type { BoardTables, tableOf } from './schema.ts';
 
@@ -88,7 +88,8 @@ export function toRow<K extends RecordKind>(kind: K, record: Records[K]): RowOf<
 
 export function fromRow<K extends RecordKind>(kind: K, row: { data: string; body?: string }): Records[K] {
   const record = JSON.parse(row.data) as Records[K];
-  return kind === 'task' ? { ...record, body: JSON.parse(row.body ?? '""') as string } : record;
+  if (kind === 'task') return { ...record, body: JSON.parse(row.body ?? '""') as string };
+  return readRecord(kind, record);
 }
 
 /** One work item becomes one task: the column is unique. */

@@ -4,6 +4,7 @@ import type { Context } from '../../board/context.ts';
 import { loadQueues } from '../../queue/act/view.ts';
 import { configOf, requireRepository } from '../../compose/open.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import { standingText } from '../../explain/rules/queue.ts';
 import type { EntryState } from '../../queue/rules/view/view.ts';
 import type { Cli } from '../invocation.ts';
 
@@ -19,7 +20,10 @@ export async function loadPlaces(cli: Cli, context: Context): Promise<ReadonlyMa
   const queues = await loadQueues(context, landing);
   return new Map(
     queues.flatMap(({ entries }) =>
-      entries.map(({ task, position, state, why }) => [task, { position, of: entries.length, state, why }]),
+      entries.map(({ task, position, state, standing }) => [
+        task,
+        { position, of: entries.length, state, why: standingText(standing) },
+      ]),
     ),
   );
 }

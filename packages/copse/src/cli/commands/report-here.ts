@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 
-import type { About, ReportContext } from '../../agents/act/report.ts';
+import type { ReportContext, ReportedTask } from '../../agents/act/report.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 import { openReportContext, requireRepository } from '../../compose/open.ts';
 import { taskFrom } from '../../board/rules/author.ts';
@@ -15,7 +15,7 @@ import { requireTaskId } from '../with-board.ts';
 export async function withReporting<T>(
   cli: Cli,
   word: string | undefined,
-  work: (context: ReportContext, about: About) => Promise<T>,
+  work: (context: ReportContext, about: ReportedTask) => Promise<T>,
 ): Promise<T> {
   const context = await openReportContext(cli);
   try {

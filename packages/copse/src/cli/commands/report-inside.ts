@@ -7,7 +7,7 @@ import { reportFolderInside, writeReportInside } from '../../compose/report-insi
 import { taskFrom } from '../../board/rules/author.ts';
 import { type TaskId, resolvePrefix } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import type { Report } from '../../agents/ports/reports.ts';
+import type { Report } from '../../agents/rules/session/report.ts';
 import { fail } from '../failure.ts';
 import type { Cli } from '../invocation.ts';
 

@@ -131,6 +131,7 @@ function outputTo(lines: string[]): Output {
     json: (document) => void lines.push(JSON.stringify(document)),
     note: (text) => void lines.push(text),
     style: (_, text) => text,
+    isTerminal: false,
     columns: () => Number.POSITIVE_INFINITY,
     rows: () => Number.POSITIVE_INFINITY,
   };

@@ -2,11 +2,11 @@
 
 import { shown } from '../../kernel/text.ts';
 import type { ChangedFile, Diff } from '../../workspaces/ports/worktrees.ts';
-import { isTerminal } from '../ask.ts';
+import type { Output } from '../output.ts';
 
 /** Byte for byte into a file or a pipe. */
-export function patchForReader(patch: Buffer): string | Buffer {
-  return isTerminal() ? shown(patch.toString()) : patch;
+export function patchForReader(patch: Buffer, output: Output): string | Buffer {
+  return output.isTerminal ? shown(patch.toString()) : patch;
 }
 
 export function fileLines(files: readonly ChangedFile[]): readonly string[] {

@@ -1,5 +1,6 @@
 /** What happened to tasks, one line each, for whoever watches. What is only of use to programs has no line. */
 
+import { waitText } from '../../explain/rules/queue.ts';
 import { describeEscape } from '../../workspaces/rules/escape.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
@@ -95,7 +96,7 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
       return line('done', 'green', event.id, doneText(event));
     case 'landing.waiting': {
       const task = await taskOf('landing', event.id);
-      return task && line('waits', 'yellow', task, firstLine(event.reason));
+      return task && line('waits', 'yellow', task, firstLine(waitText(event.reason)));
     }
     case 'landing.hurried': {
       const task = await taskOf('landing', event.id);
@@ -121,7 +122,7 @@ async function describe(event: BoardEvent, board: BoardReader): Promise<Line | u
     case 'queue.retried':
       return line('again', 'cyan', null, `the queue of ${event.id} tries its checks at once`);
     case 'queue.stalled':
-      return line('stalled', 'red', null, `the queue of ${event.id}: ${firstLine(event.reason)}`);
+      return line('stalled', 'red', null, `the queue of ${event.id}: ${firstLine(waitText(event.reason))}`);
     case 'queue.moving':
       return line('moving', 'cyan', null, `the queue of ${event.id} moves again`);
     case 'workspace.escaped': {

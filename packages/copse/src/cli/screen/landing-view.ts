@@ -4,7 +4,6 @@ import { loadPlace } from '../../queue/act/view.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { Landing } from '../../queue/rules/landing.ts';
 import { shown } from '../../kernel/text.ts';
-import { isTerminal } from '../ask.ts';
 import type { Cli } from '../invocation.ts';
 import { entryText } from './queue-text.ts';
 import { age } from './render.ts';
@@ -22,7 +21,7 @@ export function openLandingView(
   landings: readonly Landing[],
   { json }: { readonly json?: boolean },
 ): LandingView {
-  const canMove = isTerminal() && cli.env['TERM'] !== 'dumb' && !json;
+  const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb' && !json;
   return canMove ? new Live(cli, context, landings) : plain(cli, { json: json ?? false });
 }
 

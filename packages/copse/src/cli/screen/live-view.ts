@@ -3,14 +3,14 @@
  * happened going by above it; anywhere else only the lines.
  */
 
+import { waitText } from '../../explain/rules/queue.ts';
 import { followEvents } from '../../board/follow.ts';
-import type { Running } from '../../agents/act/observe.ts';
+import type { RunningTask } from '../../agents/act/observe.ts';
 import type { Pass } from '../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { isTerminal } from '../ask.ts';
 import { eventLine } from './event-lines.ts';
 import type { Cli } from '../invocation.ts';
 import { age } from './render.ts';
@@ -31,7 +31,7 @@ export interface ViewOptions {
 }
 
 export function openView(cli: Cli, context: RunContext, options: ViewOptions): View {
-  const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+  const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
   return canMove ? new LiveView(cli, context, options) : new PlainView(cli, context);
 }
 
@@ -150,13 +150,13 @@ class LiveView extends PlainView {
       }),
       ...landings.map(({ task, queuedAt, waiting: why }) => {
         const since = age(queuedAt, clock.now()).padStart(4);
-        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(why)}`;
+        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(waitText(why))}`;
       }),
     ]);
   }
 }
 
 /** Who came last stands last, so that nobody moves while others come. */
-function byAge(one: Running, other: Running): number {
+function byAge(one: RunningTask, other: RunningTask): number {
   return one.task.state.since - other.task.state.since;
 }

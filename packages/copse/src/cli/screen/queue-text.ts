@@ -2,7 +2,8 @@
 
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
-import { type EntryState, type EntryView, type QueueView, rangeText } from '../../queue/rules/view/view.ts';
+import type { EntryState, EntryView, QueueView } from '../../queue/rules/view/view.ts';
+import { pauseText, rangeText, runText, standingText, waitText } from '../../explain/rules/queue.ts';
 import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
@@ -61,13 +62,12 @@ function alarms(
 ) {
   const since = (at: Timestamp) => age(at, now);
   const { accept, land } = paused;
-  const isSaid = (reason: string) => reason.startsWith('the queue is paused') && land !== null;
   return [
-    ...(land ? [`PAUSED for ${since(land.since)}: nothing lands${because(land.reason)}`] : []),
-    ...(accept
-      ? [`PAUSED for ${since(accept.since)}: nothing more is accepted${because(accept.reason)}`]
+    ...(land ? [`PAUSED for ${since(land.since)}: ${pauseText('land', land)}`] : []),
+    ...(accept ? [`PAUSED for ${since(accept.since)}: ${pauseText('accept', accept)}`] : []),
+    ...(stalled && stalled.reason.kind !== 'paused'
+      ? [`STALLED for ${since(stalled.since)}: ${waitText(stalled.reason)}`]
       : []),
-    ...(stalled && !isSaid(stalled.reason) ? [`STALLED for ${since(stalled.since)}: ${stalled.reason}`] : []),
     ...(trouble && stalled === null ? [`its checks cannot run: ${trouble.reason}`] : []),
     ...(isTargetRed && stalled === null
       ? [`${target} fails its checks with nothing merged into it: each is tried alone, nobody is blamed`]
@@ -82,20 +82,16 @@ function unledText(lost: number): string {
   return `whoever led this queue is gone, and ${checks} with it: copse orchestrate begins again`;
 }
 
-function because(reason: string | null): string {
-  return reason === null ? '' : ` (${reason})`;
-}
-
 function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
   const { runs, lost, usual } = queue;
   if (runs.length === 0)
-    return lost.map(({ slot, says }) => `  ${output.style('red', `slot ${slot} lost`)}  ${shown(says)}`);
+    return lost.map((run) => `  ${output.style('red', `slot ${run.slot} lost`)}  ${shown(runText(run))}`);
   const usually = usual === null ? '' : ` of usually ${spanText(usual.medianMs)}`;
   const times = runs.map(({ since }) => `${age(since, now)}${usually}`);
   const width = Math.max(...times.map((text) => text.length));
-  return runs.map(({ slot, says }, at) => {
+  return runs.map((run, at) => {
     const time = output.style('dim', (times[at] ?? '').padStart(width));
-    return `  ${output.style('cyan', `slot ${slot}`)} ${time}  ${shown(says)}`;
+    return `  ${output.style('cyan', `slot ${run.slot}`)} ${time}  ${shown(runText(run))}`;
   });
 }
 
@@ -105,13 +101,13 @@ function entryLines({ entries }: QueueView, output: Output, now: Timestamp): rea
   const ranges = entries.map(rangeOf);
   const rangeWidth = Math.max(0, ...ranges.map((text) => text.length));
   return entries.map((entry, at) => {
-    const { position, task, state, queuedAt, why, title } = entry;
+    const { position, task, state, queuedAt, standing, title } = entry;
     const [word, style] = looks[state];
     const place = `${String(position).padStart(width)} #${task.padEnd(idWidth)}`;
     const marks = `${entry.isHotfix ? 'hotfix, ' : ''}${entry.isUnchecked ? 'unchecked, ' : ''}`;
     const time = rangeWidth === 0 ? '' : ` ${(ranges[at] ?? '').padEnd(rangeWidth)}`;
     const head = `${place} ${output.style(style, word.padEnd(8))} ${age(queuedAt, now).padStart(3)}${time}`;
-    return `${head}  ${marks}${shown(why)}${output.style('dim', ` · ${shown(title)}`)}`;
+    return `${head}  ${marks}${shown(standingText(standing))}${output.style('dim', ` · ${shown(title)}`)}`;
   });
 }
 
@@ -129,7 +125,7 @@ function landedLines(landed: readonly RecentLanding[], output: Output, now: Time
 }
 
 /** What `copse why` and `copse list` say about one entry. */
-export function entryText({ position, state, why, range }: EntryView): string {
+export function entryText({ position, state, standing, range }: EntryView): string {
   const time = range === null || state === 'landing' ? '' : ` (${rangeText(range)})`;
-  return `number ${position}: ${why}${time}`;
+  return `number ${position}: ${standingText(standing)}${time}`;
 }

@@ -2,16 +2,20 @@
 
 import { stripVTControlCharacters } from 'node:util';
 
-import type { Finding, Verdict } from '../../radar/rules/radar.ts';
+import type { Finding, PairVerdict } from '../../radar/rules/radar.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 
 /** The line of a task with its collisions at the end: in words, or only by their ids, or as a mark, as there is room. */
 export function withCollisions(line: string, findings: readonly Finding[], output: Output): string {
-  const conflicts = idsOf(findings, ({ is }) => is === 'conflict');
+  if (findings.length === 0) return line;
+  const conflicts = idsOf(findings, ({ kind }) => kind === 'conflict');
   // What conflicted before and moved since: whether it still does is not known.
-  const unknown = idsOf(findings, (verdict) => verdict.is === 'pending' && verdict.was?.is === 'conflict');
-  const overlaps = idsOf(findings, ({ is }) => is === 'overlap');
+  const unknown = idsOf(
+    findings,
+    (verdict) => verdict.kind === 'pending' && verdict.was?.kind === 'conflict',
+  );
+  const overlaps = idsOf(findings, ({ kind }) => kind === 'overlap');
   const forms = [
     [
       worded(conflicts, '≠ conflicts with'),
@@ -29,7 +33,7 @@ export function withCollisions(line: string, findings: readonly Finding[], outpu
   return [`${first}  ${output.style(style, mark)}`, ...below].join('\n');
 }
 
-function idsOf(findings: readonly Finding[], fits: (verdict: Verdict) => boolean): readonly string[] {
+function idsOf(findings: readonly Finding[], fits: (verdict: PairVerdict) => boolean): readonly string[] {
   return findings.filter(({ verdict }) => fits(verdict)).map(({ other }) => other);
 }
 
@@ -43,9 +47,9 @@ function worded(ids: readonly string[], words: string): string {
 
 const LISTED = 5;
 
-export function verdictText(verdict: Verdict): string {
-  if (verdict.is === 'pending') return 'not looked at yet';
-  if (verdict.is === 'apart') return 'nothing in common';
+export function verdictText(verdict: PairVerdict): string {
+  if (verdict.kind === 'pending') return 'not looked at yet';
+  if (verdict.kind === 'apart') return 'nothing in common';
   const rest = verdict.files.length + verdict.omitted - LISTED;
   const more = rest > 0 ? ` and ${rest} more` : '';
   return `${verdict.files.slice(0, LISTED).map(inLine).join(', ')}${more}`;

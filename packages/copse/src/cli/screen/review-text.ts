@@ -1,6 +1,6 @@
 /** How what waits for a person's yes looks. */
 
-import type { Review } from '../../review/act/review.ts';
+import type { TaskReview } from '../../review/act/review.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { summarise } from '../../review/rules/pull-request.ts';
 import { shown } from '../../kernel/text.ts';
@@ -11,7 +11,7 @@ import { age, fields, indented, taskLine } from './render.ts';
 const LISTED = 3;
 
 /** What the list says below the line of the task: who, how much, and what is known about it. */
-export function reviewSummary(review: Review): readonly string[] {
+export function reviewSummary(review: TaskReview): readonly string[] {
   const { agent, change, uncommitted, before } = review;
   const facts = [
     ...(agent === null ? [] : [shown(agent)]),
@@ -25,7 +25,7 @@ export function reviewSummary(review: Review): readonly string[] {
   ];
 }
 
-function known({ accept, checks, change, target }: Review): readonly string[] {
+function known({ accept, checks, change, target }: TaskReview): readonly string[] {
   return [
     ...(accept.commands > 0 && accept.isOfThis ? ['accepted'] : []),
     ...checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`),
@@ -45,7 +45,7 @@ function uncommittedText(count: number): string {
 }
 
 /** Everything but the patch. */
-export function printReview(output: Output, review: Review, now: Timestamp): void {
+export function printReview(output: Output, review: TaskReview, now: Timestamp): void {
   const { task, change, target, uncommitted, before } = review;
   output.line(taskLine(task, output, now));
   const rows = fields([
@@ -70,7 +70,7 @@ export function printReview(output: Output, review: Review, now: Timestamp): voi
 
 const MOST_ENTRIES = 10;
 
-function acceptText({ accept, change }: Review): string | null {
+function acceptText({ accept, change }: TaskReview): string | null {
   if (accept.commands === 0 || change === null) return null;
   const commands = accept.commands === 1 ? '1 command' : `${accept.commands} commands`;
   return accept.isOfThis ? `${commands} succeeded` : `${commands}, not run for this commit`;
@@ -85,7 +85,7 @@ function firstLine(text: string): string {
 }
 
 /** What can be done about it, as commands. */
-export function nextSteps({ task, change }: Review): readonly string[] {
+export function nextSteps({ task, change }: TaskReview): readonly string[] {
   const approve =
     change === null ? [] : [`copse review ${task.id} --approve --head ${change.head.slice(0, 10)}`];
   return [...approve, `copse review ${task.id} --send-back "what is to change"`].slice(0, LISTED);

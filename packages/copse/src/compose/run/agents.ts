@@ -1,7 +1,7 @@
 /** The agents of this repository: those of copse.yml, or, when there are none, the first agent program that is installed. */
 
 import {
-  type Detected,
+  type DetectedRuntime,
   type VendorRuntime,
   detectRuntimes,
   findRuntime,
@@ -10,7 +10,8 @@ import {
 } from '../../agents/runtimes/installed.ts';
 import type { Surroundings } from '../open.ts';
 import { type EffectiveAgent, effectiveAgent } from '../../config/effective.ts';
-import { type Config, configSchema } from '../../config/schema.ts';
+import { configFrom } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { sandboxProblem } from './sandbox.ts';
 
 export interface KnownAgents {
@@ -20,12 +21,12 @@ export interface KnownAgents {
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
 }
 
-export function agentsOf(config: Config, { env }: Surroundings, root: string): KnownAgents {
+export async function agentsOf(config: Config, { env }: Surroundings, root: string): Promise<KnownAgents> {
   const isInstalled = (runtime: VendorRuntime) =>
     findRuntime(runtime, { env, folders: [root] }) !== undefined;
   const names = Object.keys(config.agents);
   const found = names.length === 0 ? vendorRuntimes.find(isInstalled) : undefined;
-  const known = found === undefined ? config : withAgent(config, found);
+  const known = found === undefined ? config : await withAgent(config, found);
   const all = Object.keys(known.agents).flatMap((name) => effectiveAgent(known, name) ?? []);
   const usable: EffectiveAgent[] = [];
   const unusable: { name: string; reason: string }[] = [];
@@ -40,8 +41,8 @@ export function agentsOf(config: Config, { env }: Surroundings, root: string): K
 }
 
 /** With nothing said about it, an agent is called as its runtime is. */
-function withAgent(config: Config, runtime: VendorRuntime): Config {
-  const { agents } = configSchema.parse({ agents: { [runtime]: { runtime } } });
+async function withAgent(config: Config, runtime: VendorRuntime): Promise<Config> {
+  const { agents } = await configFrom({ agents: { [runtime]: { runtime } } });
   return { ...config, agents };
 }
 
@@ -67,9 +68,9 @@ function unusableBecause(
   }
 }
 
-export type { Detected } from '../../agents/runtimes/installed.ts';
+export type { DetectedRuntime } from '../../agents/runtimes/installed.ts';
 
 /** What is installed on this machine, which version, and whether it starts. */
-export function detectAgents({ env }: Surroundings, root: string): Promise<readonly Detected[]> {
+export function detectAgents({ env }: Surroundings, root: string): Promise<readonly DetectedRuntime[]> {
   return detectRuntimes({ env, folders: [root] });
 }

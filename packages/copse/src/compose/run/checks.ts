@@ -5,7 +5,7 @@ import path from 'node:path';
 import { openChecks } from '../../queue/checks/open.ts';
 import type { CheckSetup } from '../../queue/checks/runner.ts';
 import { openCheckPlaces } from '../../queue/checks/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 import { steps } from '../../processes/start/steps.ts';
 import { foreignEnvironment, readForeignSetup } from '../../workspaces/files/foreign-setup.ts';
 import { readIncludeFile } from '../../workspaces/files/include-file.ts';

@@ -2,7 +2,7 @@
 
 import { openForge } from '../../review/forges/open.ts';
 import { forgeRemote } from '../../review/forges/forge-remote.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { Forge } from '../../review/port.ts';
 import type { Config } from '../../config/schema.ts';

@@ -1,10 +1,10 @@
 /** Conflicts that need nobody, with the commands of copse.yml. */
 
 import { openResolving } from '../../queue/resolve/open.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Resolving } from '../../queue/ports/resolving.ts';
+import type { Resolving } from '../../queue/ports/merging.ts';
 import type { Config } from '../../config/schema.ts';
 import { systemTimer } from '../parts.ts';
 

@@ -1,8 +1,5 @@
 /** Everything that running agents and landing their work needs, put together. */
 
-import { readFileSync } from 'node:fs';
-import { freemem } from 'node:os';
-
 import { openMerging } from '../../queue/merge/open.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
@@ -12,15 +9,16 @@ import { runCommands } from '../../workspaces/files/commands.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Machine } from '../../agents/ports/machine.ts';
 import { agentsOf } from './agents.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
+import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
 import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
-import { type Config, configSchema } from '../../config/schema.ts';
+import { configFrom } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 
 /** What goes to a runner with its orders. */
 export interface AttemptSettings {
@@ -46,10 +44,10 @@ export interface OpenRun {
 
 export async function openRun(surroundings: Surroundings, options: RunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const config = withCommand(await configOf(repository), options.command);
+  const config = await withCommand(await configOf(repository), options.command);
   const workspaces = await openWorkspaceContext(surroundings);
   const { home, node, root } = workspaces;
-  const { usable: agents, unusable } = agentsOf(config, surroundings, root);
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
   const dir = openTrustedDir(repository);
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const resolving = resolvingOf(dir, config.landing, policy);
@@ -102,20 +100,8 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
 /** Less garbage to collect while it starts, and little to copy for each git that it starts. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
-function withCommand(config: Config, command: string | undefined): Config {
+async function withCommand(config: Config, command: string | undefined): Promise<Config> {
   if (command === undefined) return config;
-  const { agents } = configSchema.parse({ agents: { command: { command } } });
+  const { agents } = await configFrom({ agents: { command: { command } } });
   return { ...config, agents };
 }
-
-const machine: Machine = {
-  freeMemoryBytes() {
-    // What can be had without taking it from anybody; Linux counts its caches as used otherwise.
-    try {
-      const [, kilobytes] = /^MemAvailable:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? [];
-      return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;
-    } catch {
-      return freemem();
-    }
-  },
-};

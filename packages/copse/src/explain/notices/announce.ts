@@ -9,6 +9,8 @@
  * Sending goes on beside the looks and holds up nothing.
  */
 
+import { waitText } from '../rules/queue.ts';
+import type { StoredWaitReason } from '../../queue/rules/wait-reason.ts';
 import type { RecordedEvent } from '../../board/rules/event.ts';
 import type { BranchName, EventNumber, TaskId, Timestamp } from '../../kernel/ids.ts';
 import {
@@ -142,13 +144,16 @@ class Announcer {
   }
 
   /** About the task that waits there for longest. */
-  async #stall(queue: BranchName, { at, reason }: { readonly at: Timestamp; readonly reason: string }) {
+  async #stall(
+    queue: BranchName,
+    { at, reason }: { readonly at: Timestamp; readonly reason: StoredWaitReason },
+  ) {
     const { board, clock, policy } = this.#context;
     const oldest = (await board.openLandings()).find(({ target }) => target === queue);
     const task = oldest && (await board.get('task', oldest.task));
     if (task === undefined || !this.#options.kinds.includes('stalled')) return;
     const dueMs = clock.elapsedMs() + policy.landing.stallMs - (clock.now() - at);
-    const about = { task: task.id, title: task.title, reason, at };
+    const about = { task: task.id, title: task.title, reason: waitText(reason), at };
     this.#state = withStall(this.#state, about, { queue, dueMs });
   }
 

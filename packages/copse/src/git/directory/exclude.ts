@@ -1,9 +1,9 @@
 /**
- * Keeps Copse's own files out of git without touching anything that is tracked.
+ * Keeps Copse's own files out of git without changing a tracked file.
  *
- * `info/exclude` is a person's file: a line is appended to it, its bytes stay as they are, and a link is followed.
- * Whoever appends holds `info/exclude.lock` meanwhile, so that of any number of processes one adds the line. A lock
- * that a killed process left behind is passed over after a while.
+ * `info/exclude` is a person's file: Copse appends a line, leaves the other bytes as they are, and follows a link. The process
+ * that appends holds `info/exclude.lock`, so that only one of several adds the line. A lock of a killed process is ignored
+ * after a while.
  */
 
 import {
@@ -49,7 +49,7 @@ function isExcluded(file: string, pattern: string): boolean {
   return read(file).split(/\r?\n/).includes(pattern);
 }
 
-/** As bytes: what is in it may be in any encoding. */
+/** As bytes: the file may have any encoding. */
 function read(file: string): string {
   return existsSync(file) ? readFileSync(file, 'latin1') : '';
 }

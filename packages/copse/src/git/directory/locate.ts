@@ -1,9 +1,9 @@
 /**
- * Finds the repository around a folder by reading git's own files, without starting git: every command does this
- * first, and a process would cost more than the rest of `copse list`.
+ * Finds the repository around a folder by reading git's own files, without starting git: every command does this first, and a
+ * process would cost more than the rest of `copse list`.
  *
- * What a worktree shares with the others is the common directory (`.git` of the main checkout, or a bare
- * repository). The board lives beside it, so every worktree finds the same one.
+ * All worktrees share the common directory (`.git` of the main checkout, or a bare repository). The board lives beside it, so
+ * every worktree finds the same board.
  */
 
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
@@ -15,9 +15,9 @@ export interface Repository {
   /** The checkout or worktree around the folder, or the bare repository itself. */
   readonly top: string;
   readonly commonDir: string;
-  /** Where `.copse/` is: beside `.git`, or inside a git directory that has another name. */
+  /** The folder that holds `.copse/`: beside `.git`, or inside a git directory with another name. */
   readonly home: string;
-  /** Where `copse.yml` is: never a linked worktree, where an agent could write one of its own. */
+  /** The folder that holds `copse.yml`: never a linked worktree, where an agent could write its own. */
   readonly configFolder: string;
 }
 
@@ -38,7 +38,7 @@ function repositoryAt(folder: string): Repository | undefined {
     const commonDir = commonDirOf(gitDir);
     return describe(folder, commonDir, commonDir === gitDir ? folder : undefined);
   }
-  // A bare repository, or somewhere inside `.git` itself.
+  // A bare repository, or a folder inside `.git`.
   if (!isGitDir(folder)) return undefined;
   return describe(folder, commonDirOf(folder), undefined);
 }
@@ -49,11 +49,10 @@ function describe(top: string, commonDir: string, mainCheckout: string | undefin
 }
 
 /**
- * The main checkout of a git directory that is not called `.git`: that of a submodule has its name, and a bare repository
- * beside its worktrees (`.bare`) has a `.git` file next to it. A separate git directory does not know.
+ * The main checkout of a git directory that is not called `.git`: a submodule's is named after the checkout, and a bare
+ * repository beside its worktrees (`.bare`) has a `.git` file next to it. A separate git directory does not tell.
  *
- * `core.worktree` says it too, but agents can write that, and the `.git` file it leads to as well; and whoever says where
- * `copse.yml` is says which commands are run.
+ * `core.worktree` names the checkout too, but agents can write it, and the place of `copse.yml` decides which commands run.
  */
 function checkoutBeside(commonDir: string): string | undefined {
   if (path.basename(commonDir) === '.git') return undefined;
@@ -65,7 +64,7 @@ function checkoutBeside(commonDir: string): string | undefined {
   return undefined;
 }
 
-/** Git names a submodule after its path, unless it is told otherwise. */
+/** Git names a submodule after its path by default. */
 function checkoutOfSubmodule(commonDir: string): string | undefined {
   const [, top, names] = /^(.+)\/\.git\/modules\/(.+)$/s.exec(commonDir) ?? [];
   return top === undefined || names === undefined
@@ -81,9 +80,9 @@ function gitDirOf(entry: string): string | undefined {
   const named = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8'))?.[1];
   const gitDir = named === undefined ? undefined : path.resolve(path.dirname(entry), named);
   if (gitDir !== undefined && (isGitDir(gitDir) || isWorktreeGitDir(gitDir))) return realpathSync(gitDir);
-  // Going further up, as for a folder that is no repository, would use the board of another one.
+  // Searching further up would find the board of another repository.
   throw new RepositoryUnavailable(
-    `${entry} does not lead to a git directory${gitDir === undefined ? '' : `: ${gitDir} is none`}.`,
+    `${entry} does not name a git directory${gitDir === undefined ? '' : `: ${gitDir} is not one`}.`,
     'If the repository was moved, in its main checkout: git worktree repair',
     { isMissing: true },
   );

@@ -1,4 +1,4 @@
-/** A repository that Copse makes itself, with one commit, and what its history looks like later. */
+/** Makes a repository with one commit, and draws its history later. */
 
 import { execFile } from 'node:child_process';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface NewRepository {
   readonly folder: string;
   readonly branch: BranchName;
   readonly files: Readonly<Record<string, string>>;
-  /** Of its own configuration. */
+  /** For its configuration. */
   readonly settings: Readonly<Record<string, string>>;
   readonly author: { readonly name: string; readonly email: string };
   readonly message: string;
@@ -46,7 +46,7 @@ export async function makeRepository(request: NewRepository): Promise<CommitId> 
   return commit as CommitId;
 }
 
-/** The newest first, with the lines that git draws between commits. */
+/** `git log --graph`, the newest commit first. */
 export async function drawHistory(folder: string, branch: BranchName): Promise<readonly string[]> {
   const dir = openTrustedDir(requireRepository(folder));
   const format = '--format=%h %s (%an)';
@@ -54,7 +54,7 @@ export async function drawHistory(folder: string, branch: BranchName): Promise<r
   return text.toString().trimEnd().split('\n');
 }
 
-/** With nothing of the machine's configuration: no template, no hooks, no other name for the branch. */
+/** Ignores the machine's configuration: no template, no hooks, no other default branch. */
 async function init({ folder, branch, settings }: NewRepository): Promise<void> {
   const env = {
     PATH: absolutePath(process.env['PATH']),
@@ -73,6 +73,6 @@ async function init({ folder, branch, settings }: NewRepository): Promise<void> 
 
 function requireRepository(folder: string): Repository {
   const repository = findRepository(folder);
-  if (repository === undefined) throw new Error(`${folder} is no repository, although git made one there`);
+  if (repository === undefined) throw new Error(`git init succeeded, but ${folder} is not a repository`);
   return repository;
 }

@@ -1,6 +1,6 @@
 /**
- * The configuration of Copse's own git directory: what Copse says itself, what can do no harm from the repository's
- * configuration, and what the person set up for all repositories. Nothing else from the repository is taken over.
+ * The configuration of Copse's own git directory: Copse's settings, the harmless settings of the repository, and the person's
+ * settings for all repositories. Copse takes nothing else from the repository.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { RepositoryUnavailable } from '../unavailable.ts';
 
 export type Settings = ReadonlyMap<string, readonly string[]>;
 
-/** What the disk can keep: asked of the disk, because a configuration that says less would hide changes. */
+/** Measured on the disk, because a configuration that claims less would hide changes. */
 export interface DiskTraits {
   readonly keepsExecutableBit: boolean;
   readonly ignoresCase: boolean;
@@ -25,7 +25,7 @@ interface Line {
 
 interface ConfigRequest {
   readonly repository: Settings;
-  /** Where the addresses of remotes come from. */
+  /** The source of the remotes' addresses. */
   readonly remotes: Settings;
   readonly disk: DiskTraits;
   readonly isRaw: boolean;
@@ -45,9 +45,9 @@ export function configText({ repository, remotes, disk, isRaw }: ConfigRequest):
   ]);
 }
 
-/** Said by Copse, whatever anybody else says. */
+/** Copse's settings, which override all others. */
 const own: readonly Line[] = [
-  // No files but those of a work tree that is named: without one, git would take the current folder for it.
+  // Without this, git would take the current folder for the work tree when none is named.
   line('core.bare', 'true'),
   line('core.symlinks', 'true'),
   line('core.hookspath', '/dev/null'),
@@ -65,7 +65,7 @@ const own: readonly Line[] = [
   line('checkout.workers', String(Math.min(4, Math.max(2, availableParallelism())))),
 ];
 
-/** How text is written on this system: words that can only be one of a few. */
+/** Settings for line endings and the like, with a fixed list of values. */
 const CONVERSION = /^core\.(autocrlf|eol|safecrlf|precomposeunicode|longpaths)$/;
 const CONVERSION_VALUE = /^(true|false|input|lf|crlf|native|warn|yes|no|on|off|0|1)$/i;
 
@@ -76,7 +76,7 @@ function conversionLines(repository: Settings): readonly Line[] {
   });
 }
 
-/** What the person set up for all repositories: ignored files, how to reach remotes, filters (Git LFS above all). */
+/** The person's settings for all repositories: ignored files, how to reach remotes, filters (Git LFS above all). */
 function personalLines({ isRaw }: { readonly isRaw: boolean }): readonly Line[] {
   const system = listed(['--system']);
   const global = listed(['--global']);
@@ -87,13 +87,13 @@ function personalLines({ isRaw }: { readonly isRaw: boolean }): readonly Line[] 
   );
   return [
     line('core.excludesfile', ignore.replace(/^~(?=\/)/, homedir())),
-    // A question on the terminal would wait for ever.
+    // ssh would wait for an answer on the terminal for ever.
     line('core.sshcommand', one('core.sshcommand') ?? 'ssh -o BatchMode=yes'),
     ...(isRaw ? [] : filters.flatMap(([name, values]) => values.map((value) => line(name, value)))),
   ];
 }
 
-/** An address and nothing else: `uploadpack`, `receivepack`, `vcs`, `proxy` and the like name programs. */
+/** Only addresses: `uploadpack`, `receivepack`, `vcs` and `proxy` name programs. */
 function remoteLines(settings: Settings): readonly Line[] {
   return [...remoteAddresses(settings)].map(([remote, url]) => line(`remote.${remote}.url`, url));
 }
@@ -102,14 +102,14 @@ export function remoteAddresses(settings: Settings): ReadonlyMap<string, string>
   const addresses = new Map<string, string>();
   for (const [name, values] of settings) {
     const remote = /^remote\.(.+)\.url$/s.exec(name)?.[1];
-    // The first is where git fetches from.
+    // Git fetches from the first.
     const [url] = values;
     if (remote !== undefined && url !== undefined && url !== '') addresses.set(remote, url);
   }
   return addresses;
 }
 
-/** `origin`, or the only one: what is meant when no remote is named. */
+/** The default remote: `origin`, or the only one. */
 export function usualRemote(...known: readonly Settings[]): string | undefined {
   const names = new Set(known.flatMap((settings) => Array.from(remoteAddresses(settings).keys())));
   if (names.has('origin')) return 'origin';
@@ -125,7 +125,7 @@ function line(name: string, value: string): Line {
   return { name, value };
 }
 
-/** A section ends at a name's first dot and a key begins after its last. Everything is quoted, so no value can end. */
+/** A section ends at a name's first dot and a key begins after its last. Quotes keep a value from ending the line. */
 function asConfig(lines: readonly Line[]): string {
   return lines
     .map(({ name, value }) => {
@@ -141,7 +141,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }
 
-/** With `--file`, git follows no include and asks no other file. */
+/** With `--file`, git follows no include and reads no other file. */
 export function readSettings(file: string): Settings {
   return existsSync(file) ? listed(['--file', file]) : new Map();
 }
@@ -157,19 +157,19 @@ function listed(from: readonly string[]): Settings {
       env: { ...personalEnvironment(), GIT_DIR: '/nowhere' },
     });
   } catch (error) {
-    // No such file is no setting; a file that git cannot read must not pass for an empty one.
+    // A missing file holds no settings; an unreadable file must not count as empty.
     if (from[0] === '--file') throw unreadable(String(from[1]), error);
   }
   for (const entry of output.split('\0')) {
     const end = entry.indexOf('\n');
-    // A name alone is git's short way to say true.
+    // A name without a value means true.
     const [name, value] = end === -1 ? [entry, 'true'] : [entry.slice(0, end), entry.slice(end + 1)];
     if (name !== '') settings.set(name, [...(settings.get(name) ?? []), value]);
   }
   return settings;
 }
 
-/** Which of git's variables say where a person's own configuration is; the others mean a repository or a command. */
+/** Git's variables for the place of a person's configuration; the others concern a repository or a command. */
 const PERSONAL = new Set(['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM']);
 
 function personalEnvironment(): NodeJS.ProcessEnv {
@@ -181,7 +181,7 @@ function personalEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
-/** A relative entry would let a folder that an agent works in say what `git` is. */
+/** With a relative entry, a folder that an agent works in could hold another `git`. */
 export function absolutePath(searchPath = ''): string {
   return searchPath
     .split(path.delimiter)
@@ -189,7 +189,7 @@ export function absolutePath(searchPath = ''): string {
     .join(path.delimiter);
 }
 
-/** The files a person's own configuration is in. */
+/** The files of a person's own configuration. */
 export function personalFiles(): readonly string[] {
   const named = process.env['GIT_CONFIG_GLOBAL'];
   return named === undefined

@@ -1,18 +1,17 @@
 /**
- * The git directory that Copse works with instead of the repository's own.
+ * The git directory that Copse uses instead of the repository's own.
  *
- * Agents share the repository's `.git` with everybody: they can write its configuration, hooks, attributes and more, and
- * much of that makes git run programs. Flags stop some of it, not filters, merge drivers or the programs of a remote. So
- * Copse's git never looks there. It gets a directory that shares the objects, refs and reflogs of the repository by links
- * and has a configuration of its own, written anew whenever the person's changed:
+ * Agents can write the repository's `.git`: its configuration, hooks and attributes, and much of that makes git run programs.
+ * Flags stop some of it, but not filters, merge drivers or the programs of a remote. So Copse's git never reads those. It gets
+ * a directory that shares the repository's objects, refs and reflogs by links and has a configuration of its own, written anew
+ * whenever the person's or the repository's changes:
  *
- *   plain  files as a person would get them: line endings, and the filters of the person's global configuration
+ *   plain  files as a person gets them: line endings, and the filters of the person's global configuration
  *   raw    files byte for byte, for snapshots
  *
- * What is taken over from the repository's configuration is a list of names with values that can do no harm. The
- * addresses of remotes are taken over once, when the directory is made: whoever changes them later may be an agent, so
- * they have to be accepted (remote.ts). Where the history of a shallow clone ends is taken over only where the commits
- * before are really missing, because anybody can write that history ends somewhere.
+ * From the repository's configuration, Copse copies a fixed list of names with harmless values. It copies the addresses of
+ * remotes once, when it makes the directory: an agent may change them later, so a person must accept a change (remote.ts). It
+ * copies the end of a shallow history only where the earlier commits are really missing, because agents can write that file.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -34,6 +33,7 @@ import path from 'node:path';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import type { Remembered, TrustedDir } from '../process.ts';
 import type { Repository } from './locate.ts';
 import {
   type DiskTraits,
@@ -46,28 +46,9 @@ import {
   usualRemote,
 } from './trusted-config.ts';
 
-export interface TrustedDir {
-  readonly plain: string;
-  readonly raw: string;
-  /** The repository's own git directory: what is linked, and where worktrees are registered. */
-  readonly commonDir: string;
-  /** Where `.copse/` is. */
-  readonly home: string;
-  readonly objectFormat: 'sha1' | 'sha256';
-  /** Read from the configuration when the directory was made: asking git again would cost two processes. */
-  readonly remembered: Remembered;
-}
-
-interface Remembered {
-  /** The repository's configuration that the rest was read from; see `stampOfFile`. */
-  readonly config: string;
-  readonly remote: string | null;
-  readonly defaultBranch: string | null;
-}
-
 const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'lfs', 'modules'] as const;
 
-/** Files by which a git directory could be told to look elsewhere. A repository may contain a `.copse` of its own. */
+/** Files that could redirect git. A cloned repository may contain a `.copse` folder with them. */
 const FOREIGN = [
   'commondir',
   'gitdir',
@@ -92,13 +73,13 @@ export function openTrustedDir(repository: Pick<Repository, 'commonDir' | 'home'
   return makeTrustedDir(repository, { isAccepting: false });
 }
 
-/** With `isAccepting`, the addresses that the repository's remotes have now are the ones to use. */
+/** With `isAccepting`, Copse uses the present addresses of the repository's remotes. */
 export function makeTrustedDir(
   repository: Pick<Repository, 'commonDir' | 'home'>,
   { isAccepting }: { readonly isAccepting: boolean },
 ): TrustedDir {
   const { commonDir } = repository;
-  // Before anything is read: what changes meanwhile is seen by whoever opens it next.
+  // First: the next opening then notices a change made during the reads below.
   const stamp = stampOf(commonDir);
   const config = stampOfFile(path.join(commonDir, 'config'));
   const settings = readSettings(path.join(commonDir, 'config'));
@@ -124,7 +105,7 @@ export function makeTrustedDir(
   return made;
 }
 
-/** Above every `.gitattributes`: nothing converts anything, whatever it is set to. */
+/** Overrides every `.gitattributes`: git converts nothing. */
 const RAW_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding -merge -diff\n';
 
 function describe(
@@ -142,7 +123,7 @@ function parseRemembered(line: string): Remembered | undefined {
   try {
     return line === '' ? undefined : (JSON.parse(line) as Remembered);
   } catch {
-    // Half written, or not by Copse: it is made again.
+    // Damaged: the directory is made again.
     return undefined;
   }
 }
@@ -155,14 +136,14 @@ function stampFile(repository: Pick<Repository, 'home'>): string {
   return path.join(folderOf(repository), 'stamp');
 }
 
-/** Through a link, the directory would be wherever somebody else wants it. */
+/** A link could move the directory to a place that others can write. */
 function refuseLinks(home: string): void {
   for (const inside of ['.copse', '.copse/git', '.copse/git/plain', '.copse/git/raw']) {
     const folder = path.join(home, inside);
     if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
     throw new RepositoryUnavailable(
-      `${folder} is a link, and Copse keeps what git must trust only in a folder of its own.`,
-      `Put the folder itself there, or remove the link: rm ${folder}`,
+      `${folder} is a link. Copse uses its git directory only in a real folder.`,
+      `Replace the link by the folder, or remove it: rm ${folder}`,
     );
   }
 }
@@ -188,8 +169,8 @@ function isIntact({ plain, raw, commonDir }: TrustedDir): boolean {
 }
 
 /**
- * The lines of the repository's `shallow` file whose commits really lack a parent. It is the directory's own file: git
- * has nothing to write to it when it fetches without a depth.
+ * Copies the lines of the repository's `shallow` file whose commits really lack a parent. A copy suffices: git does not write
+ * to it when it fetches without a depth.
  */
 function keepShallow(gitDir: string, commonDir: string): void {
   const file = path.join(gitDir, 'shallow');
@@ -271,7 +252,7 @@ function leadsTo(at: string, target: string): boolean {
   return found?.isSymbolicLink() === true && readlinkSync(at) === target;
 }
 
-/** Process ids are not enough: threads share one, and containers on one disk have the same ones. */
+/** Random, because threads share a process id, and containers on one disk may have the same ids. */
 function unused(file: string): string {
   return `${file}.${randomBytes(9).toString('hex')}`;
 }
@@ -280,22 +261,22 @@ function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
   const storage = settings.get('extensions.refstorage')?.at(-1) ?? 'files';
   if (storage === 'files') return;
   throw new RepositoryUnavailable(
-    `The repository at ${commonDir} keeps its refs as ${storage}, which Copse cannot use yet.`,
+    `The repository at ${commonDir} stores its refs as ${storage}, which Copse does not support.`,
     'Convert it: git refs migrate --ref-format=files',
   );
 }
 
-/** What the directory was made from; when one of these changes, it is made again. */
+/** Identifies the files that the directory was made from; a change makes it anew. */
 function stampOf(commonDir: string): string {
   const files = [path.join(commonDir, 'config'), path.join(commonDir, 'shallow'), ...personalFiles()];
   return [VERSION, ...files.map(stampOfFile)].join(' ');
 }
 
-/** Another one whenever the file is. */
+/** Changes whenever the file does. */
 export function stampOfFile(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? '-' : `${found.mtimeMs}/${found.size}/${found.ino}`;
 }
 
-/** Goes up when what is made above changes. */
+/** Increase it when the code above makes the directory differently. */
 const VERSION = 3;

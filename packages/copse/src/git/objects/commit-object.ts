@@ -4,7 +4,7 @@
  */
 
 import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
-import { latin1, utf8 } from '../byte-names.ts';
+import { latin1, utf8 } from '../output.ts';
 
 export interface Commit {
   readonly id: CommitId;

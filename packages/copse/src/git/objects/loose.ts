@@ -12,7 +12,7 @@ import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 
 import type { GitObject } from './object-reader.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import type { TrustedDir } from '../process.ts';
 
 /** Larger ones are no commits or folders that anybody waits for. */
 const MOST_BYTES = 8 * 1024 ** 2;

@@ -3,9 +3,8 @@
  * again, and after that the plain command is.
  */
 
-import { type GitOptions, git, startGit } from '../process.ts';
-import { type Measure, StandingProcess } from '../standing-process.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { type GitOptions, git, startGit, type TrustedDir } from '../process.ts';
+import { type Measure, LongLivedProcess } from '../long-lived-process.ts';
 
 export interface GitObject {
   readonly id: string;
@@ -19,18 +18,18 @@ export type ObjectFacts = Omit<GitObject, 'content'> & { readonly size: number }
 export class ObjectReader {
   readonly #dir: TrustedDir;
   readonly #options: Pick<GitOptions, 'env'>;
-  readonly #standing: StandingProcess;
+  readonly #process: LongLivedProcess;
 
   constructor(dir: TrustedDir, options: Pick<GitOptions, 'env'> = {}) {
     this.#dir = dir;
     this.#options = options;
-    this.#standing = new StandingProcess({
+    this.#process = new LongLivedProcess({
       start: () => startGit(dir, ['cat-file', '--batch-command'], options),
     });
   }
 
   get pid(): number | undefined {
-    return this.#standing.pid;
+    return this.#process.pid;
   }
 
   async check(names: readonly string[]): Promise<readonly (ObjectFacts | undefined)[]> {
@@ -62,7 +61,7 @@ export class ObjectReader {
   }
 
   close(): Promise<void> {
-    return this.#standing.close();
+    return this.#process.close();
   }
 
   /** Reading twice is the same as reading once, so a process that died is asked again before the plain command is. */
@@ -73,7 +72,7 @@ export class ObjectReader {
     names: readonly string[],
   ): Promise<Buffer> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const { answer } = await this.#standing.ask(request, measure());
+      const { answer } = await this.#process.ask(request, measure());
       if (answer !== undefined) return answer;
     }
     const input = names.map((name) => `${name}\n`).join('');

@@ -13,9 +13,9 @@ import { type CommitId, brand } from '../../kernel/ids.ts';
 import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './commit-object.ts';
 import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
-import { git } from '../process.ts';
+import { git, type TrustedDir } from '../process.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
-import { type TrustedDir, stampOfFile } from '../directory/trusted-dir.ts';
+import { stampOfFile } from '../directory/trusted-dir.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;

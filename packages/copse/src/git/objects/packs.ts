@@ -19,7 +19,7 @@ import { crc32 } from 'node:zlib';
 
 import { syncFolder } from '../../kernel/system/sync-folder.ts';
 import { deflated } from './deflated.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import type { TrustedDir } from '../process.ts';
 
 const types = { commit: 1, tree: 2, blob: 3, tag: 4 } as const;
 export type ObjectType = keyof typeof types;

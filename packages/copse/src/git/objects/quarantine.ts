@@ -42,7 +42,7 @@ import { tryFileLock } from '../lock.ts';
 import { readLoose } from './loose.ts';
 import type { GitObject } from './object-reader.ts';
 import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } from './packs.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import type { TrustedDir } from '../process.ts';
 
 const PREFIX = 'copse-merging-';
 /** Whoever has just made a folder has not locked it yet. */

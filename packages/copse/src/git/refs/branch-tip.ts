@@ -1,4 +1,4 @@
-/** Where a branch is, by git's files alone: for commands in which starting git would cost more than all the rest. */
+/** Reads a branch's tip from git's files, for commands in which starting git would cost more than all the rest. */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -7,11 +7,15 @@ import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { TipOf } from '../../radar/rules/radar.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 
-/** What is no plain file with a commit in it (a symbolic ref, another format of refs) cannot be told. */
 export function openBranchTips(commonDir: string): TipOf {
+  const tipOf = openTips(commonDir);
+  return (branch) => tipOf(`refs/heads/${branch}`);
+}
+
+/** Null when the files do not tell: a symbolic ref, or another ref format. */
+export function openTips(commonDir: string): (ref: string) => CommitId | null | undefined {
   const packed = packedRefs(path.join(commonDir, 'packed-refs'));
-  return (branch) => {
-    const ref = `refs/heads/${branch}`;
+  return (ref) => {
     if (existsSync(path.join(commonDir, 'reftable'))) return null;
     const loose = read(path.join(commonDir, ref));
     if (loose === undefined) return packed().get(ref);
@@ -22,7 +26,7 @@ export function openBranchTips(commonDir: string): TipOf {
 
 const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Undefined when it is not there, null when it cannot be read. */
+/** Undefined when it is absent, null when it cannot be read. */
 function read(file: string): string | undefined | null {
   try {
     return readFileSync(file, 'utf8');
@@ -32,7 +36,7 @@ function read(file: string): string | undefined | null {
   }
 }
 
-/** Read again when git has written it again. */
+/** Read again when the file changed. */
 function packedRefs(file: string): () => ReadonlyMap<string, CommitId> {
   let known: { readonly stamp: string; readonly refs: ReadonlyMap<string, CommitId> } | undefined;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Git follows links below `refs` and `logs`: a reflog that is one, or a folder on the way to it, makes git write wherever
- * the link leads. Agents can make such links, so nothing is written to a ref behind one.
+ * Git follows links below `refs` and `logs`: if a reflog or a folder above it is a link, git writes to the link's target.
+ * Agents can make such links, so Copse writes no ref behind one.
  */
 
 import { lstatSync } from 'node:fs';
@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { RepositoryUnavailable } from '../unavailable.ts';
 
-/** For every command line that writes refs which it names. */
+/** For command lines that name the refs they write. */
 export function refuseLinkedRefs(commonDir: string, argv: readonly string[]): void {
   const isUpdate = argv.includes('update-ref');
   if (!isUpdate && !argv.includes('fetch')) return;
@@ -19,21 +19,21 @@ export function refuseLinkedRefs(commonDir: string, argv: readonly string[]): vo
   }
 }
 
-/** Deleting takes the reflog itself away, be it a link or not, but never what is at the other end. */
+/** A deletion removes the reflog itself, link or not, and never the link's target. */
 export function refuseLinkedRef(
   commonDir: string,
   ref: string,
   { isDeletion }: { readonly isDeletion: boolean },
 ): void {
   const parents = path.posix.dirname(ref);
-  // `refs` itself is where the repository has it. The ref at the end is replaced, not written to.
+  // `refs` itself may be a link. The ref's own file is replaced by a rename, so a link there does no harm.
   const link =
     linkOn(path.join(commonDir, 'refs'), parents.split('/').slice(1)) ??
     linkOn(commonDir, ['logs', ...(isDeletion ? parents : ref).split('/')]);
   if (link === undefined) return;
   throw new RepositoryUnavailable(
-    `${link} is a link, so git would write ${ref} somewhere else. Copse does not.`,
-    `If you did not make it, an agent did; take it away: rm '${link}'`,
+    `${link} is a link: git would write ${ref} to its target, so Copse does not write it.`,
+    `If you did not make the link, an agent did. Remove it: rm '${link}'`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Refs: reading them, and moving them only from where they are expected to be. */
+/** Reads refs, and moves them by compare-and-swap. */
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { RefMove, TrackedFile } from '../port.ts';
@@ -6,8 +6,7 @@ import { outliveLock } from '../dead-locks.ts';
 import { commitsOf, isReachable } from '../objects/history.ts';
 import { objectsOf } from '../objects/object-reader.ts';
 import { knownObjectsOf } from '../objects/objects.ts';
-import { GitFailed, type GitResult, git, gitLine, tryGit } from '../process.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { GitFailed, type GitResult, git, gitLine, tryGit, type TrustedDir } from '../process.ts';
 
 export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {
   const [found] = await objectsOf(dir).check([`${ref}^{commit}`]);
@@ -49,7 +48,7 @@ export async function moveRef(
     readonly from: CommitId | null;
     readonly to: CommitId | null;
     readonly reason: string;
-    /** Waits for a lock, and takes it away once it is dead. */
+    /** Waits for a lock, and removes it once it is stale. */
     readonly isPatient?: boolean;
   },
 ): Promise<RefMove> {
@@ -69,7 +68,7 @@ export async function moveRef(
   throw new GitFailed(argv, code, stderr);
 }
 
-/** Waits for a lock that is in the way, and takes it away once it is dead. */
+/** Waits for a ref's lock, and removes it once it is stale. */
 export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promise<GitResult> {
   for (;;) {
     const result = await tryGit(dir, argv);
@@ -78,7 +77,7 @@ export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promi
   }
 }
 
-/** `origin/HEAD`, then what the person calls new branches, then the usual names, then what is checked out. */
+/** `origin/HEAD`, then the person's `init.defaultBranch`, then the usual names, then the checked-out branch. */
 export async function detectBase(
   dir: TrustedDir,
   remote: string | undefined,
@@ -115,7 +114,7 @@ export async function filesOf(dir: TrustedDir, commit: CommitId): Promise<readon
     const tab = output.indexOf('\t', from);
     const end = output.indexOf(0, tab);
     const [mode = '', type, id = '', bytes] = output.toString('latin1', from, tab).split(/ +/);
-    // Of a submodule git holds no files.
+    // Git stores no files of a submodule.
     if (type === 'blob') files.push({ path: output.subarray(tab + 1, end), mode, id, bytes: Number(bytes) });
     from = end + 1;
   }

@@ -1,12 +1,12 @@
 /**
- * Remotes: only at the address that was there when Copse's git directory was made, or that a person accepted since.
+ * Reaches remotes, only at the address that Copse read when it made its git directory, or that a person accepted since.
  *
- * The address in the repository's configuration is compared each time. If it is another now, nobody can tell whether a
- * person or an agent wrote it, so nothing is sent and nothing fetched until it is accepted.
+ * Copse compares this address with the repository's configuration each time. If they differ, an agent may have written the
+ * new one, so Copse neither sends nor fetches until a person accepts it.
  *
- * Fetched tips first go under a name that nobody could have prepared, and from there to `refs/remotes`: git would follow
- * a branch of that name that is an alias, and move what it points to. Git is given the remote's name, not its address: an
- * address may hold a password, and anybody can read the arguments of a process.
+ * Fetched tips first go to refs with a random name, and from there to `refs/remotes`: git would follow a prepared symbolic ref
+ * and move its target. Git gets the remote's name, not its address: an address may hold a password, and every process can
+ * read the arguments of others.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,9 +15,9 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Fetched, RemoteDeletion } from '../port.ts';
-import { GitFailed, type GitResult, git, tryGit } from '../process.ts';
+import { GitFailed, type GitResult, git, tryGit, type TrustedDir } from '../process.ts';
 import { readSettings, remoteAddresses, usualRemote } from '../directory/trusted-config.ts';
-import { type TrustedDir, makeTrustedDir } from '../directory/trusted-dir.ts';
+import { makeTrustedDir } from '../directory/trusted-dir.ts';
 
 const FETCH_OPTIONS = [
   '--quiet',
@@ -43,7 +43,7 @@ interface Address {
 }
 type Unreached = { readonly because: NotReached; readonly reason: string };
 
-/** Brings branches and their tips to `refs/remotes/<remote>`. One that the remote does not have is left out. */
+/** Fetches branches to `refs/remotes/<remote>`. Skips branches that the remote lacks. */
 export async function fetchBranches(
   dir: TrustedDir,
   remote: string,
@@ -75,7 +75,7 @@ export async function fetchBranches(
   }
 }
 
-/** Deletes a branch at the remote, if its tip is the expected one. */
+/** Deletes a branch at the remote if it has the expected tip. */
 export async function pushDelete(
   dir: TrustedDir,
   remote: string,
@@ -96,7 +96,7 @@ export async function pushDelete(
     await forgetBranch();
     return { deletion: 'deleted' };
   }
-  // What was refused, and why, is said differently by every host: asking what is there now is sure.
+  // Every host words a refusal differently, so ask for the present tip.
   const found = await tipsAt(dir, address, [branch], timeoutMs);
   if ('because' in found) return { deletion: 'refused', reason: found.reason };
   const tip = found.tips.get(branch);
@@ -108,26 +108,25 @@ export async function pushDelete(
     const reason = `${address.shown} did not delete ${branch}: ${lastLine(pushed.stderr)}`;
     return { deletion: 'refused', reason };
   }
-  const reason = `${branch} at ${address.shown} is at ${tip}, not at ${expectedTip}, so it was kept.`;
+  const reason = `${branch} at ${address.shown} is at ${tip}, not at ${expectedTip}, so Copse kept it.`;
   return { deletion: 'changed', reason };
 }
 
-/** The remote that is meant when none is named: `origin`, or the only one. */
+/** The default remote: `origin`, or the only one. */
 export function remoteName(dir: TrustedDir): string | undefined {
   const files = [path.join(dir.plain, 'config'), path.join(dir.commonDir, 'config')];
   return usualRemote(...files.map(readSettings));
 }
 
-/** Where the usual remote is, without name and password, if that is an address to use. */
+/** The default remote's address, without name and password, if Copse may use it. */
 export function usualAddress(dir: TrustedDir): { readonly address: string } | { readonly reason: string } {
   const name = remoteName(dir);
-  if (name === undefined)
-    return { reason: 'There is no remote called origin, and not exactly one of another name.' };
+  if (name === undefined) return { reason: 'There is neither a remote called origin nor exactly one other.' };
   const found = addressOf(dir, name);
   return 'because' in found ? { reason: found.reason } : { address: found.shown };
 }
 
-/** The usual remote's refs that fit a pattern; none when it cannot be asked. */
+/** The default remote's refs that match a pattern; none when it cannot be reached. */
 export async function remoteRefs(
   dir: TrustedDir,
   pattern: string,
@@ -147,7 +146,7 @@ export async function remoteRefs(
   );
 }
 
-/** The addresses that the repository's remotes have now are the ones to use from now on. */
+/** Accepts the present addresses of the repository's remotes. */
 export function acceptRemotes(dir: TrustedDir): ReadonlyMap<string, string> {
   return accepted(makeTrustedDir(dir, { isAccepting: true }));
 }
@@ -163,14 +162,14 @@ function configured(dir: TrustedDir): ReadonlyMap<string, string> {
 function addressOf(dir: TrustedDir, remote: string): Address | Unreached {
   const [then, now] = [accepted(dir).get(remote), configured(dir).get(remote)];
   if (then === undefined && now === undefined) {
-    return { because: 'no_remote', reason: `There is no remote ${remote}.` };
+    return { because: 'no_remote', reason: `The repository has no remote ${remote}.` };
   }
   if (then === now && then !== undefined) return { name: remote, shown: withoutPassword(then) };
-  const reason = `The address of ${remote} is ${withoutPassword(now)} now and was ${withoutPassword(then)} when Copse first saw it, so Copse does not use it. If that is right: copse config accept-remotes`;
+  const reason = `The address of ${remote} changed from ${withoutPassword(then)} to ${withoutPassword(now)}, so Copse does not use it. To accept the change: copse config accept-remotes`;
   return { because: 'remote_changed', reason };
 }
 
-/** Without the password that an address may hold. */
+/** Removes the name and the password from an address. */
 export function withoutPassword(url = 'none'): string {
   return url.replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1');
 }
@@ -189,13 +188,13 @@ async function tipsAt(
   const tips = new Map<BranchName, CommitId>();
   for (const line of listed.stdout.toString().split('\n')) {
     const [tip = '', ref = ''] = line.split('\t');
-    // A pattern also matches the end of a longer name.
+    // ls-remote also matches the end of a longer name.
     if (refs.includes(ref)) tips.set(brand(ref.slice('refs/heads/'.length)), brand(tip));
   }
   return { tips };
 }
 
-/** By branch; one that is an alias of another is as good as absent. */
+/** By branch. Symbolic refs count as absent. */
 async function trackedTips(dir: TrustedDir, remote: string): Promise<ReadonlyMap<string, string>> {
   const prefix = `refs/remotes/${remote}/`;
   const output = await git(dir, ['for-each-ref', '--format=%(refname) %(objectname) %(symref)', prefix]);
@@ -207,7 +206,7 @@ async function trackedTips(dir: TrustedDir, remote: string): Promise<ReadonlyMap
   return tips;
 }
 
-/** Git answers 128 for whatever goes wrong on the way to a remote, in words of ssh, of curl or of its own. */
+/** Git gives exit code 128 for every failure to reach a remote, with a message of ssh, curl or its own. */
 async function reach(
   dir: TrustedDir,
   address: Address,

@@ -1,10 +1,8 @@
 /**
- * The worktree a snapshot is made of: its folder, its own git directory, and what is noted there about commits and
- * about operations in progress.
+ * A worktree's folder, its own git directory, and git's files there about HEAD and about operations in progress.
  *
- * A worktree's `.git` is a file that an agent can write, so it is believed only if git's registration of the worktree
- * leads back to it. Nothing in the git directory is followed or executed: regular files are read, everything else is
- * passed over.
+ * A worktree's `.git` is a file that an agent can write, so Copse trusts it only if git's registration of the worktree names it
+ * too. Copse follows and executes nothing in the git directory: it reads regular files and skips everything else.
  */
 
 import {
@@ -20,7 +18,7 @@ import {
 import path from 'node:path';
 
 import { withPlainFile } from '../../kernel/system/plain-file.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import type { TrustedDir } from '../process.ts';
 
 export interface Place {
   readonly worktree: string;
@@ -47,10 +45,10 @@ export function requirePlace({ commonDir }: TrustedDir, folder: string): Place {
 
 function namedGitDir(worktree: string, entry: string): string {
   const named = /^gitdir: (.+)$/s.exec(oneLine(entry) ?? '')?.[1];
-  if (named === undefined) throw notOurs(worktree, 'its .git names no git directory');
+  if (named === undefined) throw notOurs(worktree, 'its .git file names no git directory');
   const gitDir = path.resolve(worktree, named);
   if (!statSync(gitDir, { throwIfNoEntry: false })?.isDirectory())
-    throw notOurs(worktree, `its git directory ${gitDir} is not there`);
+    throw notOurs(worktree, `its git directory ${gitDir} does not exist`);
   return realpathSync(gitDir);
 }
 
@@ -60,9 +58,11 @@ function isSame(folder: string, worktree: string): boolean {
 
 function notOurs(worktree: string, why: string): Error {
   return new Error(
-    `${worktree} is not a worktree of this repository that could be rescued: ${why}. If it was moved: git worktree repair`,
+    `${worktree} is not a worktree of this repository: ${why}. If it was moved: git worktree repair`,
   );
 }
+
+export { headOf } from '../refs/head.ts';
 
 /** On a branch, which may have no commit yet, or detached. */
 export type Head = { readonly ref: string } | { readonly commit: string };
@@ -73,11 +73,11 @@ export function readHead({ gitDir, worktree }: Place): Head {
   if (ref !== undefined) return { ref };
   if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return { commit: text };
   throw new Error(
-    `HEAD of the worktree ${worktree} is damaged: ${path.join(gitDir, 'HEAD')} names no commit.`,
+    `HEAD of the worktree ${worktree} is damaged: ${path.join(gitDir, 'HEAD')} names neither a branch nor a commit.`,
   );
 }
 
-/** What git puts down while a merge, a rebase or the like waits to be continued. */
+/** Files that git keeps while a merge, rebase or similar is in progress. */
 const OPERATION_FILES = [
   'MERGE_HEAD',
   'MERGE_MSG',
@@ -112,7 +112,7 @@ export const SIGNS_OF_OPERATION = [
   'rebase-apply',
   'sequencer',
 ] as const;
-/** Kept to be read by people; never put back. */
+/** Kept for people to read; never restored. */
 const NOTES = ['HEAD', 'FETCH_HEAD', 'COMMIT_EDITMSG', 'logs/HEAD'] as const;
 
 export function isOperationFile(name: string): boolean {
@@ -130,7 +130,7 @@ export function hasOperation(gitDir: string): boolean {
   );
 }
 
-/** The small files of a worktree's git directory, by name. What is the main checkout's stays where it is. */
+/** The small files of a worktree's git directory, by name. None for the main checkout, whose files stay in place. */
 export function readNotes({ gitDir, isMain }: Place): ReadonlyMap<string, Buffer> {
   const notes = new Map<string, Buffer>();
   if (isMain) return notes;
@@ -152,7 +152,7 @@ function filesIn(gitDir: string, folder: string): readonly string[] {
   });
 }
 
-/** Undefined when it is not there, or is a link, a pipe or the like. */
+/** Undefined when the file is absent or is not a regular file. */
 export function readRegular(file: string): Buffer | undefined {
   const found = withPlainFile(file, (opened) => readFileSync(opened));
   return found.kind === 'plain' ? found.value : undefined;
@@ -164,7 +164,7 @@ function oneLine(file: string): string | undefined {
     .replace(/[\r\n]+$/, '');
 }
 
-/** A folder for private indexes and the like, gone when the work is over. */
+/** A folder for private indexes and other temporary files, deleted after the work. */
 export async function withScratch<T>(
   { home }: TrustedDir,
   work: (scratch: string) => Promise<T>,

@@ -1,11 +1,11 @@
 /**
- * Worktrees as git knows them: one folder each under `worktrees/` of the repository's git directory.
+ * Git's registrations of worktrees: one folder each under `worktrees/` of the repository's git directory.
  *
  *   gitdir     the worktree's `.git` file        HEAD    its branch, or a commit
- *   commondir  the way back                      locked  why nobody may prune it
+ *   commondir  the path back                     locked  the reason not to prune it
  *
- * Copse writes these folders itself. `git worktree add` would run hooks, and it makes them file by file, so that others
- * who look at the same moment fail; here a folder appears whole, by one rename.
+ * Copse writes these folders itself. `git worktree add` would run hooks, and it makes them file by file, so that other gits
+ * fail at the same moment; here a folder appears by one rename.
  */
 
 import {
@@ -27,11 +27,11 @@ import { readIfThere } from '../../kernel/system/read-if-there.ts';
 export interface Registration {
   readonly name: string;
   readonly gitDir: string;
-  /** Where git believes the worktree to be. */
+  /** The worktree's path in git's registration. */
   readonly path: string;
 }
 
-/** While this file is there, the checkout has not been finished. */
+/** While this file exists, the checkout is incomplete. */
 export const UNFINISHED = 'copse-unfinished';
 
 export function registrations(commonDir: string): readonly Registration[] {
@@ -46,14 +46,14 @@ export function registrationNamed(commonDir: string, name: string): Registration
   return file ? { name, gitDir, path: path.dirname(path.resolve(gitDir, file)) } : undefined;
 }
 
-/** An agent can write any place into its own registration, so the one with the folder's name goes first. */
+/** An agent can write any path into its own registration, so the one with the folder's name has priority. */
 export function registrationAt(commonDir: string, worktree: string): Registration | undefined {
   const wanted = placeOf(worktree);
   const all = registrations(commonDir).filter((one) => placeOf(one.path) === wanted);
   return all.find(({ name }) => isNamedFor(name, worktree)) ?? all[0];
 }
 
-/** `<folder>`, or with a number where that was in use; entries of the pool are folders with a number for a name. */
+/** `<folder>`, or with a number if that name was in use. Folders of the pool are named by a number. */
 function isNamedFor(name: string, worktree: string): boolean {
   const folder = path.basename(worktree);
   return (
@@ -63,34 +63,35 @@ function isNamedFor(name: string, worktree: string): boolean {
   );
 }
 
-/** Links on the way are followed; the worktree itself must not be one, or it would be somebody else's. */
+/** Follows links above the worktree. The worktree itself must not be a link, or it could be another worktree. */
 function placeOf(worktree: string): string {
   return path.join(canonical(path.dirname(worktree)), path.basename(worktree));
 }
 
-/** The registration that a worktree's `.git` file leads to, if it belongs to this repository and leads back. */
-export function registrationOf(
-  commonDir: string,
-  worktree: string,
-): { readonly found: Registration } | { readonly why: string } {
+export type RegistrationOf =
+  | { readonly kind: 'registered'; readonly registration: Registration }
+  | { readonly kind: 'broken'; readonly why: string };
+
+/** The registration that a worktree's `.git` file names, if it belongs to this repository and names the worktree. */
+export function registrationOf(commonDir: string, worktree: string): RegistrationOf {
   const folder = lstatSync(worktree, { throwIfNoEntry: false });
-  if (folder?.isDirectory() === false) return { why: 'it is not a folder' };
+  if (folder?.isDirectory() === false) return { kind: 'broken', why: 'it is not a folder' };
   const entry = path.join(worktree, '.git');
   const kind = lstatSync(entry, { throwIfNoEntry: false });
-  if (kind === undefined) return { why: 'it has no .git file' };
-  if (!kind.isFile()) return { why: 'its .git is not the file that a worktree has' };
+  if (kind === undefined) return { kind: 'broken', why: 'it has no .git file' };
+  if (!kind.isFile()) return { kind: 'broken', why: 'its .git is not the file that a worktree has' };
   const [, named] = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8')) ?? [];
-  if (named === undefined) return { why: 'its .git file does not name a git directory' };
+  if (named === undefined) return { kind: 'broken', why: 'its .git file does not name a git directory' };
   const gitDir = path.resolve(worktree, named);
   if (canonical(path.dirname(gitDir)) !== canonical(path.join(commonDir, 'worktrees'))) {
-    return { why: `its .git file leads to ${gitDir}, which does not belong to this repository` };
+    return { kind: 'broken', why: `its .git file names ${gitDir}, which does not belong to this repository` };
   }
   const found = registrationNamed(commonDir, path.basename(gitDir));
-  if (found === undefined) return { why: 'git does not know it any more' };
+  if (found === undefined) return { kind: 'broken', why: 'git no longer has it registered' };
   if (placeOf(found.path) !== placeOf(worktree)) {
-    return { why: `git knows ${found.name} as the worktree at ${found.path}` };
+    return { kind: 'broken', why: `git has registered ${found.name} as the worktree at ${found.path}` };
   }
-  return { found };
+  return { kind: 'registered', registration: found };
 }
 
 export interface NewRegistration {
@@ -110,7 +111,7 @@ export function register(
   const gitDir = path.join(commonDir, 'worktrees', name);
   if (existsSync(gitDir)) return undefined;
   mkdirSync(path.dirname(gitDir), { recursive: true });
-  // Whoever registers holds the repository's lock, so these are of processes that were killed.
+  // The caller holds the repository's lock, so these are left by killed processes.
   for (const left of readdirSync(commonDir)) {
     if (left.startsWith(FRESH)) rmSync(path.join(commonDir, left), { recursive: true, force: true });
   }
@@ -136,16 +137,15 @@ export function register(
 }
 
 /**
- * After the repository was moved, worktree and registration name places that are gone. They are put right when the
- * registration's own place no longer exists and it has the folder's name, so that nobody else's worktree can be taken for
- * this one.
+ * After the repository was moved, worktree and registration name paths that no longer exist. Copse corrects them if the
+ * registered path is gone and the registration has the folder's name, so that it cannot take another worktree for this one.
  */
 export async function repairMoved(commonDir: string, worktree: string): Promise<boolean> {
   const entry = path.join(worktree, '.git');
   if (!lstatSync(worktree, { throwIfNoEntry: false })?.isDirectory()) return false;
   if (!lstatSync(entry, { throwIfNoEntry: false })?.isFile()) return false;
   const [, named] = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8')) ?? [];
-  if (named === undefined || !('why' in registrationOf(commonDir, worktree))) return false;
+  if (named === undefined || registrationOf(commonDir, worktree).kind === 'registered') return false;
   const found = registrationNamed(commonDir, path.basename(named));
   if (found === undefined || !isNamedFor(found.name, worktree)) return false;
   if (existsSync(path.join(found.path, '.git'))) return false;
@@ -158,7 +158,7 @@ export function canonical(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
-    // Gone, or never there: its parent may still be a link.
+    // It does not exist; its parent may still be a link.
     const parent = path.dirname(folder);
     return parent === folder ? folder : path.join(canonical(parent), path.basename(folder));
   }

@@ -1,15 +1,16 @@
-/** Looking at worktrees and making them. */
+/** Reads the state of worktrees, and makes them. */
 
 import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
-import type { NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
+import type { Git, Ignored, NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from '../private-index.ts';
-import { git, gitLine } from '../process.ts';
+import { entries, utf8 } from '../output.ts';
+import { git, tryGit, type TrustedDir } from '../process.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -19,8 +20,7 @@ import {
   registrationOf,
   registrations,
 } from './registrations.ts';
-import { requirePlace, withScratch } from './place.ts';
-import type { TrustedDir } from '../directory/trusted-dir.ts';
+import { headOf, requirePlace, withScratch } from './place.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
@@ -33,8 +33,8 @@ export async function lookAtWorktree(
   }
   if (!kind.isDirectory()) return { state: 'broken', why: 'it is not a folder', isUnfinished: false };
   const registration = registrationOf(dir.commonDir, worktree);
-  if ('why' in registration) return { state: 'broken', why: registration.why, isUnfinished: false };
-  const { gitDir } = registration.found;
+  if (registration.kind === 'broken') return { state: 'broken', why: registration.why, isUnfinished: false };
+  const { gitDir } = registration.registration;
   if (existsSync(path.join(gitDir, UNFINISHED))) {
     return { state: 'broken', why: 'its checkout was never finished', isUnfinished: true };
   }
@@ -49,18 +49,6 @@ export async function lookAtWorktree(
 
 type TipOf = (ref: string) => Promise<CommitId | undefined>;
 
-interface Head {
-  readonly branch: BranchName | null;
-  readonly commit: CommitId | null;
-}
-
-export function headOf(gitDir: string): Head {
-  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
-  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
-  if (branch !== undefined) return { branch: brand(branch), commit: null };
-  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
-}
-
 const OPERATIONS = [
   ['rebase-merge', 'rebase'],
   ['rebase-apply', 'rebase'],
@@ -74,11 +62,11 @@ function operationIn(gitDir: string): string | null {
   return OPERATIONS.find(([file]) => existsSync(path.join(gitDir, file)))?.[1] ?? null;
 }
 
-/** The checkout whose HEAD is this branch, or that is in the middle of rebasing it. */
+/** The checkout that has this branch, or is rebasing it. */
 export function holderOf(dir: TrustedDir, branch: BranchName): string | undefined {
   const { commonDir } = dir;
   const mainPath = path.basename(commonDir) === '.git' ? path.dirname(commonDir) : commonDir;
-  // A bare repository has a HEAD as well, but no index.
+  // A bare repository has a HEAD too, but no index.
   const isBare = !existsSync(path.join(dir.commonDir, 'index'));
   const main = isBare ? [] : [{ gitDir: dir.commonDir, path: mainPath }];
   return [...main, ...registrations(dir.commonDir)].find(({ gitDir }) => holds(gitDir, branch))?.path;
@@ -91,23 +79,23 @@ function holds(gitDir: string, branch: BranchName): boolean {
   );
 }
 
-/** The part that only one may do at a time. */
+/** Only one process may do this at a time. */
 export async function registerWorktree(
   dir: TrustedDir,
   { path: worktree, name, branch }: NewWorktree,
 ): Promise<Registered> {
   const holder = holderOf(dir, branch);
   if (holder !== undefined && canonical(holder) !== canonical(worktree))
-    return { registered: false, takenBy: holder };
+    return { kind: 'taken', takenBy: holder };
   const tip = await findTip(dir, `refs/heads/${branch}`);
-  if (tip === undefined) throw new Error(`There is no branch ${branch} to make a worktree for`);
+  if (tip === undefined) throw new Error(`The branch ${branch} of the new worktree does not exist`);
   return {
-    registered: true,
+    kind: 'registered',
     place: await registerAt(dir, { worktree, name, tip, head: `ref: refs/heads/${branch}` }),
   };
 }
 
-/** The same with HEAD on no branch. */
+/** The same, with a detached HEAD. */
 export function registerDetached(
   dir: TrustedDir,
   { path: worktree, name }: Omit<NewWorktree, 'branch'>,
@@ -133,7 +121,7 @@ async function registerAt(
   }
 }
 
-/** The part that takes long, and that any number may do at once. */
+/** Takes long; any number of processes may do this at once. */
 export async function checkOut(
   dir: TrustedDir,
   { gitDir, path: workTree, tip }: Place,
@@ -153,7 +141,7 @@ export async function checkOut(
   await rm(path.join(gitDir, UNFINISHED), { force: true });
 }
 
-/** Folders, as in git's cone mode: the files of every folder on the way are there too. */
+/** Folders, as in git's cone mode, which includes the files of every parent folder. */
 export function isInSparse(file: string, folders: readonly string[]): boolean {
   const parent = path.posix.dirname(file);
   return folders.some((folder) => {
@@ -162,11 +150,12 @@ export function isInSparse(file: string, folders: readonly string[]): boolean {
   });
 }
 
-/** With a copy of the index: looking must not write into what an agent is using. */
+/** With a copy of the index, so that nothing is written into the index that an agent uses. */
 export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<Uncommitted> {
   const place = requirePlace(dir, workTree);
   const { branch, commit } = headOf(place.gitDir);
-  const head = commit ?? (await gitLine(dir, ['rev-parse', '--verify', `refs/heads/${branch}^{commit}`]));
+  const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
+  if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);
@@ -183,4 +172,29 @@ function names(output: Buffer): readonly string[] {
     .toString()
     .split('\0')
     .filter((name) => name !== '');
+}
+
+/** More would not help a reader; there may be thousands. */
+const NAMED = 5;
+/** Copse's own files, written for every attempt. */
+const COPSES_OWN: ReadonlySet<string> = new Set(['.copse/', 'AGENT_CONTEXT.md']);
+
+/** The ignored files of a worktree in the trash, which no other place has. */
+export async function ignoredIn(
+  dir: TrustedDir,
+  { files, gitDir, isThin }: Parameters<Git['ignored']>[0],
+): Promise<Ignored | undefined> {
+  // The folder was deleted or replaced.
+  if (!lstatSync(files, { throwIfNoEntry: false })?.isDirectory()) return { count: 0, first: [] };
+  // The ignore files may be among the removed files.
+  const rules = isThin ? [] : ['--ignored', '--exclude-standard'];
+  const argv = ['ls-files', '-z', '--others', ...rules, '--directory', '--no-empty-directory'];
+  // Without a readable index, the ignore rules alone decide.
+  for (const index of [path.join(gitDir, 'index'), path.join(gitDir, 'no index')]) {
+    const { code, stdout } = await tryGit(dir, argv, { workTree: files, index });
+    if (code !== 0) continue;
+    const found = entries(stdout).filter((name) => !COPSES_OWN.has(name));
+    return { count: found.length, first: found.slice(0, NAMED).map(utf8) };
+  }
+  return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What several machines share besides tasks: the nodes themselves, resources that one holder has at a time
- * (a port, the lead of a queue), and schedules.
+ * What machines share besides tasks: the nodes themselves, resources with one holder at a time (a port, the lead of a
+ * queue), and schedules.
  */
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
@@ -39,9 +39,9 @@ export function evolveNode(node: Node | undefined, event: NodeEvent): Node {
 export interface Resource {
   /** For example `port:4100` or `queue:main`. */
   readonly id: ResourceName;
-  /** Who has it (a session, a node), or null. */
+  /** A session or a node; null when it is free. */
   readonly holder: string | null;
-  /** Grows with every taking, like a task's. */
+  /** Grows every time it is taken, like a task's token. */
   readonly token: FencingToken;
   readonly since: Timestamp;
   readonly heldUntil: Timestamp | null;
@@ -61,7 +61,7 @@ export type ResourceEvent =
     })
   | (OfResource<'resource.released'> & { readonly token: FencingToken });
 
-/** Who has it already may take it again: with a new token and more time, which shuts out its own earlier self. */
+/** The holder may take it again, with a new token and more time; the old token is fenced off. */
 export function decideTake(
   id: ResourceName,
   resource: Resource | undefined,
@@ -69,11 +69,11 @@ export function decideTake(
   until: Timestamp | null,
   at: Timestamp,
 ): Decision<ResourceEvent> {
-  const isAnothers = resource !== undefined && resource.holder !== null && resource.holder !== holder;
-  if (isAnothers && !isLapsed(resource, at)) {
+  const isHeldByOther = resource !== undefined && resource.holder !== null && resource.holder !== holder;
+  if (isHeldByOther && !isExpired(resource, at)) {
     return refused(
       'wrong_status',
-      `${id} is held by ${resource.holder}.`,
+      `Cannot take ${id}: ${resource.holder} holds it.`,
       `wait until ${resource.holder} releases it`,
     );
   }
@@ -89,8 +89,8 @@ export function decideGiveBack(
   if (resource.token !== token || resource.holder === null) {
     return refused(
       'fenced',
-      `${resource.id} is at token ${resource.token}; ${token} no longer holds it.`,
-      'do nothing: it has already passed on',
+      `Token ${token} no longer holds ${resource.id}: the current token is ${resource.token}.`,
+      'do nothing: it has a new holder',
     );
   }
   return decided({ type: 'resource.released', id: resource.id, at, token });
@@ -104,7 +104,7 @@ export function evolveResource(resource: Resource | undefined, event: ResourceEv
   return { ...existing(resource, event), holder: null, since: event.at, heldUntil: null };
 }
 
-function isLapsed(resource: Resource, at: Timestamp): boolean {
+function isExpired(resource: Resource, at: Timestamp): boolean {
   return resource.heldUntil !== null && resource.heldUntil <= at;
 }
 

@@ -4,6 +4,7 @@ import type { Timestamp } from '../../kernel/ids.ts';
 import type { Pause } from '../../queue/rules/merge-queue.ts';
 import type { RecentLanding } from '../../queue/rules/view/history.ts';
 import type { EntryView, QueueView, RunView } from '../../queue/rules/view/view.ts';
+import { runText, standingText, waitText } from '../../explain/rules/queue.ts';
 import { time } from '../../kernel/time.ts';
 
 export function queueView(queue: QueueView) {
@@ -17,7 +18,7 @@ export function queueView(queue: QueueView) {
     isTargetRed,
     usualMs: usual?.medianMs ?? null,
     paused: { accept: pausedView(queue.paused.accept), land: pausedView(queue.paused.land) },
-    stalled: queue.stalled && { since: time(queue.stalled.since), reason: queue.stalled.reason },
+    stalled: queue.stalled && { since: time(queue.stalled.since), reason: waitText(queue.stalled.reason) },
     trouble: queue.trouble && {
       reason: queue.trouble.reason,
       times: queue.trouble.times,
@@ -35,12 +36,13 @@ export function pausedView(pause: Pause | null) {
   return pause && { since: time(pause.since), reason: pause.reason };
 }
 
-function runView({ slot, purpose, says, tasks, commit, since }: RunView) {
-  return { slot, purpose, says, tasks, commit, since: time(since) };
+function runView(run: RunView) {
+  const { slot, purpose, tasks, commit, since } = run;
+  return { slot, purpose, says: runText(run), tasks, commit, since: time(since) };
 }
 
-function entryView({ queuedAt, range, ...entry }: EntryView) {
-  return { ...entry, range, queuedAt: time(queuedAt) };
+function entryView({ queuedAt, standing, ...entry }: EntryView) {
+  return { ...entry, why: standingText(standing), queuedAt: time(queuedAt) };
 }
 
 function landedView({ at, ...landed }: RecentLanding) {

@@ -1,6 +1,6 @@
 /** What `--json` prints about live branches that get in each other's way. */
 
-import type { Finding, Pair, Sighting, Verdict } from '../../radar/rules/radar.ts';
+import type { Finding, Pair, Sighting, PairVerdict } from '../../radar/rules/radar.ts';
 import { time } from '../../kernel/time.ts';
 
 export function radarView({ at, branches, pairs, omitted }: Sighting) {
@@ -16,7 +16,7 @@ function pairView({ tasks, tips, verdict, since }: Pair) {
   return { tasks, tips, ...verdictView(verdict), since: time(since) };
 }
 
-function verdictView(verdict: Verdict) {
+function verdictView(verdict: PairVerdict) {
   const { files, omitted } = 'files' in verdict ? verdict : { files: [], omitted: 0 };
-  return { verdict: verdict.is, files, omittedFiles: omitted };
+  return { verdict: verdict.kind, files, omittedFiles: omitted };
 }

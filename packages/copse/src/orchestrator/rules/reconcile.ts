@@ -1,25 +1,23 @@
 /**
- * What the loop does next with what is running: a pure function of what was seen. Starting new work is schedule.ts.
+ * Which running attempts have crashed. For every task that an agent holds on this node:
  *
- * For every task that somebody holds on this node:
+ *   its runner is alive and renews the lease   nothing
+ *   its runner is gone                         a crash; its leftover processes are ended first
+ *   its runner never registered                a crash once it had time to start; it is ended first
+ *   its runner is alive, the lease is stale    a crash; the runner is ended first
  *
- *   its runner lives and renews              nothing
- *   its runner is gone                       a crash: what it left behind is ended first
- *   its runner never told who it is          it is ended, then a crash, once it had time enough to start
- *   its runner lives and renews no longer    it is ended, then a crash
+ * Of a task held on another machine only the lease is known. An expired lease proves nothing about the old process, so the
+ * task goes on with a higher token, which fences the old process off. Work by hand has no process and is never taken away.
  *
- * For a task held on another node only the lease speaks, and silence must last: an expired lease proves nothing about the
- * old process, so the task goes on with a higher token, which is what shuts the old one out. Work by hand has no process
- * and no renewals; it is never taken away.
- *
- * Time is taken from the board only to show it. Whether a lease is silent is how long *this* observer has seen it unchanged
- * on a clock that does not jump.
+ * A lease is stale when *this* process has seen it unchanged for long enough, on a clock that does not jump. Timestamps of
+ * the board are only shown.
  */
 
 import type { AttemptId, FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 
-/** What is known about a runner's process. */
+/** `never_told`: the runner has not registered its process on the board. */
 export type RunnerLife = 'alive' | 'gone' | 'never_told';
 
 export interface HeldTask {
@@ -29,9 +27,9 @@ export interface HeldTask {
   /** Null for work by hand. */
   readonly attempt: AttemptId | null;
   readonly claimedAt: Timestamp;
-  /** Only of this node; elsewhere nobody can look. */
+  /** Known only of runners of this machine. */
   readonly runner: RunnerLife | 'elsewhere';
-  /** How long the lease was seen without a renewal. */
+  /** How long this process has seen the lease unchanged. */
   readonly silentMs: number;
 }
 
@@ -57,18 +55,18 @@ export function decideRecoveries(
 }
 
 function whyDead({ runner, silentMs, node }: HeldTask, leaseMs: number, startMs: number): string | undefined {
-  const isSilent = silentMs >= leaseMs;
+  const isStale = silentMs >= leaseMs;
   switch (runner) {
     case 'alive':
-      return isSilent ? `its runner renewed nothing for ${seconds(silentMs)}` : undefined;
+      return isStale ? `its runner has not renewed its lease for ${seconds(silentMs)}` : undefined;
     case 'gone':
       return 'its runner is gone';
     case 'never_told':
       return silentMs >= startMs ? `its runner did not start within ${seconds(startMs)}` : undefined;
     case 'elsewhere':
-      return isSilent ? `node ${node} renewed nothing for ${seconds(silentMs)}` : undefined;
+      return isStale ? `machine ${node} has not been heard from for ${seconds(silentMs)}` : undefined;
     default:
-      throw new Error(`There is no life such as ${String(runner satisfies never)}`);
+      return unreachable(runner);
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * Which ready task starts next, with which agent, and why another does not.
+ * Which ready task starts next, with which agent, and why another one waits.
  *
- * Tasks come in the order of urgency, and each is judged by itself: one that cannot start holds nobody up who can. What is
- * in the way is always one named thing, the first in this order: its delay, no agent that may take it, an area that somebody
- * else is working in, the limit of the agents that could, the limit of the node, memory, disk.
+ * Tasks come in the order of urgency. A task that cannot start does not delay later ones. It waits for one named thing, the
+ * first in this order: its delay, no agent that may take it, an area that another task works in, the limit of the agents
+ * that could take it, the limit of the node, memory, disk.
  */
 
 import { type Area, areasOverlap, parseArea } from '../../tasks/rules/areas.ts';
@@ -20,11 +20,11 @@ interface AvailableAgent {
   readonly max: number | null;
 }
 
-/** A task that is being worked on, or is about to land: its areas are taken. */
+/** A task in progress or in the queue: its areas are taken. */
 export interface BusyTask {
   readonly id: TaskId;
   readonly areas: readonly string[];
-  /** Who works on it on this node; null when it is elsewhere, by hand or in the queue. */
+  /** The agent that works on it on this node; null when it is elsewhere, by hand or in the queue. */
   readonly agentHere: AgentName | null;
 }
 
@@ -37,23 +37,23 @@ export interface ScheduleFacts {
   readonly freeDiskBytes: number | null;
 }
 
-type Candidate = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
+type ReadyTask = Pick<TaskSummary, 'id' | 'state' | 'areas' | 'requires' | 'agent'>;
 
 export type WaitingFor =
-  | { readonly for: 'delay'; readonly delay: Delay }
-  | { readonly for: 'agent'; readonly reasons: readonly string[] }
-  | { readonly for: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
-  | { readonly for: 'agent_limit'; readonly agents: readonly AgentName[] }
-  | { readonly for: 'node_limit'; readonly max: number }
-  | { readonly for: 'memory'; readonly freeBytes: number; readonly neededBytes: number }
-  | { readonly for: 'disk'; readonly freeBytes: number; readonly neededBytes: number };
+  | { readonly kind: 'delay'; readonly delay: Delay }
+  | { readonly kind: 'agent'; readonly reasons: readonly string[] }
+  | { readonly kind: 'area'; readonly task: TaskId; readonly areas: readonly [string, string] }
+  | { readonly kind: 'agent_limit'; readonly agents: readonly AgentName[] }
+  | { readonly kind: 'node_limit'; readonly max: number }
+  | { readonly kind: 'memory'; readonly freeBytes: number; readonly neededBytes: number }
+  | { readonly kind: 'disk'; readonly freeBytes: number; readonly neededBytes: number };
 
 export type Placement =
-  | { readonly start: true; readonly task: TaskId; readonly agent: AgentName }
-  | { readonly start: false; readonly task: TaskId; readonly waiting: WaitingFor };
+  | { readonly kind: 'placed'; readonly task: TaskId; readonly agent: AgentName }
+  | { readonly kind: 'waiting'; readonly task: TaskId; readonly waiting: WaitingFor };
 
-/** Judges one task after another; whoever starts is busy for those after it. */
-export class Schedule {
+/** Places one task after another; each one placed counts as busy for those after it. */
+export class Scheduler {
   readonly #facts: ScheduleFacts;
   readonly #rules: Policy['orchestration'];
   readonly #busy: BusyTask[];
@@ -70,23 +70,23 @@ export class Schedule {
     return this.#nodeIsFull() !== undefined;
   }
 
-  place(task: Candidate): Placement {
+  place(task: ReadyTask): Placement {
     const agent = this.#choose(task);
-    if (typeof agent === 'object') return { start: false, task: task.id, waiting: agent };
+    if (typeof agent === 'object') return { kind: 'waiting', task: task.id, waiting: agent };
     this.#busy.push({ id: task.id, areas: task.areas, agentHere: agent });
-    return { start: true, task: task.id, agent };
+    return { kind: 'placed', task: task.id, agent };
   }
 
-  #choose(task: Candidate): AgentName | WaitingFor {
+  #choose(task: ReadyTask): AgentName | WaitingFor {
     const { agents, at } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
-    if (delay !== null && delay.until > at) return { for: 'delay', delay };
+    if (delay !== null && delay.until > at) return { kind: 'delay', delay };
     const able = agents.filter((agent) => canTake(task, agent).can);
-    if (able.length === 0) return { for: 'agent', reasons: whyNone(task, agents) };
+    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, agents) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
     const free = able.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
-    if (free === undefined) return { for: 'agent_limit', agents: able.map(({ name }) => name) };
+    if (free === undefined) return { kind: 'agent_limit', agents: able.map(({ name }) => name) };
     return this.#nodeIsFull() ?? free.name;
   }
 
@@ -94,11 +94,11 @@ export class Schedule {
     const { freeMemoryBytes, freeDiskBytes } = this.#facts;
     const { maxAgents, minFreeMemoryBytes, minFreeDiskBytes } = this.#rules;
     const running = this.#busy.filter(({ agentHere }) => agentHere !== null).length;
-    if (running >= maxAgents) return { for: 'node_limit', max: maxAgents };
+    if (running >= maxAgents) return { kind: 'node_limit', max: maxAgents };
     if (freeMemoryBytes !== null && freeMemoryBytes < minFreeMemoryBytes)
-      return { for: 'memory', freeBytes: freeMemoryBytes, neededBytes: minFreeMemoryBytes };
+      return { kind: 'memory', freeBytes: freeMemoryBytes, neededBytes: minFreeMemoryBytes };
     if (freeDiskBytes !== null && freeDiskBytes < minFreeDiskBytes)
-      return { for: 'disk', freeBytes: freeDiskBytes, neededBytes: minFreeDiskBytes };
+      return { kind: 'disk', freeBytes: freeDiskBytes, neededBytes: minFreeDiskBytes };
     return undefined;
   }
 
@@ -106,13 +106,13 @@ export class Schedule {
     return this.#busy.filter(({ agentHere }) => agentHere === agent).length;
   }
 
-  #takenArea(task: Candidate): WaitingFor | undefined {
+  #takenArea(task: ReadyTask): WaitingFor | undefined {
     if (task.areas.length === 0) return undefined;
     const wanted = this.#areasOf(task.areas);
     for (const other of this.#busy) {
       if (other.id === task.id || other.areas.length === 0) continue;
       const found = areasOverlap(wanted, this.#areasOf(other.areas));
-      if (found.overlap) return { for: 'area', task: other.id, areas: found.between };
+      if (found.overlap) return { kind: 'area', task: other.id, areas: found.between };
     }
     return undefined;
   }
@@ -130,7 +130,7 @@ export class Schedule {
   }
 }
 
-function whyNone(task: Candidate, agents: readonly AvailableAgent[]): readonly string[] {
+function whyNone(task: ReadyTask, agents: readonly AvailableAgent[]): readonly string[] {
   if (agents.length === 0) return ['no agent is configured on this node'];
   return agents.flatMap((agent) => {
     const decision = canTake(task, agent);

@@ -1,4 +1,4 @@
-/** What is known about a conflict: both sides of it, who is on the other one and why, and what was tried already. */
+/** Loads a conflict for the agent or person that resolves it: both sides, the tasks on the other side, and what was tried. */
 
 import {
   type ConflictDetails,
@@ -8,10 +8,9 @@ import {
 import { type BranchName, type TaskId, parseTaskId } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { HandbackCause } from '../../tasks/rules/outcomes.ts';
-import type { Ends } from '../ports/resolving.ts';
+import type { Ends } from '../ports/merging.ts';
 import type { RunContext } from '../context.ts';
 
-/** Why a branch that conflicts goes back to whoever made it. */
 export async function causeOfConflict(
   context: RunContext,
   { task, target }: { readonly task: TaskId; readonly target: BranchName },
@@ -65,7 +64,7 @@ async function loadOtherSide(
   return others;
 }
 
-/** The beginning of what was asked for, what was decided on the way, and what was done to these files. */
+/** The first lines of its body, its recorded decisions, and its commits to these files. */
 async function intentOf(
   { board, policy }: Pick<RunContext, 'board' | 'policy'>,
   { id, body }: Task,

@@ -1,17 +1,17 @@
 /**
- * `on_conflict: task`: a task of its own resolves the conflict of another.
+ * `on_conflict: task`: a new task, the resolver, resolves the conflict of another one, the original.
  *
- *   the branch conflicts  → its head gets a ref, then one transaction: the original needs attention, a resolver is there
- *   the resolver works    → from the target; it merges the ref. The finish gate sees to it that its branch contains it
- *   the resolver lands    → in the same transaction the original is done, if it still waits
+ *   the original conflicts  → its head gets a ref; then one transaction: the original needs attention, the resolver exists
+ *   the resolver works      → from the target; it merges the ref. The finish gate requires that its branch contains it
+ *   the resolver lands      → in the same transaction the original is done, if it still needs attention
  *
- * The resolver names the landing that conflicted as its work item, which makes it one for each such landing however often
- * somebody asks. Its own conflicts go back to its agent: there is no resolver of a resolver.
+ * The resolver's work item is the landing that conflicted, so each such landing has at most one resolver.
  */
 
 import { excerpt } from '../../agents/rules/briefing/briefing.ts';
-import type { MissingWork } from '../../agents/rules/finish/finish.ts';
-import { type CommitId, type LandingId, type TaskId, brand, taskIdDraws } from '../../kernel/ids.ts';
+import { type MissingWork, describeResolverTask } from '../../agents/rules/finish/conflict.ts';
+import { type CommitId, type LandingId, type TaskId, taskIdDraws } from '../../kernel/ids.ts';
+import { CONFLICT_SOURCE, landingToResolve } from '../rules/hand-back.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import type { Task, TaskDefinition, WorkItem } from '../../tasks/rules/task.ts';
@@ -26,30 +26,12 @@ import type { RunContext } from '../context.ts';
 import { unusedId } from '../../tasks/act/unused-id.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
-const SOURCE = 'conflict';
-
-/** The landing whose conflict a task is there to resolve. */
-function landingToResolve({ workItem }: Pick<Task, 'workItem'>): LandingId | undefined {
-  return workItem?.source === SOURCE ? brand<LandingId>(workItem.id) : undefined;
-}
-
-/** Who has to see to a branch that does not merge. A cause that names no other side is no conflict of two. */
-export function whoResolves(
-  task: Pick<Task, 'workItem'>,
-  { on_conflict: onConflict }: Pick<RunContext['landing'], 'on_conflict'>,
-  cause: HandbackCause,
-): 'agent' | 'task' | 'person' {
-  if (cause.because !== 'conflict' || onConflict === 'handback') return 'agent';
-  if (landingToResolve(task) !== undefined) return 'agent';
-  return onConflict === 'task' && cause.with !== undefined ? 'task' : 'person';
-}
-
-/** Under which the conflicting work is found by whoever resolves it, whatever happens to its branch. */
+/** Keeps the conflicting work for its resolver, whatever happens to its branch. */
 function conflictRef(landing: LandingId): string {
   return `refs/copse/conflict/${landing}`;
 }
 
-/** The task that resolves it: a new one, or the one that is there already. */
+/** Creates the resolver, or finds the one that exists. */
 export async function resolveByTask(
   context: RunContext,
   landing: Landing,
@@ -60,9 +42,11 @@ export async function resolveByTask(
     const original = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
     const resolver = await findOrCreate(context, change, original, current, cause);
+    const { because, files, with: others } = cause;
     const reason = `${resolver} resolves it.\n${cause.reason}`;
-    await change.apply(decideGiveUp(original, { landing: current }, { ...cause, reason }, change.at));
-    await keepWorkspace(change, { task: original.id, node: context.node }, { ...cause, reason });
+    const given = { because, reason, ...(files && { files }), ...(others && { with: others }) };
+    await change.apply(decideGiveUp(original, { landing: current }, given, change.at));
+    await keepWorkspace(change, { task: original.id, node: context.node }, { because, reason });
     return resolver;
   });
 }
@@ -72,7 +56,7 @@ async function keepHead({ git }: RunContext, { id, head }: Landing): Promise<voi
   const before = (await git.tip(ref)) ?? null;
   if (before === head) return;
   const moved = await git.moveRef(ref, before, head, 'copse: a conflict');
-  if (!moved.moved) throw new Error(`The conflicting work could not be kept under ${ref}`);
+  if (!moved.moved) throw new Error(`Cannot keep the conflicting work under ${ref}`);
 }
 
 async function findOrCreate(
@@ -82,7 +66,7 @@ async function findOrCreate(
   landing: Landing,
   cause: HandbackCause,
 ): Promise<TaskId> {
-  const workItem: WorkItem = { source: SOURCE, id: landing.id, url: null };
+  const workItem: WorkItem = { source: CONFLICT_SOURCE, id: landing.id, url: null };
   const [known] = await change.board.tasks({ workItem, order: 'urgent', limit: 1 });
   if (known !== undefined) return known.id;
   const id = await unusedId(change.board, taskIdDraws(context.random));
@@ -96,7 +80,7 @@ async function findOrCreate(
   return id;
 }
 
-/** What it may touch, who may take it and what it has to pass are as for the original. */
+/** It inherits the areas, required capabilities, agent and accept commands of the original. */
 function defineResolver(
   original: Task,
   { id, head, target }: Landing,
@@ -105,32 +89,11 @@ function defineResolver(
 ): TaskDefinition {
   const { priority, kind, areas, requires, plan, agent, accept } = original;
   const { text: title } = excerpt(`Resolve: ${original.title}`, text.titleLength);
-  const body = [
-    `${original.id} is finished and conflicts with ${target}. Bring both together:`,
-    '',
-    `1. git merge ${conflictRef(id)}`,
-    `2. Resolve the conflicts so that both keep what they meant. Change nothing else.`,
-    '3. Run what tests there are, commit the merge, and finish.',
-    '',
-    `If git knows no such ref, this is another machine: the work (${head}) is on ${node}. Somebody has to bring it here,`,
-    `there with: git push <remote> ${conflictRef(id)}`,
-    `and here with: git fetch <remote> ${conflictRef(id)}:${conflictRef(id)}`,
-    'Do not make it up: if you cannot have it, say so with copse stuck.',
-    '',
-    `Do not rebase or squash: the commits of ${original.id} have to stay as they are. When this lands, ${original.id} has landed.`,
-    '',
-    `What ${original.id} is about:`,
-    '',
-    ...quote(`${original.title}\n\n${original.body}`),
-    '',
-    'What was found:',
-    '',
-    ...quote(reason),
-    '',
-  ];
+  const ref = conflictRef(id);
+  const body = describeResolverTask({ original, target, ref, head, node, reason });
   return {
     title,
-    body: body.join('\n').slice(0, text.bodyLength),
+    body: body.slice(0, text.bodyLength),
     priority,
     kind,
     areas,
@@ -143,14 +106,7 @@ function defineResolver(
   };
 }
 
-function quote(text: string): readonly string[] {
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `> ${line}`.trimEnd());
-}
-
-/** Who was asked to resolve the conflict that a task waits with, and how that goes. */
+/** Which task resolves the conflict of this one, and its status. */
 export async function describeResolver(
   { board }: { readonly board: BoardReader },
   { id }: Pick<Task, 'id'>,
@@ -159,15 +115,15 @@ export async function describeResolver(
     ({ state }) => state.status === 'conflicted',
   );
   if (conflicted === undefined) return [];
-  const workItem = { source: SOURCE, id: conflicted.id };
+  const workItem = { source: CONFLICT_SOURCE, id: conflicted.id };
   const [resolver] = await board.tasks({ workItem, order: 'urgent', limit: 1 });
   if (resolver === undefined) return [];
   const { status } = resolver.state;
   if (status === 'done') return [`${resolver.id} resolved its conflict.`];
-  return [`${resolver.id}, which is to resolve its conflict, is ${status}.`];
+  return [`${resolver.id} resolves its conflict and is ${status}.`];
 }
 
-/** What the branch of a resolver lacks of the work that it is to resolve. */
+/** The work that a resolver's branch must contain and does not. */
 export async function findMissing(
   { board, git }: RunContext,
   task: Task,
@@ -176,28 +132,27 @@ export async function findMissing(
   const id = landingToResolve(task);
   const landing = id && (await board.get('landing', id));
   if (landing === undefined) return null;
-  // A resolver may be on another machine than the work.
+  // The resolver may run on another machine than the original did.
   const isHere = (await git.tip(landing.head)) !== undefined;
   if (isHere && (await git.isAncestor(landing.head, head))) return null;
   return { task: landing.task, ref: conflictRef(landing.id), isHere };
 }
 
-/** In the transaction in which a task is done: with a resolver, the work that it resolved has landed. Who may go on by it. */
+/** In the transaction in which a resolver lands: the work that it resolved has landed too. Tasks that can start by that. */
 export async function recordResolved(
   { git, node }: Pick<RunContext, 'git' | 'node'>,
   change: Change,
-  resolver: Task,
+  resolved: LandingId,
   { head, commit }: { readonly head: CommitId; readonly commit: CommitId },
 ): Promise<readonly TaskId[]> {
-  const id = landingToResolve(resolver);
-  const landing = id && (await change.board.get('landing', id));
+  const landing = await change.board.get('landing', resolved);
   if (landing === undefined || (await git.tip(landing.head)) === undefined) return [];
   if (!(await git.isAncestor(landing.head, head))) return [];
   const task = await change.board.get('task', landing.task);
   if (task === undefined) return [];
   const by = { kind: 'node', node } as const;
   const decision = decideLand(task, { how: 'resolved', commit, head: landing.head }, change.at);
-  // Somebody goes on with it, or gave it up: what they decided counts.
+  // A person resumed or cancelled the original: that decision counts.
   if (!decision.decided) return [];
   await change.applyAs(by, decision);
   const workspace = await workspaceOf({ board: change.board, node }, task.id);
@@ -206,17 +161,9 @@ export async function recordResolved(
   return promoteDependants(change, task.id, node);
 }
 
-/** Afterwards: the target keeps what was resolved, and how the branch resolved conflicts is remembered. */
-export async function learnFromLanded(
-  context: RunContext,
-  { task: id, head, onto }: { readonly task: TaskId; readonly head: CommitId; readonly onto: CommitId },
-): Promise<void> {
-  const { board, git, resolving } = context;
-  const task = await board.get('task', id);
-  const resolved = task && landingToResolve(task);
-  const ref = resolved && conflictRef(resolved);
-  const kept = ref && (await git.tip(ref));
-  if (ref && kept) await git.moveRef(ref, kept, null, 'copse: resolved');
-  const base = (await workspaceOf(context, id))?.worktree?.baseCommit ?? null;
-  await resolving.learn({ onto, head, base });
+/** The target contains the resolved work now, so its ref is no longer needed. */
+export async function dropConflictRef({ git }: Pick<RunContext, 'git'>, resolved: LandingId): Promise<void> {
+  const ref = conflictRef(resolved);
+  const kept = await git.tip(ref);
+  if (kept !== undefined) await git.moveRef(ref, kept, null, 'copse: resolved');
 }

@@ -1,4 +1,4 @@
-/** What people do to a queue and to what is in it. Whoever leads the queue sees it at the next look, which it wakes. */
+/** What people do to a queue and its entries. Every change of the board wakes the leader, which acts on it. */
 
 import { refused } from '../../kernel/decision.ts';
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
@@ -31,7 +31,7 @@ export async function pauseQueue(
   });
 }
 
-/** Of these, all that are paused. */
+/** Resumes those switches that are paused. */
 export async function resumeQueue(
   context: Context,
   target: BranchName,
@@ -76,7 +76,7 @@ export async function unqueueTasks(
   );
 }
 
-/** A person answers for it: it lands without its checks. */
+/** A person takes responsibility: they land without checks. */
 export async function skipChecks(context: Context, ids: readonly TaskId[]): Promise<Outcome<null>> {
   return change(context, async (change) => {
     await each(ids, async (id) => {
@@ -88,8 +88,8 @@ export async function skipChecks(context: Context, ids: readonly TaskId[]): Prom
 }
 
 /**
- * Into the queue again, or, where it is in the queue and waits for something, looked at again at once. Whoever says so means
- * now: the queue waits no longer before it tries checks that could not run, nor believes that its target is red.
+ * Queues it again; a task that is in the queue is looked at again at once. The queue also retries checks that could not
+ * run, and checks a red target again.
  */
 export async function tryAgain(context: RunContext, id: TaskId): Promise<Outcome<Landing>> {
   const task = await context.board.get('task', id);
@@ -111,11 +111,11 @@ async function retryQueue(change: Change, target: BranchName): Promise<void> {
   if (retry !== null) await change.apply(retry);
 }
 
-/** How many checks that are running now would be thrown away. Changes nothing. */
+/** How many running checks would restart. Changes nothing. */
 export async function effectOf(
   { board, clock, policy }: Context,
   { checks, slots }: QueueSettings,
-  what: Intervention['do'],
+  kind: Intervention['kind'],
   ids: readonly TaskId[],
 ): Promise<number> {
   const open = await board.openLandings();
@@ -130,7 +130,7 @@ export async function effectOf(
     const landings = open.filter(({ task }) => ids.includes(task)).map(({ id }) => id);
     const hasChecks = Object.keys(checks).length > 0;
     const facts = { queue, entries, slots, hasChecks, now: clock.now() };
-    restarts += restartsBy({ do: what, landings }, facts, policy.landing);
+    restarts += restartsBy({ kind, landings }, facts, policy.landing);
   }
   return restarts;
 }
@@ -142,7 +142,7 @@ async function requireQueued(
   const task = await change.require('task', id);
   if (task.state.status === 'landing')
     return { task, landing: await change.require('landing', task.state.landing) };
-  const reason = `${id} is ${task.state.status} and not in the queue.`;
+  const reason = `${id} is not in the queue: it is ${task.state.status}.`;
   return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
 }
 

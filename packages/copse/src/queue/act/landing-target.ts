@@ -3,23 +3,23 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { baseBranchOf } from '../../workspaces/act/newest-base.ts';
-import type { RunContext } from '../context.ts';
+import type { LookContext, RunContext } from '../context.ts';
 
 /** The branch that a task's work lands on. */
 export async function targetOf(
-  { git, target }: RunContext,
+  { git, target }: Pick<LookContext, 'git' | 'target'>,
   begunFrom: BranchName | undefined,
   agent?: EffectiveAgent,
 ): Promise<BranchName | undefined> {
   return baseBranchOf(git, agent?.landing.target ?? target, begunFrom);
 }
 
-/** Ours, or what is known of the remote's where there is none here. */
+/** The local branch, or the remote-tracking one if there is no local branch. */
 export async function tipOfTarget({ git }: RunContext, target: BranchName): Promise<CommitId> {
   const remote = await git.remoteName();
   const tip =
     (await git.tip(`refs/heads/${target}`)) ??
     (remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${target}`));
-  if (tip === undefined) throw new Error(`there is no branch ${target} to land on`);
+  if (tip === undefined) throw new Error(`There is no branch ${target} to land on`);
   return tip;
 }

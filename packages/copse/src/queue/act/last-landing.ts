@@ -1,4 +1,4 @@
-/** What became of a task in the queue, where that matters to whoever looks at it now. */
+/** What happened to a task in the queue, for people who look at it now. */
 
 import type { RecordedEvent } from '../../board/rules/event.ts';
 import type { EventNumber, TaskId, Timestamp } from '../../kernel/ids.ts';
@@ -10,7 +10,7 @@ export async function whyItLeftTheQueue(board: BoardReader, task: TaskId): Promi
   return last?.status === 'withdrawn' || last?.status === 'rejected' ? last.reason : null;
 }
 
-/** The same, if that happened at this very moment. */
+/** The same, if it left at this moment. */
 export async function whyItLeftNow(
   board: BoardReader,
   { id, at }: { readonly id: TaskId; readonly at: Timestamp },
@@ -19,16 +19,16 @@ export async function whyItLeftNow(
   return last?.status === 'withdrawn' && last.since === at ? last.reason : null;
 }
 
-/** What stood in the way of what landed, and what resolved it. */
+/** How a landed task got past a conflict. */
 export async function howItLanded(board: BoardReader, task: TaskId): Promise<readonly string[]> {
   const landed = (await board.list('landing', { task })).findLast(({ state }) => state.status === 'landed');
-  // With the work of another task, which resolved its conflict.
+  // It landed with the task that resolved its conflict.
   if (landed === undefined) return describeResolver({ board }, { id: task });
   const types = ['task.handed_back', 'task.needs_attention'] as const;
   const back = await board.events({ after: NOTHING_YET, limit: MOST_EVENTS, task, types });
   const isConflict = ({ event }: RecordedEvent) => 'because' in event && event.because === 'conflict';
   return [
-    ...(back.some(isConflict) ? ['It was in conflict before, which was resolved on its branch.'] : []),
+    ...(back.some(isConflict) ? ['It had a conflict before, which was resolved on its branch.'] : []),
     ...(landed.note === undefined ? [] : [landed.note]),
   ];
 }

@@ -1,14 +1,16 @@
-/** A person lets a finished task land: it enters the queue, and whoever leads the queue lands it; here, if nobody does. */
+/** `copse merge`: puts a finished task into the queue, and lands it here unless another process leads the queue. */
 
 import { type Refused, refused } from '../../kernel/decision.ts';
 import { type CommitId, type LandingId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import { refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
+import { waitText } from '../../explain/rules/queue.ts';
 import { shown } from '../../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspace.ts';
 import { type Outcome, change } from '../../board/context.ts';
-import { type LandedTask, giveUpLanding } from '../lead/land.ts';
+import { handBack } from '../lead/hand-back.ts';
+import type { LandedTask } from '../lead/record-landed.ts';
 import { lead } from '../lead/leadership.ts';
 import { leadQueue } from '../lead/lead-queue.ts';
 import { newQueueMemory } from '../lead/memory.ts';
@@ -24,7 +26,7 @@ export async function queueTask(
   { reviewed }: { readonly reviewed?: CommitId } = {},
 ): Promise<Outcome<Landing>> {
   const { board, git } = context;
-  // Before anything of it is looked at: what was seen must be what was finished.
+  // Read before git: the transaction below refuses if the task has changed since.
   const known = await board.get('task', id);
   const workspace = await workspaceOf(context, id);
   const worktree = workspace?.worktree ?? null;
@@ -36,7 +38,7 @@ export async function queueTask(
     (worktree && (await refuseUnfinished(context, id, worktree, facts))) ??
     (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
   const session = known?.session ? await board.get('session', known.session) : undefined;
-  // Nobody worked on it: it was made for this target, as an undo is.
+  // Without a session it was created for this target, as an undo is.
   const target =
     known?.session === null && worktree
       ? worktree.baseBranch
@@ -55,14 +57,14 @@ export async function queueTask(
     const landing = brand<LandingId>(drawId('la-', context.random));
     const isReviewed = reviewed === undefined ? {} : { isReviewed: true as const };
     await change.apply(decideMerge(task, { landing, target, attempt: null, head, ...isReviewed }, change.at));
-    // A person has looked: nothing has to be kept for them any more.
+    // A person has seen it, so the worktree is no longer kept for one.
     if (workspace?.disposition.is === 'kept')
       await change.apply(decideWorkspace(workspace, { action: 'use' }, change.at));
     return change.require('landing', landing);
   });
 }
 
-/** What lands is what is committed, and the worktree goes afterwards: nothing may be left behind in it unseen. */
+/** Only commits land, and the worktree is removed afterwards: uncommitted work must not go unnoticed. */
 async function refuseUnfinished(
   { git }: RunContext,
   id: TaskId,
@@ -72,64 +74,67 @@ async function refuseUnfinished(
   if (facts?.state !== 'healthy') return undefined;
   const next = [`copse resume ${id}`, `copse work ${id} --resume`] as const;
   if (facts.operation !== null)
-    return refused('wrong_status', `A ${facts.operation} is not finished in the worktree of ${id}.`, ...next);
+    return refused(
+      'wrong_status',
+      `Cannot land ${id}: a ${facts.operation} in its worktree is not finished.`,
+      ...next,
+    );
   const { changed, untracked } = await git.uncommitted(path);
   const [file, ...others] = [...changed, ...untracked];
   if (file !== undefined) {
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    const what = `${id} has uncommitted changes, which would not land: ${shown(file)}${more}.`;
+    const what = `Cannot land ${id}: it has uncommitted changes in ${shown(file)}${more}.`;
     return refused('wrong_status', what, ...next);
   }
   if (facts.head !== baseCommit) return undefined;
-  return refused('wrong_status', `${id} has nothing to land: nothing was committed.`, ...next);
+  return refused('wrong_status', `${id} has nothing to land: it has no commits.`, ...next);
 }
 
-/** The branch here is an older one, from before another node worked on it, or was moved back. */
+/** The branch is from before another node worked on it, or was moved back. */
 function lacksSubmitted(id: TaskId, submitted: CommitId): Refused {
   return refused(
     'wrong_status',
-    `The branch of ${id} here does not have ${submitted.slice(0, 10)}, which was sent to review.`,
+    `The branch of ${id} on this machine lacks ${submitted.slice(0, 10)}, which was sent to review.`,
     `copse merge ${id} on the machine where it was worked on`,
     `copse resume ${id}`,
   );
 }
 
 function movedOn(id: TaskId): Refused {
-  return refused('wrong_status', `${id} was worked on while its branch was looked at.`, `copse merge ${id}`);
+  return refused('wrong_status', `${id} changed while its branch was read.`, `copse merge ${id}`);
 }
 
 function movedSince(id: TaskId, reviewed: CommitId): Refused {
-  const what = `The branch of ${id} is not at ${reviewed.slice(0, 10)} any more, which was reviewed.`;
+  const what = `The branch of ${id} moved since the review of ${reviewed.slice(0, 10)}.`;
   return refused('wrong_status', what, `copse review ${id}`);
 }
 
 function noTarget(id: TaskId): Refused {
-  return refused('invalid', `There is no branch that ${id} could land on.`, 'copse config show');
+  return refused('invalid', `There is no branch to land ${id} on.`, 'copse config show');
 }
 
 function nothingHere(id: TaskId): Refused {
-  const what = `${id} has no worktree and no branch here that could land.`;
+  const what = `${id} has no worktree and no branch on this machine.`;
   return refused('wrong_status', what, `copse show ${id}`);
 }
 
-export type Landed =
+export type LandingResult =
   | LandedTask
-  | { readonly landing: 'waits'; readonly task: TaskId; readonly reason: string }
+  | { readonly kind: 'waiting'; readonly task: TaskId; readonly reason: string }
   /** It needs attention now. */
-  | { readonly landing: 'refused'; readonly task: TaskId; readonly cause: HandbackCause }
-  | { readonly landing: 'gone'; readonly task: TaskId; readonly reason: string };
+  | { readonly kind: 'refused'; readonly task: TaskId; readonly cause: HandbackCause }
+  | { readonly kind: 'gone'; readonly task: TaskId; readonly reason: string };
 
 /**
- * Lands them now, with their checks and together where they merge. Those on a target that somebody else leads are left out of
- * the answer. With a person waiting, what is wrong with one goes to that person: the task needs attention, and `resume` gives
- * it back to its agent.
+ * Lands them now, with their checks, and together where they merge. Tasks on a target that another process leads are left
+ * out of the result. A rejected task needs attention, because a person waits here; `resume` gives it back to its agent.
  */
 export async function landNow(
   context: RunContext,
   ids: readonly TaskId[],
   { signal = new AbortController().signal, onNote = () => {} }: LandNowOptions = {},
-): Promise<ReadonlyMap<TaskId, Landed>> {
-  const results = new Map<TaskId, Landed>();
+): Promise<ReadonlyMap<TaskId, LandingResult>> {
+  const results = new Map<TaskId, LandingResult>();
   const open = (await context.board.openLandings()).filter(({ task }) => ids.includes(task));
   for (const id of ids) if (!open.some(({ task }) => task === id)) results.set(id, gone(id));
   for (const target of new Set(open.map((one) => one.target))) {
@@ -140,9 +145,9 @@ export async function landNow(
         signal,
         only,
         onLanded: (one) => void results.set(one.task, one),
-        onBlame: async (landing, cause) => {
-          results.set(landing.task, { landing: 'refused', task: landing.task, cause });
-          await giveUpLanding(context, landing, cause);
+        onRejected: async (landing, cause, tip) => {
+          results.set(landing.task, { kind: 'refused', task: landing.task, cause });
+          await handBack(context, { landing, cause, tip }, null);
         },
         onNote,
       });
@@ -153,24 +158,24 @@ export async function landNow(
   return results;
 }
 
-/** Of those that were led here: the worktrees of what landed go, and what did not land says why. */
+/** Removes the worktrees of landed tasks, and finds out why the others did not land. */
 async function settle(
   context: RunContext,
   led: ReadonlySet<TaskId>,
-  results: Map<TaskId, Landed>,
+  results: Map<TaskId, LandingResult>,
 ): Promise<void> {
   const open = await context.board.openLandings();
   for (const id of led) {
-    if (results.get(id)?.landing === 'landed') await removeWorkspace(context, id, { by: 'landing' });
+    if (results.get(id)?.kind === 'landed') await removeWorkspace(context, id, { by: 'landing' });
     if (results.has(id)) continue;
     const now = open.find(({ task }) => task === id);
-    const reason = now?.waiting ?? 'it could not be looked at to the end';
-    results.set(id, now === undefined ? gone(id) : { landing: 'waits', task: id, reason });
+    const reason = now?.waiting ? waitText(now.waiting) : 'landing it was interrupted';
+    results.set(id, now === undefined ? gone(id) : { kind: 'waiting', task: id, reason });
   }
 }
 
-function gone(id: TaskId): Landed {
-  return { landing: 'gone', task: id, reason: `${id} is no longer in the queue` };
+function gone(id: TaskId): LandingResult {
+  return { kind: 'gone', task: id, reason: `${id} is no longer in the queue` };
 }
 
 interface LandNowOptions {

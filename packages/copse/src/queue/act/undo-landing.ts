@@ -1,13 +1,14 @@
 /**
- * Takes back what a task landed: a task "Undo: …" whose branch is the target with a commit that reverts exactly that, and
- * which lands through the queue like any other.
+ * Undoes a landing: creates a task "Undo: …" whose branch is the target plus one commit that reverts the landing. It lands
+ * through the queue like any other.
  *
- *   find out what landed → revert in the object store → branch → one transaction: the task, its place, who undoes what
+ *   find what landed → revert in the object store → branch → one transaction: the task, its workspace, who undoes what
  *
- * Where later work builds on it, nothing is written: that is work for somebody who understands both.
+ * Where later work builds on the landing, nothing is written: that needs an agent or a person who understands both.
  */
 
 import { type Refused, decided, refused } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import {
   type BranchName,
   type CommitId,
@@ -27,8 +28,7 @@ import type { Submission } from '../../tasks/rules/outcomes.ts';
 import { decideUndo, findUndoable, undoDefinition } from '../rules/undo-landing.ts';
 import type { BoardReader } from '../../board/port.ts';
 import type { Diff } from '../../workspaces/ports/worktrees.ts';
-import type { CommitSummary } from '../ports/merging.ts';
-import type { Reverted, Reverting } from '../ports/reverting.ts';
+import type { CommitSummary, Reverted, Reverting } from '../ports/merging.ts';
 import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { branchRef } from '../../workspaces/discard/rescue-first.ts';
@@ -43,13 +43,13 @@ export interface UndoContext extends RunContext {
 export interface LandingUndone {
   readonly task: Task;
   readonly target: BranchName;
-  /** What it had landed as. */
+  /** The commit that it landed as. */
   readonly landed: CommitId;
-  /** What that brought, the newest first. */
+  /** The commits that it landed, newest first. */
   readonly commits: readonly CommitSummary[];
-  /** What the undo changes, without the patch. */
+  /** Changed files of the undo, without the patch. */
   readonly diff: Diff;
-  /** The task that takes it back; null when it was only tried. */
+  /** The task that undoes it; null for a trial. */
   readonly undo: Task | null;
 }
 
@@ -98,14 +98,14 @@ async function requireUndoable(change: Change, id: TaskId): Promise<Undoable> {
   const task = await change.require('task', id);
   const landings = await landingsOf(change.board, id);
   const undoings = await loadUndoing(change.board, id, landings);
-  const found = findUndoable(task, landings, (landing) => undoings.get(landing) ?? { is: 'none' });
-  if (!found.found) return change.refuse(found);
+  const found = findUndoable(task, landings, (landing) => undoings.get(landing) ?? { kind: 'none' });
+  if (found.kind === 'refused') return change.refuse(found);
   const { landing } = found;
   if (landing.state.status !== 'landed') throw new Error(`${landing.id} did not land`);
   return { task, landing, commit: landing.state.commit };
 }
 
-/** Where every other landing on the same target ended. */
+/** The commits of all other landings on the same target. */
 async function otherEnds(board: BoardReader, { id, target }: Landing): Promise<ReadonlySet<CommitId>> {
   const ends = new Set<CommitId>();
   for (const landing of await board.list('landing'))
@@ -124,17 +124,17 @@ async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> 
   const { undo, head, landing, onto, task } = made;
   const branch = await freeBranch(context, undo, task);
   if (branch === undefined) {
-    const reason = `The branch of ${undo} is taken already.`;
+    const reason = `There is no free branch name for ${undo}.`;
     return refusal(refused('wrong_status', reason, `copse undo ${task.id}`));
   }
-  // Before anything relies on it: what no ref keeps, anybody may prune.
+  // Before the board names the commit: git may prune commits without a ref.
   const moved = await context.git.moveRef(branchRef(branch), null, head, `copse: undoes ${task.id}`);
   if (!moved.moved)
-    return refusal(refused('wrong_status', `The branch ${branch} is taken.`, `copse undo ${task.id}`));
+    return refusal(refused('wrong_status', `The branch ${branch} already exists.`, `copse undo ${task.id}`));
   const outcome = await change(context, async (change) => {
     const now = await requireUndoable(change, task.id);
     if (now.landing.id !== landing.id || (await change.board.wasUsed(undo)))
-      change.refuse(refused('wrong_status', `${task.id} changed meanwhile.`, `copse undo ${task.id}`));
+      change.refuse(refused('wrong_status', `${task.id} changed during the undo.`, `copse undo ${task.id}`));
     const definition = undoDefinition(task, context.policy.text.titleLength);
     const to = submission(context, { branch, head, target: landing.target });
     await change.apply(decideUndo({ id: undo, definition, to }, change.at));
@@ -146,7 +146,7 @@ async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> 
   return outcome;
 }
 
-/** Undefined when the name is somebody else's. */
+/** Undefined when every name is taken. */
 async function freeBranch(
   { git, settings, policy, clock }: UndoContext,
   id: TaskId,
@@ -172,7 +172,7 @@ async function freeBranch(
   return undefined;
 }
 
-/** As for finished work: into the queue, or to whoever reviews. */
+/** As for finished work: into the queue, or to review. */
 function submission(
   { landing: { policy }, random }: UndoContext,
   of: { readonly branch: BranchName; readonly head: CommitId; readonly target: BranchName },
@@ -186,7 +186,7 @@ function submission(
   return { to: 'review', head, pullRequest: policy === 'pr' ? wanted : null };
 }
 
-/** Without a folder: whoever works on it gets one, made from the branch. */
+/** Without a folder: one is made from the branch when an agent works on it. */
 async function recordBranch(
   { node, random, worktreeFolder }: UndoContext,
   change: Change,
@@ -213,12 +213,12 @@ async function note(context: UndoContext, change: Change, made: Made): Promise<v
     const entry = { id, task: of, session: null, kind: 'decision', text, at: change.at } as const;
     return change.apply(decided({ type: 'ledger.added', ...entry, ...(undone && { undone }) }));
   };
-  await add(task.id, `Asked to be undone${who}; ${undo} does it.`, { landing: landing.id, by: undo });
-  await add(undo, `Asked for${who}: takes back ${task.id}, which landed as ${commit}.`);
+  await add(task.id, `Undo requested${who}; ${undo} does it.`, { landing: landing.id, by: undo });
+  await add(undo, `Requested${who}: reverts ${task.id}, which landed as ${commit}.`);
 }
 
 function forPeople(id: TaskId): Refused {
-  const reason = `A session cannot undo ${id}: what lands and what is taken back is for people to say.`;
+  const reason = `Cannot undo ${id} from a session: only a person may undo a landing.`;
   return refused('not_this_session', reason, 'copse stuck --reason "what a person should do"');
 }
 
@@ -230,27 +230,27 @@ async function explain(
   { target }: Landing,
   reverted: Extract<Reverted, { reverted: false }>,
 ): Promise<Refused> {
-  const again = `copse add "Undo: ${title.replaceAll('"', "'")}" --body "Take back what ${id} landed."`;
+  const again = `copse add "Undo: ${title.replaceAll('"', "'")}" --body "Revert what ${id} landed."`;
   switch (reverted.because) {
     case 'conflict': {
       const files = some(reverted.files);
       const others = await tasksOf(context.board, id, reverted.later);
       const who = others.length === 0 ? '' : `: ${some(others)}`;
-      const reason = `${id} cannot simply be taken back. Later work changed the same places in ${files}${who}.`;
+      const reason = `Cannot undo ${id}: later work changed the same lines in ${files}${who}.`;
       return refused('wrong_status', reason, again);
     }
     case 'not_there':
+      return refused('wrong_status', `${target} no longer contains what ${id} landed.`, `git log ${target}`);
+    case 'brought_nothing':
       return refused(
         'wrong_status',
-        `${target} does not have what ${id} landed any more.`,
-        `git log ${target}`,
+        `${id} changed nothing on ${target}: it was all there before.`,
+        `copse show ${id}`,
       );
-    case 'brought_nothing':
-      return refused('wrong_status', `${target} had everything of ${id} when it landed.`, `copse show ${id}`);
     case 'nothing_left':
-      return refused('wrong_status', `Nothing of ${id} is left on ${target}.`, `copse show ${id}`);
+      return refused('wrong_status', `${target} no longer has any change of ${id}.`, `copse show ${id}`);
     default:
-      throw new Error(`A revert cannot end ${String(reverted satisfies never)}`);
+      return unreachable(reverted);
   }
 }
 
@@ -259,7 +259,7 @@ function some(names: readonly string[]): string {
   return `${names.slice(0, LISTED).join(', ')}${more}`;
 }
 
-/** The latest first, by their trailers. */
+/** The tasks of these commits, by their trailers; the latest first. */
 async function tasksOf(
   board: BoardReader,
   not: TaskId,

@@ -1,4 +1,4 @@
-/** Whether what a task landed was taken back since, and by which task: an undo that was undone counts as none. */
+/** Whether a landing was undone, and by which task: an undo that was undone counts as none. */
 
 import type { LandingId, TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
@@ -14,17 +14,17 @@ export async function loadUndoing(
   const undoings = new Map<LandingId, Undoing>();
   for (const { id } of landings) {
     const by = undoneBy(ledger, id);
-    undoings.set(id, by === undefined ? { is: 'none' } : await howFar(board, by));
+    undoings.set(id, by === undefined ? { kind: 'none' } : await howFar(board, by));
   }
   return undoings;
 }
 
-/** Of the latest landing of a task. */
+/** For the latest landing of a task. */
 export async function undoingOf(board: BoardReader, task: TaskId): Promise<Undoing> {
   const landed = await landingsOf(board, task);
   const last = landed.at(-1);
-  if (last === undefined) return { is: 'none' };
-  return (await loadUndoing(board, task, [last])).get(last.id) ?? { is: 'none' };
+  if (last === undefined) return { kind: 'none' };
+  return (await loadUndoing(board, task, [last])).get(last.id) ?? { kind: 'none' };
 }
 
 export async function landingsOf(board: BoardReader, task: TaskId): Promise<readonly Landing[]> {
@@ -33,8 +33,8 @@ export async function landingsOf(board: BoardReader, task: TaskId): Promise<read
 
 async function howFar(board: BoardReader, by: TaskId): Promise<Undoing> {
   const state = (await board.get('task', by))?.state;
-  if (state === undefined || state.status === 'cancelled') return { is: 'none' };
-  if (state.status !== 'done') return { is: 'begun', by, status: state.status };
+  if (state === undefined || state.status === 'cancelled') return { kind: 'none' };
+  if (state.status !== 'done') return { kind: 'begun', by, status: state.status };
   const again = await undoingOf(board, by);
-  return again.is === 'undone' ? { is: 'none' } : { is: 'undone', by };
+  return again.kind === 'undone' ? { kind: 'none' } : { kind: 'undone', by };
 }

@@ -1,4 +1,4 @@
-/** Reads from the board what the queues of its targets look like right now. */
+/** Loads the queues of all targets, as people see them, from the board. */
 
 import type { BranchName, TaskId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
@@ -12,17 +12,16 @@ import type { Context } from '../../board/context.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 import { queueResource } from '../lead/leadership.ts';
 import { byPlace } from '../lead/entries.ts';
-import type { RunContext } from '../context.ts';
+import type { LookContext } from '../context.ts';
 import { checkText } from '../lead/checks.ts';
 
-/** What of copse.yml says how a queue works. */
 export type QueueSettings = Pick<Config['landing'], 'checks' | 'slots'>;
 
-/** Without a node and its processes, checks are believed for as long as somebody said to lead the queue. */
+/** Without a node and its processes, recorded checks count as running while the queue has a leader. */
 type ViewContext = Pick<Context, 'board' | 'clock' | 'policy'> &
-  Partial<Pick<RunContext, 'node' | 'occupancy'>>;
+  Partial<Pick<LookContext, 'node' | 'occupancy'>>;
 
-/** Every target that something is to land on, and those that are asked for. */
+/** Every target with open landings, and those in `also`. */
 export async function loadQueues(
   context: ViewContext,
   settings: QueueSettings,
@@ -104,7 +103,7 @@ async function recentEvents({ board, policy }: ViewContext) {
   return events;
 }
 
-/** Known at once of processes of this node; of another one, when it does not say any more that it leads. */
+/** Runs of this node whose process has ended. Of other nodes only the lead's lease tells. */
 async function lostRuns(
   { node, occupancy }: ViewContext,
   { runs }: MergeQueue,
@@ -115,7 +114,7 @@ async function lostRuns(
   return lost;
 }
 
-/** Who leads says so again and again. */
+/** A leader renews its lease regularly. */
 async function isLed({ board, clock }: ViewContext, target: BranchName): Promise<boolean> {
   const resource = await board.get('resource', queueResource(target));
   return resource?.holder !== null && (resource?.heldUntil ?? 0) > clock.now();

@@ -1,4 +1,4 @@
-/** The commands of one run, in its worktree: those of the set-up, then the checks. */
+/** Runs the commands of one run in its worktree: first the set-up, then the checks. */
 
 import { statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
@@ -17,18 +17,18 @@ export interface RunOptions {
   readonly runner: CheckRunner;
   readonly request: CheckRequest;
   readonly worktree: string;
-  /** What is missing in the worktree, and what else a person should know about it. */
+  /** Sentences about the worktree for a person, missing files for example. */
   readonly remarks: readonly string[];
   readonly note: SlotNote;
 }
 
-/** With less than this a failure is taken to be that of the disk. */
+/** Below this, a failure counts as one of the disk. */
 const FULL_BYTES = 16 * 1024 * 1024;
 
 interface Command extends Omit<CheckCommand, 'name' | 'workingDirectory'> {
-  /** What its processes are marked with. */
+  /** Part of the mark of its processes. */
   readonly step: string;
-  /** Where they are written down. */
+  /** The file that lists its processes. */
   readonly record: string;
   readonly output: Output;
 }
@@ -42,7 +42,7 @@ export class RunCommands {
   readonly #note: SlotNote;
   readonly #notes: SlotNotes;
   readonly #setupLog: string;
-  /** What set-up leaves running prints on, so its output is kept until the run is over. */
+  /** Kept open until the run ends: processes that set-up left running still print. */
   readonly #setupOutput: Output;
   readonly #drains: StepEnd['drain'][] = [];
 
@@ -57,7 +57,7 @@ export class RunCommands {
     for (const remark of remarks) this.#say(remark);
   }
 
-  /** Undefined when everything is set up; else how the run ends. */
+  /** Undefined when set-up succeeded, else the end of the run. */
   async setUp(): Promise<CheckRunEnd | undefined> {
     for (const [index, line] of this.#runner.setup.commands.entries()) {
       const began = performance.now();
@@ -88,7 +88,7 @@ export class RunCommands {
     return { ended: 'done', results };
   }
 
-  /** Ends everything that the run started. Once nothing runs any more, it may be repeated. */
+  /** Ends every process of the run. May be repeated. */
   async close(): Promise<{ readonly tail: string }> {
     await this.#end({
       mark: markOf(this.#request.id),
@@ -99,7 +99,7 @@ export class RunCommands {
     return this.#setupOutput.close();
   }
 
-  /** Undefined when it was called off. */
+  /** Undefined when it was cancelled. */
   async #check(check: CheckCommand, step: string): Promise<CheckResult | undefined> {
     const { name } = check;
     const began = performance.now();
@@ -116,9 +116,9 @@ export class RunCommands {
     if (end.ending.kind === 'cancelled') return undefined;
     const judgement =
       problem !== null
-        ? infrastructure(`printed something that could not be kept (${problem})`)
+        ? infrastructure(`printed output that could not be written to its log (${problem})`)
         : left.remaining > 0
-          ? infrastructure(`left ${left.remaining} processes behind that cannot be ended`)
+          ? infrastructure(`left ${left.remaining} processes running that cannot be ended`)
           : await this.#judge(end, check, folder.path);
     return {
       name,
@@ -162,7 +162,7 @@ export class RunCommands {
     return variablesOf(environment, { id, slot, step, root, worktree: this.#worktree }, env);
   }
 
-  /** What set-up left running stays. */
+  /** Processes that set-up left running stay. */
   #endStep(step: string, since: number): Promise<EndedLeftovers> {
     const spare = { mark: stepMarkOf(this.#request.id, SETUP), records: this.#setupRecords() };
     const mark = stepMarkOf(this.#request.id, step);
@@ -187,7 +187,7 @@ export class RunCommands {
     check: Pick<CheckCommand, 'command' | 'timeoutMs' | 'env'>,
     folder: string,
   ): Promise<Judgement> {
-    if (ending.kind === 'cancelled') throw new Error('What was called off has no verdict');
+    if (ending.kind === 'cancelled') throw new Error('A cancelled step has no verdict');
     const where = { worktree: this.#worktree, folder, environment: this.#environment('judge', check.env) };
     const judgement = judge(ending, check, where);
     if (judgement.verdict !== 'red' || (await this.#runner.freeBytes(folder)) >= FULL_BYTES) return judgement;
@@ -199,7 +199,7 @@ export class RunCommands {
     const outside = 'would run outside the worktree: its working_directory leads there';
     if (!isWithin(this.#worktree, folder)) return infrastructure(outside);
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-      return { verdict: 'red', reason: `runs in ${workingDirectory}, which is no folder in this commit` };
+      return { verdict: 'red', reason: `runs in ${workingDirectory}, which is not a folder in this commit` };
     return isWithin(this.#worktree, await realpath(folder))
       ? { path: folder }
       : { verdict: 'red', reason: outside };
@@ -223,7 +223,7 @@ function infrastructure(reason: string): Judgement {
 }
 
 function asSentence(name: string, { verdict, reason }: Judgement): Judgement {
-  return { verdict, reason: `${name} ${reason}.` };
+  return { verdict, reason: `Check "${name}" ${reason}.` };
 }
 
 function tookSince(began: number): number {

@@ -1,4 +1,4 @@
-/** The variables of checks and of the set-up before them, and what of all this could change a verdict. */
+/** The variables of checks and of their set-up, and a digest of those that could change a verdict. */
 
 import { createHash } from 'node:crypto';
 import { arch, platform, release } from 'node:os';
@@ -8,12 +8,12 @@ import type { CheckCommand } from '../ports/checks.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** In the environment of everything that a run starts. */
+/** Set for every process that a run starts. */
 const CHECK_VARIABLE = 'COPSE_CHECK';
-/** The same for one command of it. */
+/** Set for every process of one command of the run. */
 const STEP_VARIABLE = 'COPSE_CHECK_STEP';
 
-/** The mark by which the processes of a run are found again. */
+/** The variable by which Copse finds the processes of a run. */
 export function markOf(id: string): string {
   return `${CHECK_VARIABLE}=${id}`;
 }
@@ -31,8 +31,8 @@ export interface Surroundings {
 }
 
 /**
- * What this process was started with, without Copse's own: the board's address and the tokens of a session are not for
- * code that agents wrote, and a check belongs to no task. `CI` keeps programs from asking questions.
+ * This process's environment without Copse's own variables: code that agents wrote must not see the board's address and the
+ * tokens of a session, and a check belongs to no task. `CI` stops programs from asking questions.
  */
 export function variablesOf(inherited: Variables, of: Surroundings, own: Variables): Record<string, string> {
   const all: Variables = {
@@ -73,8 +73,8 @@ export function digestOf(
 }
 
 /**
- * Names of a terminal, a login or a process, which differ each time somebody starts Copse. All others count: a check that
- * is run once too often costs less than a verdict that does not hold.
+ * Variables of a terminal, a login or a process, which differ at each start of Copse. All others count: an extra run of a
+ * check costs less than a wrong verdict.
  */
 const PASSING =
   /^(_|PWD|OLDPWD|SHLVL|COLUMNS|LINES|COLORTERM|WINDOWID|DISPLAY|WAYLAND_DISPLAY|STY|SSH_.*|TERM.*|TMUX.*|XDG_SESSION_.*|DBUS_.*|VTE_VERSION|VSCODE_.*|INVOCATION_ID|JOURNAL_STREAM)$/;

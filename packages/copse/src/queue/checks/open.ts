@@ -1,4 +1,4 @@
-/** Running the checks of the merge queue on this machine; see queue/ports/checks.ts. */
+/** Runs the checks of the merge queue on this machine; see queue/ports/checks.ts. */
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import type { CheckRunner, CheckSetup } from './runner.ts';
 import { notedSlots } from './slot-note.ts';
 
 export type ChecksOptions = Omit<CheckRunner, 'setup'> & {
-  /** As files say now. */
+  /** Read from the files now. */
   readonly setup: () => CheckSetup;
   /** How long the output of a run is kept. */
   readonly keepLogsMs: number;
@@ -31,7 +31,7 @@ export function openChecks(options: ChecksOptions): Checks {
 async function recover(options: ChecksOptions): Promise<readonly string[]> {
   const said: string[] = [];
   for (const slot of new Set([...options.places.known(), ...notedSlots(options.home)])) {
-    // Held: whoever runs a check there is alive.
+    // Not free: the process that runs a check there is alive.
     const done = await options.tryLock(lockOf(slot), () => endEarlier(options, slot));
     if (done?.value) said.push(done.value);
   }

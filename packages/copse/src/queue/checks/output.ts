@@ -1,7 +1,6 @@
 /**
- * Keeps what a command prints, within bounds: the beginning goes straight to the file, and of the rest the end. A command
- * that prints without end fills neither disk nor memory. Until the command is over, its end is in a file beside it, which
- * is written round and round.
+ * Keeps the beginning and the end of a command's output, so that endless output fills neither disk nor memory. The beginning
+ * goes straight to the file; until the command ends, the end is in a ring buffer, a file beside it.
  */
 
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
@@ -9,14 +8,14 @@ import path from 'node:path';
 
 export interface Output {
   write(chunk: Buffer): void;
-  /** Puts the two parts together; may be repeated. The last lines, and why something could not be kept. */
+  /** Joins the two parts; may be repeated. Returns the last lines, and the reason if output was lost. */
   close(): { readonly tail: string; readonly problem: string | null };
 }
 
 export interface OutputOptions {
   readonly file: string;
   readonly tailLines: number;
-  /** Of each of the two parts. */
+  /** The most bytes of each part. */
   readonly partBytes?: number;
 }
 
@@ -37,7 +36,7 @@ export function keepOutput({ file, tailLines, partBytes = PART_BYTES }: OutputOp
     writeAll(head, toHead);
     let at = Math.max(0, total - partBytes);
     total += chunk.length;
-    // More than fits at once would only be written over.
+    // Only the end of a chunk that is larger than the ring survives.
     let rest = chunk.subarray(toHead.length);
     at += Math.max(0, rest.length - partBytes);
     rest = rest.subarray(Math.max(0, rest.length - partBytes));
@@ -52,7 +51,7 @@ export function keepOutput({ file, tailLines, partBytes = PART_BYTES }: OutputOp
     if (end === undefined) return;
     const after = total - partBytes;
     const dropped = after - partBytes;
-    if (dropped > 0) writeAll(head, Buffer.from(`\n\n[… ${dropped} bytes are left out here …]\n\n`));
+    if (dropped > 0) writeAll(head, Buffer.from(`\n\n[… ${dropped} bytes left out …]\n\n`));
     const begin = dropped > 0 ? after % partBytes : 0;
     copy(end, head, begin, Math.min(after, partBytes) - begin);
     copy(end, head, 0, begin);
@@ -83,7 +82,7 @@ export function keepOutput({ file, tailLines, partBytes = PART_BYTES }: OutputOp
   };
 }
 
-/** Through no link. */
+/** Follows no link. */
 function openAnew(file: string): number {
   const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   return openSync(file, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);

@@ -1,29 +1,29 @@
-/** The files of a worktree of the queue: those of the candidate and what git ignores, nothing else. */
+/** Makes the files of a queue worktree those of the candidate, and keeps the files that git ignores. */
 
 import { lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Candidate } from '../ports/check-places.ts';
+import type { CheckCandidate } from '../ports/checks.ts';
 import { inside } from '../../workspaces/git/pool/entries.ts';
-import { copyWithTime, entries } from '../../git/private-index.ts';
-import { type GitOptions, git, gitLine, tryGit } from '../../git/process.ts';
+import { copyWithTime } from '../../git/private-index.ts';
+import { entries } from '../../git/output.ts';
+import { type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../git/process.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 import { isInSparse } from '../../git/worktrees/worktrees.ts';
 
 export interface CandidatePlace {
   readonly workTree: string;
-  /** Of the files as Copse wrote them the last time, and as it writes them now. */
+  /** Copse's own index of the files that it wrote. */
   readonly index: string;
-  /** Where the index for the worktree itself is made. */
+  /** The path at which the worktree's new index is made. */
   readonly fresh: string;
 }
 
-/** Throws when the worktree does not take it; then another is needed. */
+/** Throws when the worktree cannot become the candidate; the caller then makes a new worktree. */
 export async function checkOutCandidate(
   dir: TrustedDir,
   place: CandidatePlace,
-  { commit, sparse }: Candidate,
+  { commit, sparse }: CheckCandidate,
 ): Promise<void> {
   const { workTree, index, fresh } = place;
   const tracked = await withTree(dir, { commit, sparse }, async (tree, env) => {
@@ -46,12 +46,12 @@ export async function checkOutCandidate(
 }
 
 /**
- * The tree to write. A sparse one is a tree without what is left out, so that git writes and deletes just what it has to;
- * it is needed for a moment only, and the repository does not get to see it.
+ * Calls `work` with the tree to write. For a sparse checkout that is a smaller tree, so that git writes and deletes only the
+ * files it has to; it lives in a throwaway object store.
  */
 async function withTree<T>(
   dir: TrustedDir,
-  { commit, sparse }: Candidate,
+  { commit, sparse }: CheckCandidate,
   work: (tree: string, env: Readonly<Record<string, string>>) => Promise<T>,
 ): Promise<T> {
   if (sparse.length === 0) return work(commit, {});
@@ -68,11 +68,11 @@ async function withTree<T>(
   });
 }
 
-/** What a sparse checkout leaves out is in the index all the same, marked. */
+/** Files outside a sparse checkout are in the index too, marked skip-worktree. */
 async function addLeftOut(
   dir: TrustedDir,
   options: GitOptions,
-  { commit, sparse }: Candidate,
+  { commit, sparse }: CheckCandidate,
 ): Promise<void> {
   await git(dir, ['read-tree', '--reset', commit], options);
   const input = await leftOut(dir, options, sparse);
@@ -95,7 +95,7 @@ async function leftOut(dir: TrustedDir, options: GitOptions, sparse: readonly st
 interface Tracked {
   readonly files: ReadonlySet<string>;
   readonly submodules: readonly string[];
-  /** Every folder that holds one of them, each after the one around it; the worktree itself is ''. */
+  /** Every folder that holds one of them, parents first; the worktree itself is ''. */
   readonly folders: readonly string[];
 }
 
@@ -114,8 +114,8 @@ function readTracked(output: Buffer): Tracked {
 }
 
 /**
- * A folder may have become a link to one elsewhere, where git finds the very files; or nobody may write in it any more.
- * Git passes over repositories inside, and an ignore file that nobody committed would hide others and itself.
+ * A check can replace a folder by a link to a copy, or take away the right to write in it. Git skips repositories inside the
+ * worktree, and an uncommitted ignore file hides other files and itself.
  */
 function settleFolders(workTree: string, { folders, files }: Tracked): void {
   for (const folder of folders) {
@@ -133,7 +133,7 @@ function settleFolders(workTree: string, { folders, files }: Tracked): void {
 const OWNER = 0o700;
 const OWNERS_FILE = 0o600;
 
-/** Git does not see that nobody may read or write a file any more. True when there was one. */
+/** Removes files that the owner may not read or write: git does not notice those. True when there was one. */
 function removeLocked(workTree: string, { files }: Tracked): boolean {
   const isLocked = (name: string) => {
     const found = lstatSync(inside(workTree, name), { throwIfNoEntry: false });
@@ -147,7 +147,7 @@ function removeLocked(workTree: string, { files }: Tracked): boolean {
 async function removeUntracked(dir: TrustedDir, { workTree, index }: CandidatePlace): Promise<void> {
   const list = ['ls-files', '--others', '--exclude-standard', '-z'];
   const untracked = entries(await git(dir, list, { workTree, index }));
-  // A repository inside is listed as a folder.
+  // Git lists a repository inside the worktree as a folder.
   for (const name of untracked)
     rmSync(inside(workTree, name.replace(/\/$/, '')), { recursive: true, force: true });
   const left = entries(await git(dir, [...list, '--directory'], { workTree, index }));
@@ -155,7 +155,7 @@ async function removeUntracked(dir: TrustedDir, { workTree, index }: CandidatePl
     removeEmpty(inside(workTree, name.slice(0, -1)));
 }
 
-/** Folders without a file; those that hold something git ignores stay. */
+/** Removes folders without files; a folder with ignored files stays. */
 function removeEmpty(folder: Buffer): void {
   for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' })) {
     if (entry.isDirectory()) removeEmpty(Buffer.concat([folder, Buffer.from('/'), entry.name]));

@@ -3,20 +3,20 @@
  *
  *   <worktrees>/copse-queue-<slot>           its files
  *   <git dir>/worktrees/copse-queue-<slot>   its registration: locked, HEAD at the candidate
- *   .copse/queue/<slot>/index                what Copse itself wrote there
+ *   .copse/queue/<slot>/index                Copse's own index of the files that it wrote
  *
- * Whatever agents wrote has run here, so nothing is taken on trust:
+ * Code that agents wrote has run here, so Copse trusts nothing in it:
  *
- * - Only a folder with a registration of this name for this place is the queue's. Anything else that is there is left
- *   alone, and nothing is checked in the slot until a person has moved it.
- * - Tracked files become those of the candidate, untracked ones go, and what git ignores stays: dependencies and caches
- *   are why the worktree is used again. Copse goes by an index of its own, because that of the worktree can be made to
- *   say that a changed file is none. Its stamps show every change, and git looks at all of them once more at the end.
- * - What git keeps about the worktree is written anew: no lock, merge, setting or moved HEAD of an earlier check stays.
- * - Submodules are made anew, because git is never started in a repository in which somebody else's code has run.
- * - A worktree that is damaged, half made, or refuses any of this goes to the trash, and a new one is made.
+ * - Only a folder with a registration of this name and this path is the queue's. Copse leaves anything else alone and checks
+ *   nothing in the slot until a person has moved it away.
+ * - Tracked files become those of the candidate, untracked files are deleted, ignored files stay: dependencies and caches are
+ *   the reason to reuse a worktree. Copse uses its own index, because a check can make the worktree's index hide a change.
+ *   The stamps in Copse's index show every change, and git compares all files once more at the end.
+ * - The worktree's git directory is written anew: no lock, merge, setting or moved HEAD of an earlier check stays.
+ * - Submodules are made anew, because Copse never starts git in a repository in which other code has run.
+ * - A worktree that is damaged, half made, or cannot become the candidate goes to the trash, and Copse makes a new one.
  *
- * Whoever calls holds the lock of the slot, and nothing runs in the worktree.
+ * The caller holds the lock of the slot, and nothing runs in the worktree.
  */
 
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,12 +24,12 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
-import type { Candidate, CheckPlaces, Readied } from '../ports/check-places.ts';
+import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
 import type { Git, Place } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './place-files.ts';
 import { copyWithTime } from '../../git/private-index.ts';
-import { tryGit } from '../../git/process.ts';
+import { tryGit, type TrustedDir } from '../../git/process.ts';
 import {
   UNFINISHED,
   canonical,
@@ -38,13 +38,12 @@ import {
   registrationOf,
   repairMoved,
 } from '../../git/worktrees/registrations.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export interface CheckPlaceOptions {
   /** The folder of all worktrees. */
   readonly folder: string;
   readonly withLock: Git['withLock'];
-  /** Moves what can be used no more to the trash. Null: that half of it does not exist. */
+  /** Moves an unusable worktree to the trash. Null: that half of it does not exist. */
   readonly discard: (place: {
     readonly path: string | null;
     readonly gitDir: string | null;
@@ -87,15 +86,15 @@ function knownSlots(dir: TrustedDir, folder: string): readonly number[] {
   return [...slots].toSorted((one, other) => one - other);
 }
 
-async function ready(slot: Slot, candidate: Candidate): Promise<Readied> {
-  // A HEAD that leads nowhere would make every fetch in this repository fail.
+async function ready(slot: Slot, candidate: CheckCandidate): Promise<Readied> {
+  // A HEAD at a missing commit would make every fetch in this repository fail.
   const { code } = await tryGit(slot.dir, ['cat-file', '-e', `${candidate.commit}^{tree}`]);
-  if (code !== 0) return { ready: false, reason: `There is no commit ${candidate.commit} to check.` };
+  if (code !== 0) return { ready: false, reason: `The commit ${candidate.commit} to check does not exist.` };
   await slot.withLock(() => repairMoved(slot.dir.commonDir, slot.path));
   const found = lookAt(slot);
-  if (found.is === 'foreign') return { ready: false, reason: found.reason };
+  if (found.kind === 'foreign') return { ready: false, reason: found.reason };
   let anew: string | null = null;
-  if (found.is === 'ours') {
+  if (found.kind === 'ours') {
     const wrong = found.wrong ?? (await bring(slot, candidate));
     if (wrong === null) return { ready: true, place: placeOf(slot, candidate), anew };
     anew = wrong;
@@ -107,18 +106,18 @@ async function ready(slot: Slot, candidate: Candidate): Promise<Readied> {
   await make(slot, candidate);
   const wrong = await bring(slot, candidate);
   if (wrong !== null)
-    return { ready: false, reason: `A worktree for the checks cannot be made at ${slot.path}: ${wrong}` };
+    return { ready: false, reason: `Cannot make a worktree for the checks at ${slot.path}: ${wrong}` };
   return { ready: true, place: placeOf(slot, candidate), anew };
 }
 
-function placeOf({ path: at, gitDir }: Slot, { commit }: Candidate): Place {
+function placeOf({ path: at, gitDir }: Slot, { commit }: CheckCandidate): Place {
   return { path: at, gitDir, tip: commit };
 }
 
 type Found =
-  | { readonly is: 'nothing' }
-  | { readonly is: 'ours'; readonly wrong: string | null }
-  | { readonly is: 'foreign'; readonly reason: string };
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'ours'; readonly wrong: string | null }
+  | { readonly kind: 'foreign'; readonly reason: string };
 
 function lookAt(slot: Slot): Found {
   const { dir, name, gitDir, path: at } = slot;
@@ -127,19 +126,19 @@ function lookAt(slot: Slot): Found {
   const registered = registrationNamed(dir.commonDir, name);
   const isElsewhere = registered !== undefined && !isSame(registered.path, at);
   if (isElsewhere && existsSync(registered.path))
-    return foreign(`git knows ${name}, which is the queue’s name, as the worktree at ${registered.path}`);
+    return foreign(`git has registered the worktree at ${registered.path} as ${name}, a name of the queue`);
   if (kind === undefined)
-    return known === undefined ? { is: 'nothing' } : { is: 'ours', wrong: 'its folder is gone' };
+    return known === undefined ? { kind: 'absent' } : { kind: 'ours', wrong: 'its folder is gone' };
   if (!kind.isDirectory()) return foreign(`${at} is not a folder`);
-  // Of an earlier one that was killed before it had registered it.
-  if (known === undefined && readdirSync(at).length === 0) return { is: 'nothing' };
+  // Left by a process that was killed before it registered the folder.
+  if (known === undefined && readdirSync(at).length === 0) return { kind: 'absent' };
   const isOurs = registered !== undefined ? !isElsewhere : known !== undefined && leadsTo(at, gitDir);
-  if (!isOurs) return foreign(`${at} is in the way and is not the queue’s`);
-  return { is: 'ours', wrong: whatIsWrong(slot) };
+  if (!isOurs) return foreign(`${at} exists and is not a worktree of the queue`);
+  return { kind: 'ours', wrong: whatIsWrong(slot) };
 }
 
 function foreign(what: string): Found {
-  return { is: 'foreign', reason: `Nothing can be checked in this slot: ${what}. Move it away.` };
+  return { kind: 'foreign', reason: `Cannot run checks in this slot: ${what}. Move it away.` };
 }
 
 function isSame(one: string, other: string): boolean {
@@ -157,32 +156,32 @@ function leadsTo(worktree: string, gitDir: string): boolean {
 
 function whatIsWrong({ dir, path: at, gitDir, index }: Slot): string | null {
   if (!lstatSync(gitDir).isDirectory()) return 'its git directory is not a folder';
-  if (existsSync(path.join(gitDir, UNFINISHED))) return 'its making was cut short';
+  if (existsSync(path.join(gitDir, UNFINISHED))) return 'its creation was cut short';
   const registration = registrationOf(dir.commonDir, at);
-  if ('why' in registration) return registration.why;
-  if (registration.found.gitDir !== gitDir) return 'its .git file names another registration';
-  return existsSync(index) ? null : 'what Copse had written there is not known any more';
+  if (registration.kind === 'broken') return registration.why;
+  if (registration.registration.gitDir !== gitDir) return 'its .git file names another registration';
+  return existsSync(index) ? null : 'the index that Copse keeps of it is gone';
 }
 
-async function make(slot: Slot, { commit }: Candidate): Promise<void> {
+async function make(slot: Slot, { commit }: CheckCandidate): Promise<void> {
   const { dir, name, path: at } = slot;
   rmSync(slot.index, { force: true });
   mkdirSync(at, { recursive: true });
   const made = await slot.withLock(async () =>
     register(dir.commonDir, { name, path: at, head: commit, reason: REASON }),
   );
-  if (made === undefined) throw new Error(`${slot.gitDir} has just been moved away and is there again`);
+  if (made === undefined) throw new Error(`${slot.gitDir} was moved away and exists again`);
 }
 
-const REASON = 'Copse: the merge queue runs its checks here. Nobody works in it.';
+const REASON = 'Copse: the merge queue runs its checks here. Do not work in it.';
 
-/** Null when the worktree is ready, else why it cannot be. */
-async function bring(slot: Slot, candidate: Candidate): Promise<string | null> {
+/** Null when the worktree is ready, else the reason why not. */
+async function bring(slot: Slot, candidate: CheckCandidate): Promise<string | null> {
   const { dir, path: workTree, gitDir, index } = slot;
   try {
     writeFileSync(path.join(gitDir, UNFINISHED), '\n');
     mkdirSync(path.dirname(index), { recursive: true, mode: 0o700 });
-    // Of a git that was killed; whoever has the slot is alone with it.
+    // Left by a git that was killed: the holder of the slot is alone with it.
     rmSync(`${index}.lock`, { force: true });
     const fresh = `${index}.worktree`;
     await checkOutCandidate(dir, { workTree, index, fresh }, candidate);
@@ -194,8 +193,8 @@ async function bring(slot: Slot, candidate: Candidate): Promise<string | null> {
   }
 }
 
-/** By renames: a check may have put a link where a file belongs, and a write would follow it. */
-function resetGitDir({ gitDir, path: workTree }: Slot, { commit }: Candidate, index: string): void {
+/** By renames: a check can replace a file by a link, and a write would follow it. */
+function resetGitDir({ gitDir, path: workTree }: Slot, { commit }: CheckCandidate, index: string): void {
   for (const name of readdirSync(gitDir)) {
     if (name !== UNFINISHED && name !== 'gitdir')
       rmSync(path.join(gitDir, name), { recursive: true, force: true });

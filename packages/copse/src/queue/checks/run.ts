@@ -1,17 +1,17 @@
 /**
- * One run: the worktree of the slot becomes the candidate, is set up, and the checks run in it one after another until one
- * is not green.
+ * One run: check out the candidate in the slot's worktree, set it up, and run the checks one after another until one is not
+ * green.
  *
- *   lock the slot → end what an earlier run left → note who runs here → worktree → set-up → checks
- *   → end everything → forget the note
+ *   lock the slot → end processes of an earlier run → write the note → worktree → set-up → checks
+ *   → end all processes → delete the note
  *
- * - The slot's lock is given back by the system when its holder dies. Whoever gets it finds the note of that run, and ends
- *   its processes before anything else.
- * - Set-up is run for every candidate, because it may depend on files of the tree. A set-up command that fails with a code
- *   of its own is the candidate's fault, a red result called `setup`: a broken manifest would else stop the queue for
- *   ever. One that cannot be started, takes too long or is killed is infrastructure.
- * - What set-up leaves running, a database say, is there for all checks of the run. What a check leaves running is ended
- *   before the next begins.
+ * - The system releases the slot's lock when its holder dies. The next holder finds the note of that run and ends its
+ *   processes first.
+ * - Set-up runs for every candidate, because it may depend on files of the tree. A set-up command that exits with a code of
+ *   its own is the candidate's fault, a red result called `setup`: otherwise a broken manifest would stop the queue for ever.
+ *   One that cannot start, times out or is killed is infrastructure.
+ * - Processes that set-up leaves running, a database for example, serve all checks of the run. Processes that a check leaves
+ *   running are ended before the next check.
  */
 
 import path from 'node:path';
@@ -26,7 +26,7 @@ import { markOf } from './environment.ts';
 import type { CheckRunner } from './runner.ts';
 import { type SlotNote, notesOf } from './slot-note.ts';
 
-/** For one that has just been called off by somebody who did not wait, or whose process is dying. */
+/** For a run that was just cancelled, or whose process is dying. */
 const LOCK_PATIENCE_MS = 2_000;
 
 export function lockOf(slot: number): string {
@@ -35,7 +35,7 @@ export function lockOf(slot: number): string {
 
 export async function runChecks(runner: CheckRunner, request: CheckRequest): Promise<CheckRunEnd> {
   if (request.signal.aborted) return { ended: 'cancelled' };
-  if (!/^[\w][\w.-]*$/.test(request.id)) throw new Error(`${request.id} cannot name the run of a check`);
+  if (!/^[\w][\w.-]*$/.test(request.id)) throw new Error(`${request.id} is not a valid id of a check run`);
   try {
     const done = await runner.tryLock(lockOf(request.slot), () => runAlone(runner, request), {
       patienceMs: LOCK_PATIENCE_MS,
@@ -43,7 +43,7 @@ export async function runChecks(runner: CheckRunner, request: CheckRequest): Pro
     return done?.value ?? infrastructure(`Another process runs checks in slot ${request.slot}.`);
   } catch (error) {
     if (error instanceof TypeError || error instanceof ReferenceError) throw error;
-    // A full or read-only disk, a git that fails: whatever it is, it says nothing about the change.
+    // A full or read-only disk, a failing git: neither says anything about the change.
     return infrastructure(error instanceof Error ? error.message : String(error));
   }
 }
@@ -66,25 +66,25 @@ async function runAlone(runner: CheckRunner, request: CheckRequest): Promise<Che
   }
 }
 
-type Keeper = Pick<CheckRunner, 'home' | 'places' | 'graceMs' | 'steps'>;
+type LeftoverContext = Pick<CheckRunner, 'home' | 'places' | 'graceMs' | 'steps'>;
 
-/** Ends what a run left that did not come to its end. A sentence, if there was anything to end. */
-export async function endEarlier(runner: Keeper, slot: number): Promise<string | undefined> {
+/** Ends the processes of a run that was cut short. Returns a sentence if there were any. */
+export async function endEarlier(runner: LeftoverContext, slot: number): Promise<string | undefined> {
   const notes = notesOf(runner.home, slot);
   const note = notes.read(await runner.steps.moment());
   const { ended, remaining } = note ? await endRun(runner, slot, note) : { ended: 0, remaining: 0 };
   if (remaining > 0)
     throw new Error(
-      `${remaining} processes of the check ${note?.id} in ${runner.places.path(slot)} cannot be ended.`,
+      `Cannot end ${remaining} processes of the check ${note?.id} in ${runner.places.path(slot)}.`,
     );
   notes.forget();
   if (note === undefined || ended === 0) return undefined;
   const what = ended === 1 ? '1 process' : `${ended} processes`;
-  return `Ended ${what} of the check ${note.id}, which its queue had left running in slot ${slot}.`;
+  return `Ended ${what} of the check ${note.id}, left running in slot ${slot}.`;
 }
 
 function endRun(
-  { home, places, graceMs, steps }: Keeper,
+  { home, places, graceMs, steps }: LeftoverContext,
   slot: number,
   { id, since, visitors }: SlotNote,
 ): Promise<EndedLeftovers> {
@@ -118,12 +118,12 @@ function furnish(runner: CheckRunner, { path: folder, gitDir, tip }: Place): Pro
     target: { folder, gitDir },
     commit: tip,
     home,
-    // Its commands are run here, where they can be called off.
+    // The set-up commands run here, where they can be cancelled.
     settings: { ...settings, setup: [], teardown: [] },
     never: [worktreeFolder],
     env: {},
     isFresh: true,
-    // Never there: what git keeps about the worktree was written anew.
+    // Never exists: the worktree's git directory was written anew.
     marker: path.join(gitDir, 'copse-furnished'),
   });
 }

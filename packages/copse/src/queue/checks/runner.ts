@@ -1,23 +1,23 @@
-/** What running checks needs. */
+/** The adapters and settings that a run of checks needs. */
 
-import type { CheckPlaces } from '../ports/check-places.ts';
+import type { CheckPlaces } from '../ports/checks.ts';
 import type { Checkout, FurnishSettings, Furnishing } from '../../workspaces/ports/furnishing.ts';
 import type { Git } from '../../git/port.ts';
 import type { Steps } from '../../processes/ports/programs.ts';
 
 export interface CheckSetup {
-  /** Whoever says so: copse.yml, or a file of another tool. */
+  /** From copse.yml, or from a file of another tool. */
   readonly commands: readonly string[];
-  /** What these commands expect in their environment. */
+  /** The variables that these commands expect. */
   readonly environment: (worktree: string) => Readonly<Record<string, string>>;
-  /** Patterns of files that are brought although copse.yml does not name them. */
+  /** Patterns of files to copy that copse.yml does not name. */
   readonly included: readonly string[];
 }
 
 export interface CheckRunner {
-  /** Where `.copse/` is. */
+  /** The folder that holds `.copse/`. */
   readonly home: string;
-  /** The main checkout, from which files are brought; null for a bare repository. */
+  /** The main checkout, from which files are copied; null for a bare repository. */
   readonly source: Checkout | null;
   readonly root: string;
   /** The folder of all worktrees. */
@@ -30,10 +30,10 @@ export interface CheckRunner {
   readonly places: CheckPlaces;
   readonly furnishing: Pick<Furnishing, 'furnish'>;
   readonly tryLock: Git['tryLock'];
-  /** What this process was started with. */
+  /** This process's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly freeBytes: (folder: string) => Promise<number>;
   readonly tailLines: number;
-  /** How long processes have to end by themselves. */
+  /** The time between asking a process to end and killing it. */
   readonly graceMs: number;
 }

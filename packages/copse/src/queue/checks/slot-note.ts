@@ -1,8 +1,8 @@
 /**
- * What is written down about the run in a slot, for whoever finds the slot after its process was killed:
+ * Notes about the run in a slot, for the process that takes the slot after a crash:
  *
  *   .copse/queue/<slot>/run.json            which run, and since when
- *   .copse/queue/<slot>/step-<step>.json    processes that were seen (recorder.ts)
+ *   .copse/queue/<slot>/step-<step>.json    the processes seen (recorder.ts)
  */
 
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -14,13 +14,13 @@ import type { Moment } from '../../processes/ports/programs.ts';
 
 export interface SlotNote extends Moment {
   readonly id: string;
-  /** Who was in the worktree then. */
+  /** Processes that were in the worktree before the run. */
   readonly visitors: readonly ProcessIdentity[];
 }
 
 export interface SlotNotes {
   readonly folder: string;
-  /** Of a run that did not come to its end. Of an earlier start of the system nothing can be left. */
+  /** The note of a run that was cut short. A run before the last boot left no process. */
   read(now: Moment): SlotNote | undefined;
   begin(note: SlotNote): void;
   forget(): void;
@@ -54,7 +54,7 @@ export function notesOf(home: string, slot: number): SlotNotes {
   };
 }
 
-/** Slots of which something is written down. */
+/** Slots that have notes. */
 export function notedSlots(home: string): readonly number[] {
   return namesIn(queueFolder(home))
     .filter((name) => /^[1-9]\d*$/.test(name))
@@ -69,7 +69,7 @@ function readNote(file: string): SlotNote | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as SlotNote;
   } catch {
-    // There is none, or nobody finished writing it.
+    // Absent, or cut short while it was written.
     return undefined;
   }
 }

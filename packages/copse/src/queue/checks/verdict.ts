@@ -1,18 +1,18 @@
 /**
- * What the end of a command says about the change that it checked.
+ * The verdict about a change, from the way in which a check ended.
  *
- *   ended with 0                                            green
- *   ended with another code                                 red
- *   a signal of a program's own doing: it crashed           red
- *   a signal that somebody sent, who was not Copse          infrastructure: out of memory, a shutdown, a person
- *   a code of the shell for such a signal                   infrastructure
+ *   exit code 0                                             green
+ *   another exit code                                       red
+ *   a signal that the program raised: it crashed            red
+ *   a signal that another process than Copse sent           infrastructure: out of memory, a shutdown, a person
+ *   the shell's exit code for such a signal                 infrastructure
  *   a program that copse.yml names is not on this machine   infrastructure
- *   a program or folder that the tree should have is not    red
- *   the disk is full, or output could not be kept           infrastructure
- *   it took too long                                        timeout
+ *   a program or folder that the tree lacks                 red
+ *   the disk is full, or output could not be written        infrastructure
+ *   the time limit passed                                   timeout
  *
- * What only a person can put right must not be blamed on a change; and what the change itself can cause must not count as
- * infrastructure, or it would be tried again for ever.
+ * A change is not blamed for a problem that only a person can solve. A failure that the change can cause is never
+ * infrastructure, or Copse would retry it for ever.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ interface Where {
 
 export interface Judgement {
   readonly verdict: CheckVerdict;
-  /** What is said after the name of the command. */
+  /** Follows the name of the command in a sentence. */
   readonly reason: string;
 }
 
@@ -42,7 +42,7 @@ export function judge(
   where: Where,
 ): Judgement {
   if (ending.kind === 'timeout')
-    return { verdict: 'timeout', reason: `took longer than ${seconds(timeoutMs)} and was ended` };
+    return { verdict: 'timeout', reason: `timed out after ${seconds(timeoutMs)}` };
   if (ending.kind === 'signal') return bySignal(ending.signal);
   if (ending.kind === 'not_started') return notStarted(ending, command, where);
   return byCode(ending.code, command, where);
@@ -56,8 +56,8 @@ const SENT: ReadonlySet<string> = new Set(['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGI
 
 function bySignal(signal: NodeJS.Signals): Judgement {
   if (!SENT.has(signal)) return { verdict: 'red', reason: `crashed with ${signal}` };
-  const perhaps = signal === 'SIGKILL' ? '; perhaps the memory was used up' : '';
-  return { verdict: 'infrastructure', reason: `was ended by ${signal}, which Copse did not send${perhaps}` };
+  const perhaps = signal === 'SIGKILL' ? '; the machine may have run out of memory' : '';
+  return { verdict: 'infrastructure', reason: `was killed by ${signal}, which Copse did not send${perhaps}` };
 }
 
 function byCode(code: number, command: CheckCommand['command'], where: Where): Judgement {
@@ -70,7 +70,7 @@ function byCode(code: number, command: CheckCommand['command'], where: Where): J
     const missing = code === 126 || code === 127 ? missingProgram(command, where) : undefined;
     if (missing !== undefined) return notHere(missing);
   }
-  return { verdict: 'red', reason: `ended with ${code}` };
+  return { verdict: 'red', reason: `failed (exit code ${code})` };
 }
 
 function notHere(program: string): Judgement {
@@ -87,14 +87,14 @@ function notStarted(
   if (isOfTree && code === 'ENOENT')
     return { verdict: 'red', reason: `needs ${program}, which this commit does not have` };
   if (isOfTree && code === 'EACCES')
-    return { verdict: 'red', reason: `needs ${program}, which is no program in this commit` };
+    return { verdict: 'red', reason: `needs ${program}, which is not executable in this commit` };
   if (code === 'ENOENT' || code === 'EACCES') return notHere(program);
-  return { verdict: 'infrastructure', reason: `could not be started: ${message}` };
+  return { verdict: 'infrastructure', reason: `could not start: ${message}` };
 }
 
 /**
- * The first program that the line itself names and this machine does not have. What a script of the tree calls is that
- * script's affair. Words that are not plainly names of programs are passed over.
+ * The first program that the line names and this machine lacks. Programs that a script of the tree calls do not count, nor do
+ * words that may be something else than the name of a program.
  */
 function missingProgram(line: string, where: Where): string | undefined {
   const commands = line.replaceAll(/'[^']*'|"[^"]*"/g, '""').split(/&&|\|\||[;|\n]/);

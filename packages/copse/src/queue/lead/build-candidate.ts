@@ -1,7 +1,7 @@
-/** Merges one queued change onto a commit, in the way its agent or the repository asks for. */
+/** Merges one queued change onto a commit, with the merge method of its agent or of the repository. */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
-import type { Change } from '../rules/decide/state.ts';
+import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Candidate, MergeMethod } from '../ports/merging.ts';
 import { type RunContext, agentNamed } from '../context.ts';
@@ -10,11 +10,11 @@ import { workspaceOf } from '../../workspaces/act/context.ts';
 export async function buildCandidate(
   context: RunContext,
   onto: CommitId,
-  { landing: id, task: taskId, head }: Change,
+  { landing: id, task: taskId, head }: QueuedChange,
 ): Promise<Candidate> {
   const landing = await context.board.get('landing', id);
   const task = await context.board.get('task', taskId);
-  if (landing === undefined || task === undefined) throw new Error(`${taskId} is not in the queue any more`);
+  if (landing === undefined || task === undefined) throw new Error(`${taskId} is no longer in the queue`);
   const branch = (await workspaceOf(context, task.id))?.worktree?.branch ?? (task.id as string as BranchName);
   return context.merging.build({
     task: task.id,

@@ -1,23 +1,23 @@
 /**
- * What merging changes into a target would give, remembered: the decision asks again and again about the same stacks. Commits
- * never change, so what was found out stays true, whoever moves the target.
+ * Caches the results of merges: the decision asks about the same stacks again and again. Commits never change, so results
+ * stay true when the target moves.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Stack, Stacked } from '../rules/decide/stack.ts';
-import type { Change } from '../rules/decide/state.ts';
+import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Candidate } from '../ports/merging.ts';
 
 type Built = Extract<Candidate, { built: true }>;
 
 interface Facts {
-  build(onto: CommitId, change: Change): Promise<Candidate>;
+  build(onto: CommitId, change: QueuedChange): Promise<Candidate>;
   treeOf(commit: CommitId): Promise<string>;
   /** Whether a tree passed all checks. */
   isGreen(tree: string): Promise<boolean>;
 }
 
-/** Beyond that, what is known is forgotten and found out again. */
+/** The cache is emptied beyond this size. */
 const MOST = 20_000;
 
 export class Candidates {
@@ -30,18 +30,18 @@ export class Candidates {
     this.#facts = facts;
   }
 
-  /** Undefined when it was not looked at yet. */
+  /** Undefined when it is not in the cache. */
   look({ onto, changes }: Stack): Stacked | undefined {
     let commit = onto;
     for (const [at, change] of changes.entries()) {
       const candidate = this.#built.get(keyOf(commit, change));
       if (candidate === undefined) return undefined;
-      if (!candidate.built) return { fits: false, at };
+      if (!candidate.built) return { kind: 'conflict', at };
       commit = candidate.commit;
     }
     const tree = this.#trees.get(commit);
     const isGreen = tree === undefined ? undefined : this.#green.get(tree);
-    return isGreen === undefined ? undefined : { fits: true, commit, isGreen };
+    return isGreen === undefined ? undefined : { kind: 'merged', commit, isGreen };
   }
 
   async find({ onto, changes }: Stack): Promise<void> {
@@ -56,20 +56,20 @@ export class Candidates {
   }
 
   /** Each change of a stack that fits, with what it becomes. */
-  async steps({ onto, changes }: Stack): Promise<readonly (Change & Built)[]> {
-    const steps: (Change & Built)[] = [];
+  async steps({ onto, changes }: Stack): Promise<readonly (QueuedChange & Built)[]> {
+    const steps: (QueuedChange & Built)[] = [];
     let commit = onto;
     for (const change of changes) {
       const candidate = await this.#build(commit, change);
-      if (!candidate.built) throw new Error(`${change.task} does not merge any more`);
+      if (!candidate.built) throw new Error(`${change.task} no longer merges`);
       steps.push({ ...change, ...candidate });
       commit = candidate.commit;
     }
     return steps;
   }
 
-  /** Why a change cannot be merged; undefined when it can, or nobody looked. */
-  misfit(onto: CommitId, change: Change): Extract<Candidate, { built: false }> | undefined {
+  /** Why a change cannot be merged; undefined when it can, or is not in the cache. */
+  misfit(onto: CommitId, change: QueuedChange): Extract<Candidate, { built: false }> | undefined {
     const candidate = this.#built.get(keyOf(onto, change));
     return candidate?.built === false ? candidate : undefined;
   }
@@ -80,12 +80,12 @@ export class Candidates {
     return known;
   }
 
-  /** A check of it ended. */
+  /** A check of this tree ended, so its cached verdict is stale. */
   forgetVerdict(tree: string): void {
     this.#green.delete(tree);
   }
 
-  async #build(onto: CommitId, change: Change): Promise<Candidate> {
+  async #build(onto: CommitId, change: QueuedChange): Promise<Candidate> {
     const key = keyOf(onto, change);
     const known = this.#built.get(key);
     if (known !== undefined) return known;
@@ -100,6 +100,6 @@ export class Candidates {
   }
 }
 
-function keyOf(onto: CommitId, { landing, head }: Change): string {
+function keyOf(onto: CommitId, { landing, head }: QueuedChange): string {
   return `${onto} ${landing} ${head}`;
 }

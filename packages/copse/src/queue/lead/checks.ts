@@ -1,4 +1,4 @@
-/** The checks that this process runs for a queue: each in a slot of its own, its verdicts recorded when it ends. */
+/** The checks that this process runs for a queue, each in its own slot; verdicts are recorded when a check ends. */
 
 import type { Verdict } from '../rules/check.ts';
 import { decided } from '../../kernel/decision.ts';
@@ -10,7 +10,7 @@ import { change } from '../../board/context.ts';
 import { checkKey } from '../rules/check.ts';
 import type { RunContext } from '../context.ts';
 
-/** A check of copse.yml, and what its verdicts are found by. */
+/** A check of copse.yml with the key of its verdicts. */
 export interface RequiredCheck {
   readonly check: CheckCommand;
   readonly command: string;
@@ -30,12 +30,12 @@ export function requiredChecks({ landing, checks }: RunContext): readonly Requir
   });
 }
 
-/** What a check is called on the board. */
+/** The name of a check on the board. */
 export function checkText(name: string, command: CheckCommand['command']): string {
   return JSON.stringify([name, command]);
 }
 
-/** Whether a tree passed all of them, by what the board knows. */
+/** Whether the board knows that a tree passed all of them. */
 export async function isGreen(
   { board }: RunContext,
   required: readonly RequiredCheck[],
@@ -54,7 +54,7 @@ export interface RunToStart {
   readonly tree: string;
 }
 
-export interface Failure {
+export interface FailedCheck {
   readonly name: string;
   readonly reason: string;
   readonly log: string | null;
@@ -74,7 +74,7 @@ export class CheckRuns {
   readonly #required: readonly RequiredCheck[];
   readonly #onEnd: () => void;
   readonly #running = new Map<number, Running>();
-  readonly #failures: Map<number, Failure>;
+  readonly #failures: Map<number, FailedCheck>;
   #ended: Ended[] = [];
 
   constructor(
@@ -86,8 +86,8 @@ export class CheckRuns {
       onEnd,
     }: {
       readonly required: readonly RequiredCheck[];
-      /** What was red, by run; kept for whoever is told about it later. */
-      readonly failures: Map<number, Failure>;
+      /** Failed checks by run, for the handback. */
+      readonly failures: Map<number, FailedCheck>;
       readonly onEnd: () => void;
     },
   ) {
@@ -98,7 +98,7 @@ export class CheckRuns {
     this.#onEnd = onEnd;
   }
 
-  /** Those that are wanted; one that was abandoned holds its slot until it is gone. */
+  /** Without abandoned runs, which hold their slot until their processes have ended. */
   get wanted(): readonly number[] {
     return [...this.#running.values()]
       .filter(({ controller }) => !controller.signal.aborted)
@@ -122,14 +122,14 @@ export class CheckRuns {
     this.#running.set(run.run, { ...run, controller, done });
   }
 
-  /** Until they are gone. */
+  /** Ends them, and waits until their processes have ended. */
   async abandon(runs: readonly number[]): Promise<void> {
     const abandoned = runs.flatMap((run) => this.#running.get(run) ?? []);
     for (const { controller } of abandoned) controller.abort();
     await Promise.all(abandoned.map(({ done }) => done));
   }
 
-  /** What ended since the last time this was asked. */
+  /** Runs that ended since the last call. */
   takeEnded(): readonly Ended[] {
     const ended = this.#ended;
     this.#ended = [];
@@ -163,8 +163,7 @@ export class CheckRuns {
     if (signal.aborted) return;
     const isWhole = results.filter(({ verdict }) => verdict === 'green').length === lacking.length;
     const verdict = last?.verdict ?? (end.ended === 'done' && isWhole ? 'green' : 'infrastructure');
-    const reason =
-      end.ended === 'infrastructure' ? end.reason : (last?.reason ?? 'not all of the checks were run');
+    const reason = end.ended === 'infrastructure' ? end.reason : (last?.reason ?? 'not all checks ran');
     this.#ended.push({ run, verdict, reason, tree });
   }
 

@@ -1,9 +1,10 @@
-/** What is in a queue and may land: in order, with what holds it and what it conflicts with. */
+/** The entries of a queue in the order of landing, with the reason why they are held and the files in conflict. */
 
 import type { CommitId, EventNumber } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { MergeQueue } from '../rules/merge-queue.ts';
-import type { Entry } from '../rules/decide/decide.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
+import type { QueueEntry } from '../rules/decide/decide.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { methodFor } from './build-candidate.ts';
 import type { QueueMemory } from './memory.ts';
@@ -20,13 +21,13 @@ export async function queueEntries(
   queue: MergeQueue,
   landings: readonly Landing[],
   looking: Looking,
-): Promise<{ readonly entries: readonly Entry[] }> {
+): Promise<readonly QueueEntry[]> {
   const queued: { landing: Landing; task: Task }[] = [];
   for (const landing of landings) {
     const task = await context.board.get('task', landing.task);
     if (task?.state.status === 'landing' && task.state.landing === landing.id) queued.push({ landing, task });
   }
-  const entries: Entry[] = [];
+  const entries: QueueEntry[] = [];
   for (const { landing, task } of queued.toSorted(byPlace)) {
     entries.push({
       landing: landing.id,
@@ -39,16 +40,16 @@ export async function queueEntries(
       held: (await unmetDependency(context, task)) ?? notAccepted(queue, landing),
     });
   }
-  return { entries };
+  return entries;
 }
 
-interface Place {
+interface QueuedTask {
   readonly landing: Landing;
   readonly task: Pick<Task, 'priority'>;
 }
 
-/** Hotfixes, then by priority, then first come first served; the id makes it the same for everybody. */
-export function byPlace(a: Place, b: Place): number {
+/** Hotfixes first, then by priority, then first come first served; ids break ties the same way on every machine. */
+export function byPlace(a: QueuedTask, b: QueuedTask): number {
   return (
     Number(b.landing.isHotfix) - Number(a.landing.isHotfix) ||
     b.task.priority - a.task.priority ||
@@ -57,7 +58,7 @@ export function byPlace(a: Place, b: Place): number {
   );
 }
 
-/** Without checks everything is merged at once anyway, and what does not merge is seen then. */
+/** Without checks, landing merges everything anyway and finds conflicts then. */
 async function conflictOf(
   { merging, ...context }: RunContext,
   landing: Landing,
@@ -75,7 +76,7 @@ async function conflictOf(
   if (memory.conflicts.size > MOST) memory.conflicts.clear();
   memory.conflicts.set(key, files);
   if (files.length === 0) return null;
-  // A conflict may be one that is resolved on the way, which only building it tells.
+  // Building the candidate may resolve the conflict.
   const change = { landing: id, task: landing.task, head };
   await memory.candidates.find({ onto: tip, changes: [change] });
   return memory.candidates.misfit(tip, change) === undefined ? null : files;
@@ -83,23 +84,22 @@ async function conflictOf(
 
 const MOST = 50_000;
 
-/** One that was done before, and that somebody works on again, is on the target already. */
-async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<string | null> {
+/** A dependency that was done before is on the target, also if it is worked on again. */
+async function unmetDependency({ board }: RunContext, { dependsOn }: Task): Promise<WaitReason | null> {
   if (dependsOn.length === 0) return null;
   const statuses = await board.statuses(dependsOn);
   for (const id of dependsOn) {
     const status = statuses.get(id) ?? 'done';
     if (status === 'done') continue;
     const [before] = await board.events({ after: NOTHING_YET, limit: 1, task: id, types: ['task.done'] });
-    if (before === undefined) return `it depends on ${id}, which is ${status}`;
+    if (before === undefined) return { kind: 'dependency', task: id, status };
   }
   return null;
 }
 
 const NOTHING_YET = 0 as EventNumber;
 
-function notAccepted({ paused }: MergeQueue, { queuedAt }: Landing): string | null {
+function notAccepted({ paused }: MergeQueue, { queuedAt }: Landing): WaitReason | null {
   if (paused.accept === null || queuedAt < paused.accept.since) return null;
-  const why = paused.accept.reason === null ? '' : `: ${paused.accept.reason}`;
-  return `the queue accepts nothing now${why}`;
+  return { kind: 'not_accepted', comment: paused.accept.reason };
 }

@@ -1,23 +1,24 @@
 /**
- * What a landing is built on. The target here and what is known of it on the remote are two refs that both move; whichever
- * contains the other is the newer one. Where neither does, nobody here can decide which of them is right.
+ * The commit that landings are built on. The local target and its remote-tracking ref both move; the one that contains the
+ * other is newer. If they have diverged, a person must bring them together.
  */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import type { RunContext } from '../context.ts';
 
 export type LandingBase =
   | {
-      readonly found: true;
-      /** Where the target is here. */
+      readonly kind: 'found';
+      /** The tip of the local target. */
       readonly local: CommitId;
-      /** What the candidate is built on: that, or what the remote has on top of it. */
+      /** Candidates are built on this: the local tip, or the remote's tip if that is newer. */
       readonly onto: CommitId;
-      /** Where the remote's is, as far as is known. */
+      /** The remote's tip as of the last fetch. */
       readonly remote: CommitId | undefined;
     }
-  | { readonly found: false; readonly reason: string };
+  | { readonly kind: 'unknown'; readonly reason: WaitReason };
 
 export async function findLandingBase(
   context: RunContext,
@@ -29,25 +30,22 @@ export async function findLandingBase(
   if (context.landing.push && name !== undefined && !isFetched) {
     const fetched = await git.fetch([target]);
     if (!fetched.fetched && fetched.because !== 'no_remote')
-      return { found: false, reason: `the remote cannot be asked: ${fetched.reason}` };
+      return { kind: 'unknown', reason: { kind: 'remote_unreachable', detail: fetched.reason } };
   }
   const remote = name === undefined ? undefined : await git.tip(`refs/remotes/${name}/${target}`);
   const local = (await git.tip(`refs/heads/${target}`)) ?? (await makeTarget(context, target, remote));
-  if (local === undefined) return { found: false, reason: `there is no branch ${target} to land on` };
+  if (local === undefined) return { kind: 'unknown', reason: { kind: 'target_missing', target } };
   if (remote === undefined || (await git.isAncestor(remote, local)))
-    return { found: true, local, onto: local, remote };
-  if (await git.isAncestor(local, remote)) return { found: true, local, onto: remote, remote };
-  // Its own commits must not be mixed up with the remote's, which would then be written anew.
+    return { kind: 'found', local, onto: local, remote };
+  if (await git.isAncestor(local, remote)) return { kind: 'found', local, onto: remote, remote };
+  // Without pushing, local landings go on, unless the branch began from commits that only the remote has.
   const begun = await git.mergeBase(head, remote);
   const isApart = begun !== undefined && (await git.isAncestor(begun, local));
-  if (isApart && !context.landing.push) return { found: true, local, onto: local, remote };
-  return {
-    found: false,
-    reason: `${target} and ${name}/${target} have both moved apart: bring them together, for example with git pull --rebase ${name} ${target}`,
-  };
+  if (isApart && !context.landing.push) return { kind: 'found', local, onto: local, remote };
+  return { kind: 'unknown', reason: { kind: 'target_diverged', target, remote: name ?? '' } };
 }
 
-/** The branch is only on the remote so far. */
+/** Creates the local target from the remote's. */
 async function makeTarget(
   { git }: RunContext,
   target: BranchName,

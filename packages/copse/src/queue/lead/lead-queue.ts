@@ -1,74 +1,111 @@
 /**
- * Leads the queue of one target: looks, asks the decision (queue/rules/decide/decide.ts), acts, and looks again whenever a check ends or the
- * board changes. It keeps nothing that cannot be found out again: killed at any moment, the next leader goes on from the board
- * and from git.
+ * Leads the queue of one target. It keeps nothing that cannot be found out again: killed at any moment, the next leader
+ * goes on from the board and from git. The loop goes from status to status:
+ *
+ *   looking   reads the board and git
+ *             → ended      the lead is lost, or the signal came
+ *             → changed    an interrupted landing was finished, or a branch moved
+ *             → unchanged  the queue is empty, or it is unknown what to land on
+ *             → deciding   otherwise
+ *   deciding  asks rules/decide what to start, land and hand back
+ *             → landing    something can land
+ *             → acting     nothing can
+ *   landing   moves the target
+ *             → changed    the remote moved since the look
+ *             → ended      the lead is lost
+ *             → deciding   the target cannot move; decided again with that fact, so that checks go on
+ *             → acting     it moved, or something changed meanwhile
+ *   acting    writes the state, starts and stops checks, hands back, records why entries wait
+ *             → ended      the lead is lost
+ *             → changed    something landed or changed
+ *             → unchanged  otherwise
+ *   changed   → looking, at once after a landing, else after a pause that grows
+ *   unchanged → ended      no check is running and none is retried soon
+ *             → looking    when a check ends, the board changes, or after a while
  */
 
 import type { CommitId, LandingId, TaskId } from '../../kernel/ids.ts';
-import { type Landing, decideLanding } from '../rules/landing.ts';
-import { type CheckRun, type MergeQueue, keepRetry, newQueue } from '../rules/merge-queue.ts';
+import type { Landing } from '../rules/landing.ts';
+import { type MergeQueue, newQueue } from '../rules/merge-queue.ts';
 import { decided } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import {
-  type Blame,
   type EndedRun,
-  type Entry,
   type QueueFacts,
   type QueuePlan,
-  type Start,
+  type Rejection,
   decideQueue,
 } from '../rules/decide/decide.ts';
-import { isInFlight } from '../rules/decide/state.ts';
+import type { QueueCause } from '../rules/hand-back.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
-import type { HandbackCause } from '../../tasks/rules/outcomes.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { change } from '../../board/context.ts';
-import { explainBlame } from './blame.ts';
-import {
-  type LandedTask,
-  type LandingStep,
-  finishJournalled,
-  forgetCandidate,
-  goOnInQueue,
-  landStack,
-  waitInQueue,
-} from './land.ts';
-import { findInTheWay } from './in-the-way.ts';
-import { findLandingBase } from './landing-base.ts';
+import { explainRejection } from './rejection.ts';
+import { type FoundBase, type LandPlan, type LandingStep, findInTheWay, landPlanned } from './land.ts';
+import { type LandingBase, findLandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
-import { noteMerges } from './note-merges.ts';
+import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
 import { queueEntries } from './entries.ts';
 import { CheckRuns, type RequiredCheck, requiredChecks } from './checks.ts';
+import { type RecordedState, placeRuns, saveQueue } from './save-queue.ts';
 import type { QueueMemory } from './memory.ts';
+import { type WaitFacts, recordWaits, waitInQueue } from './waits.ts';
 import type { RunContext } from '../context.ts';
-
-/** `isForPerson`: its agent is not asked again, and nothing is counted: perhaps it is the machine that is too slow. */
-export type QueueCause = HandbackCause & { readonly isForPerson: boolean };
 
 export interface QueueOptions {
   readonly memory: QueueMemory;
   readonly signal: AbortSignal;
-  /** Only these; for a person who waits for them. */
+  /** Only these tasks; for a person who waits for them. */
   readonly only?: ReadonlySet<TaskId>;
   readonly onLanded: (landed: LandedTask) => void;
-  /** It stays in the queue until it is handed back, and is named again until then. */
-  readonly onBlame: (landing: Landing, cause: QueueCause, target: CommitId) => Promise<void>;
+  /** A landing that is not handed back stays in the queue, and the next look rejects it again. */
+  readonly onRejected: (landing: Landing, cause: QueueCause, tip: CommitId) => Promise<void>;
   readonly onNote: (reason: string) => void;
-  /** Something is going on that takes its time. */
+  /** Checks are running, which takes a while. */
   readonly onBusy?: () => void;
   readonly onStep?: (step: LandingStep) => void;
 }
 
-/** Until nothing is going on and nothing can be begun. */
+/** Until no check is running and none can start. */
 export async function leadQueue(context: RunContext, lead: Lead, options: QueueOptions): Promise<void> {
   const leader = new QueueLeader(context, lead, options);
   const subscription = await context.board.onChange(() => leader.wake());
+  let hasLead = true;
   try {
-    await leader.run();
+    hasLead = (await leader.run()) !== 'lead_lost';
   } finally {
     await subscription.stop();
-    await leader.stop();
+    await leader.stop({ hasLead });
   }
 }
+
+/** What a look found. */
+interface Seen extends WaitFacts {
+  readonly base: FoundBase;
+  /** Both read at the same moment: a check that ends in between would count as lost. */
+  readonly running: readonly number[];
+  readonly ended: readonly EndedRun[];
+}
+
+type Status =
+  | { readonly kind: 'looking' }
+  | { readonly kind: 'deciding'; readonly seen: Seen }
+  | { readonly kind: 'landing'; readonly seen: Seen; readonly plan: QueuePlan; readonly land: LandPlan }
+  | {
+      readonly kind: 'acting';
+      readonly seen: Seen;
+      readonly plan: QueuePlan;
+      /** What the landing came to; null when there was none. */
+      readonly landed: 'landed' | 'outdated' | null;
+    }
+  | { readonly kind: 'changed'; readonly hasLanded: boolean }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'ended'; readonly because: End };
+
+type End = 'idle' | 'stopped' | 'lead_lost';
+
+const LEAD_LOST: Status = { kind: 'ended', because: 'lead_lost' };
 
 class QueueLeader {
   readonly #context: RunContext;
@@ -76,11 +113,14 @@ class QueueLeader {
   readonly #options: QueueOptions;
   readonly #required: readonly RequiredCheck[];
   readonly #runs: CheckRuns;
+  /** Aborted when a check ends or the board changes; renewed at every look. */
   #woken = new AbortController();
-  #isLost = false;
-  #hasLanded = false;
-  /** Looks in a row after which there was more to do and nothing had landed. */
-  #vain = 0;
+  /** When the remote was last asked. */
+  #fetchedMs = -Infinity;
+  /** Looks in a row that changed something and landed nothing. */
+  #vainLooks = 0;
+  /** Of this process, written beside its checks; undefined where the system does not tell processes apart. */
+  #process: ProcessIdentity | undefined;
 
   constructor(context: RunContext, lead: Lead, options: QueueOptions) {
     this.#context = context;
@@ -98,15 +138,51 @@ class QueueLeader {
     this.#woken.abort();
   }
 
-  async stop(): Promise<void> {
+  async run(): Promise<End> {
+    await this.#recover();
+    let status: Status = { kind: 'looking' };
+    while (status.kind !== 'ended') status = await this.#next(status);
+    return status.because;
+  }
+
+  async #next(status: Exclude<Status, { kind: 'ended' }>): Promise<Status> {
+    switch (status.kind) {
+      case 'looking':
+        return this.#look();
+      case 'deciding':
+        return this.#decide(status.seen);
+      case 'landing':
+        return this.#land(status);
+      case 'acting':
+        return this.#act(status);
+      case 'changed':
+        return this.#pause(status);
+      case 'unchanged':
+        return this.#sleep();
+      default:
+        return unreachable(status);
+    }
+  }
+
+  /** Without the lead the board is left to the new leader. */
+  async stop({ hasLead }: { readonly hasLead: boolean }): Promise<void> {
     await this.#runs.stop();
-    if (this.#isLost) return;
-    await this.#forgetRuns();
+    if (!hasLead) return;
+    await this.#clearRecordedRuns();
     await forgetCandidate(this.#context, this.#lead.target);
   }
 
-  /** Whoever looks until somebody leads again should not see checks that nobody runs. */
-  async #forgetRuns(): Promise<void> {
+  /** What a killed leader left: a kept candidate, which the target has or is built again, and running checks. */
+  async #recover(): Promise<void> {
+    const { checks, occupancy, pid } = this.#context;
+    await forgetCandidate(this.#context, this.#lead.target);
+    if (this.#required.length === 0) return;
+    for (const note of await checks.recover()) this.#options.onNote(note);
+    this.#process = await occupancy.identify(pid);
+  }
+
+  /** Clears recorded runs, so that the view shows none while there is no leader. */
+  async #clearRecordedRuns(): Promise<void> {
     await change(this.#context, async (change) => {
       await requireLead(change, this.#lead);
       const queue = await change.board.get('queue', this.#lead.target);
@@ -116,76 +192,28 @@ class QueueLeader {
     });
   }
 
-  async run(): Promise<void> {
-    const { clock, checks, occupancy, pid, policy } = this.#context;
-    const { gatherMs } = policy.orchestration;
-    const { lookEveryMs, longestPause } = policy.landing;
-    const { signal } = this.#options;
-    // Of a leader that was killed: the target has it, or it is built again.
-    await forgetCandidate(this.#context, this.#lead.target);
-    if (this.#required.length > 0) {
-      for (const note of await checks.recover()) this.#options.onNote(note);
-      this.#process = await occupancy.identify(pid);
-    }
-    while (!signal.aborted && !this.#isLost) {
-      this.#woken = new AbortController();
-      this.#hasLanded = false;
-      if (await this.#look()) {
-        // What is refused again and again must not keep the machine busy.
-        this.#vain = this.#hasLanded ? 0 : Math.min(this.#vain + 1, longestPause);
-        if (this.#vain > 0) await clock.sleep(this.#vain * gatherMs, signal);
-        continue;
-      }
-      if (this.#runs.isEmpty && !(await this.#isTroubled())) return;
-      this.#options.onBusy?.();
-      await clock.sleep(lookEveryMs, AbortSignal.any([signal, this.#woken.signal]));
-      await clock.sleep(gatherMs, signal);
-    }
-  }
+  // Looking.
 
-  /** Checks that could not run are tried again soon; after some times of that it is for whoever looks next. */
-  async #isTroubled(): Promise<boolean> {
-    const queue = await this.#context.board.get('queue', this.#lead.target);
-    const trouble = queue?.state.trouble ?? null;
-    if (trouble === null || queue?.paused.land !== null) return false;
-    const { patientTimes } = this.#context.policy.landing;
-    return trouble.times <= patientTimes && (await this.#openLandings()).length > 0;
-  }
-
-  /** True when something changed by it, so that there may be more to do. */
-  async #look(): Promise<boolean> {
-    if (!(await this.#lead.renew())) {
-      this.#isLost = true;
-      return false;
-    }
+  async #look(): Promise<Status> {
+    if (this.#options.signal.aborted) return { kind: 'ended', because: 'stopped' };
+    // Renewed before the look: a change during it wakes the next one.
+    this.#woken = new AbortController();
+    if (!(await this.#lead.renew())) return LEAD_LOST;
     const open = await this.#openLandings();
     const finished = await finishJournalled(this.#context, this.#lead.target, open);
-    if (finished.length > 0) {
-      this.#hasLanded = true;
-      for (const landed of finished) this.#options.onLanded(landed);
-      return true;
-    }
+    for (const landed of finished) this.#options.onLanded(landed);
+    if (finished.length > 0) return { kind: 'changed', hasLanded: true };
     const { landings, hasChanged } = await noticeMovedBranches(this.#context, open);
-    if (hasChanged) return true;
+    if (hasChanged) return { kind: 'changed', hasLanded: false };
     const queue = (await this.#context.board.get('queue', this.#lead.target)) ?? newQueue(this.#lead.target);
     const [first] = landings;
     if (first === undefined) return this.#clear(queue);
     const base = await this.#findBase(first);
-    if (!base.found) {
+    if (base.kind === 'unknown') {
       for (const landing of landings) await waitInQueue(this.#context, landing, base.reason);
-      return false;
+      return { kind: 'unchanged' };
     }
-    return this.#decideAndAct(queue, landings, base);
-  }
-
-  #fetchedMs = -Infinity;
-
-  async #findBase(first: Landing, isAboutToLand = false): ReturnType<typeof findLandingBase> {
-    const nowMs = this.#context.clock.elapsedMs();
-    const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < this.#context.policy.landing.fetchEveryMs;
-    const base = await findLandingBase(this.#context, first, { isFetched });
-    if (base.found && !isFetched) this.#fetchedMs = nowMs;
-    return base;
+    return { kind: 'deciding', seen: await this.#observe(queue, landings, base) };
   }
 
   async #openLandings(): Promise<readonly Landing[]> {
@@ -196,84 +224,34 @@ class QueueLeader {
     );
   }
 
-  /** Everything left the queue: what it remembers of batches is over, and so are their checks. */
-  async #clear(queue: MergeQueue): Promise<boolean> {
+  /** All entries left the queue: its batches and their checks are dropped. */
+  async #clear(queue: MergeQueue): Promise<Status> {
     await this.#runs.abandon(this.#runs.wanted);
     const { state } = queue;
-    if (queue.runs.length === 0 && state.batches.length === 0) return false;
+    if (queue.runs.length === 0 && state.batches.length === 0) return { kind: 'unchanged' };
     const empty = { ...state, batches: [], probes: [], audit: null, trouble: null, passedOver: {} };
-    await this.#save(queue, empty, [], []);
-    return false;
+    const saved = await this.#save(queue, { state: empty, runs: [], landings: [] });
+    return saved === 'lead_lost' ? LEAD_LOST : { kind: 'unchanged' };
   }
 
-  async #decideAndAct(
-    queue: MergeQueue,
-    landings: readonly Landing[],
-    base: Base,
-    aside: ReadonlyMap<LandingId, string> = new Map(),
-  ): Promise<boolean> {
-    // At the same moment: a check that ends in between would count as lost.
+  async #findBase(first: Landing, { isAboutToLand = false } = {}): Promise<LandingBase> {
+    const nowMs = this.#context.clock.elapsedMs();
+    const isFetched = !isAboutToLand && nowMs - this.#fetchedMs < this.#context.policy.landing.fetchEveryMs;
+    const base = await findLandingBase(this.#context, first, { isFetched });
+    if (base.kind === 'found' && !isFetched) this.#fetchedMs = nowMs;
+    return base;
+  }
+
+  async #observe(queue: MergeQueue, landings: readonly Landing[], base: FoundBase): Promise<Seen> {
     const running = this.#runs.wanted;
-    const ended = await this.#heard(queue, base.onto, this.#runs.takeEnded());
-    const observed = await queueEntries(this.#context, queue, landings, {
-      tip: base.onto,
-      memory: this.#options.memory,
-      hasChecks: this.#required.length > 0,
-    });
-    const entries: Entry[] = [];
-    for (const entry of observed.entries)
-      entries.push({ ...entry, held: aside.get(entry.landing) ?? entry.held });
-    const blocked = this.#blocked(queue, landings);
-    let isBlocked = blocked !== null;
-    const seen = { entries, tip: base.onto, ended, running };
-    let plan = await this.#decide(queue, { ...seen, blocked });
-    let hasChanged = false;
-    if (plan.land !== null) {
-      const [first] = landings;
-      const agoMs = this.#context.clock.elapsedMs() - this.#fetchedMs;
-      const { landing, policy } = this.#context;
-      const isOld = landing.push && agoMs > policy.landing.freshMs;
-      const now = isOld && first !== undefined ? await this.#findBase(first, true) : base;
-      // Somebody pushed meanwhile: everything is looked at again on top of that.
-      if (!now.found || now.onto !== base.onto || now.local !== base.local) return true;
-      const outcome = await this.#land(plan.land, base);
-      this.#hasLanded = outcome.moved;
-      if (!outcome.moved && outcome.reason === null) {
-        hasChanged = true;
-        this.#isLost ||= outcome.isLeadLost;
-      }
-      if (this.#isLost) return false;
-      if (!outcome.moved && outcome.reason !== null) {
-        const inTheWay = await this.#inTheWay(plan.land, base);
-        if (inTheWay !== undefined) {
-          // The others need not wait for it.
-          const held = new Map([...aside, [inTheWay, outcome.reason] as const]);
-          return this.#decideAndAct(queue, landings, base, held);
-        }
-        // The checks go on although the target cannot move.
-        isBlocked = true;
-        plan = await this.#decide(queue, { ...seen, blocked: outcome.reason });
-      }
-    }
-    const runs = await this.#carryOut(queue, landings, plan);
-    for (const blame of plan.handBack) await this.#blame(blame, landings, base.onto);
-    await this.#sayWhy(queue, landings, entries, plan, { isMoving: runs.length > 0, isBlocked });
-    return this.#hasLanded || hasChanged;
-  }
-
-  #blocked({ paused }: MergeQueue, landings: readonly Landing[]): string | null {
-    if (paused.land !== null) return pausedText(paused.land.reason);
+    const ended = await this.#endedRuns(queue, base.onto, this.#runs.takeEnded());
     const { memory } = this.#options;
-    const { clock, policy } = this.#context;
-    if (memory.refusal === null) return null;
-    const { atMs, reason, landings: refused } = memory.refusal;
-    // Whoever was told to wait by the remote and waits no longer was asked by a person to try again.
-    const isAsked = landings.some(({ id, waiting }) => waiting === null && refused.has(id));
-    if (isAsked) memory.refusal = null;
-    return !isAsked && clock.elapsedMs() - atMs < policy.landing.pushAgainMs ? reason : null;
+    const hasChecks = this.#required.length > 0;
+    const entries = await queueEntries(this.#context, queue, landings, { tip: base.onto, memory, hasChecks });
+    return { queue, landings, base, entries, running, ended, blocked: this.#blocked(queue, landings) };
   }
 
-  async #heard(
+  async #endedRuns(
     queue: MergeQueue,
     tip: CommitId,
     runs: ReturnType<CheckRuns['takeEnded']>,
@@ -283,210 +261,173 @@ class QueueLeader {
       this.#options.memory.candidates.forgetVerdict(tree);
       const batch = queue.state.batches.find(({ stage }) => stage.is === 'checking' && stage.run === run.run);
       const onto = batch?.stage.is === 'checking' ? batch.stage.onto : tip;
-      const isOntoLanded = await this.#context.git.isAncestor(onto, tip);
-      ended.push({ ...run, isOntoLanded });
+      ended.push({ ...run, isOntoLanded: await this.#context.git.isAncestor(onto, tip) });
     }
     return ended;
   }
 
-  async #decide(queue: MergeQueue, seen: Seen): Promise<QueuePlan> {
-    const { policy, clock, landing: settings } = this.#context;
+  #blocked({ paused }: MergeQueue, landings: readonly Landing[]): WaitReason | null {
+    if (paused.land !== null) return { kind: 'paused', comment: paused.land.reason };
+    const { memory } = this.#options;
+    const { clock, policy } = this.#context;
+    if (memory.refusal === null) return null;
+    const { atMs, reason, landings: refused } = memory.refusal;
+    // A landing that the remote refused and that no longer waits: a person asked to try it again.
+    const isAsked = landings.some(({ id, waiting }) => waiting === null && refused.has(id));
+    if (isAsked) memory.refusal = null;
+    return !isAsked && clock.elapsedMs() - atMs < policy.landing.pushAgainMs ? reason : null;
+  }
+
+  // Deciding.
+
+  async #decide(seen: Seen): Promise<Status> {
+    const { policy, landing: settings } = this.#context;
     const { candidates } = this.#options.memory;
+    const { queue, entries, base, running, ended, blocked } = seen;
     const abandoned = this.#runs.slots.length - this.#runs.wanted.length;
-    const facts = {
-      ...seen,
-      now: clock.now(),
-      landed: await this.#landedOf(queue, seen.entries),
+    const facts: QueueFacts = {
+      now: this.#context.clock.now(),
+      tip: base.onto,
+      entries,
+      landed: await this.#landedOf(seen),
+      ended,
+      running,
       slots: Math.max(0, settings.slots - abandoned),
       hasChecks: this.#required.length > 0,
       everyCommitGreen: settings.every_commit_green,
+      blocked,
       isPaused: queue.paused.land !== null,
     };
     for (;;) {
       const decision = decideQueue(queue.state, facts, (stack) => candidates.look(stack), policy.landing);
-      if (decision.needs === null) return decision.plan;
-      await candidates.find(decision.needs);
+      if (decision.kind === 'undecided') {
+        await candidates.find(decision.stack);
+        continue;
+      }
+      const { plan } = decision;
+      return plan.land === null
+        ? { kind: 'acting', seen, plan, landed: null }
+        : { kind: 'landing', seen, plan, land: plan.land };
     }
   }
 
-  /** Of what the queue remembers, what is on the target by now. */
-  async #landedOf({ state }: MergeQueue, entries: readonly Entry[]): Promise<readonly Landing['id'][]> {
+  /** Of the changes that the queue remembers, those that have landed. */
+  async #landedOf({ queue: { state }, entries }: Seen): Promise<readonly LandingId[]> {
     const open = new Set(entries.map(({ landing }) => landing));
     const gone = state.batches.flatMap(({ changes }) => changes).filter(({ landing }) => !open.has(landing));
     const records = await Promise.all(gone.map(({ landing }) => this.#context.board.get('landing', landing)));
     return records.flatMap((record) => (record?.state.status === 'landed' ? [record.id] : []));
   }
 
-  /** Only of several, and without checks: then the others can land all the same. */
-  async #inTheWay(land: NonNullable<QueuePlan['land']>, base: Base): Promise<LandingId | undefined> {
-    if (this.#required.length > 0 || land.changes.length < 2) return undefined;
-    const steps = await this.#options.memory.candidates.steps(land);
-    return findInTheWay(this.#context, { target: this.#lead.target, from: base.local }, steps);
-  }
+  // Landing.
 
-  async #land(land: NonNullable<QueuePlan['land']>, base: Base): ReturnType<typeof landStack> {
-    const { candidates } = this.#options.memory;
-    const steps = await candidates.steps(land);
-    await noteMerges(this.#context, this.#lead, steps);
-    this.#options.onStep?.('merged');
-    const outcome = await landStack(
-      this.#context,
-      this.#lead,
-      {
-        local: base.local,
-        remote: base.remote,
-        commit: land.commit,
-        tree: await candidates.treeOf(land.commit),
-        changes: steps.map(({ landing, task, head, commit, commits, note }) => ({
-          landing,
-          task,
-          head,
-          commit,
-          notes: [
-            ...(commits === 0 ? [`${this.#lead.target} has all of it already.`] : []),
-            ...(note === null ? [] : [note]),
-          ],
-        })),
-        required: this.#required.map(({ key }) => key),
-        isChecked: land.isChecked,
-      },
-      this.#options.onStep ?? (() => {}),
-    );
-    if (outcome.moved) for (const landed of outcome.landed) this.#options.onLanded(landed);
-    else if (outcome.reason === null) candidates.forgetVerdict(await candidates.treeOf(land.commit));
-    else if (outcome.isRefused) {
-      const landings = new Set(land.changes.map(({ landing }) => landing));
-      const atMs = this.#context.clock.elapsedMs();
-      this.#options.memory.refusal = { atMs, reason: outcome.reason, landings };
+  async #land({ seen, plan, land }: Extract<Status, { kind: 'landing' }>): Promise<Status> {
+    if (await this.#hasBaseMoved(seen)) return { kind: 'changed', hasLanded: false };
+    const { memory, onLanded, onStep = () => {} } = this.#options;
+    const required = this.#required;
+    const outcome = await landPlanned(this.#context, this.#lead, {
+      land,
+      base: seen.base,
+      memory,
+      required,
+      onStep,
+    });
+    if (outcome.kind === 'landed') for (const one of outcome.landed) onLanded(one);
+    switch (outcome.kind) {
+      case 'landed':
+      case 'outdated':
+        return { kind: 'acting', seen, plan, landed: outcome.kind };
+      case 'lead_lost':
+        return LEAD_LOST;
+      case 'push_refused':
+        return { kind: 'deciding', seen: { ...seen, blocked: outcome.reason } };
+      case 'blocked':
+        return { kind: 'deciding', seen: await this.#withoutBlocked(seen, land, outcome.reason) };
+      default:
+        return unreachable(outcome);
     }
-    return outcome;
   }
 
-  /** Writes down what is going to be done, then does it: whoever is killed in between finds checks that nobody runs. */
-  async #carryOut(
-    queue: MergeQueue,
-    landings: readonly Landing[],
-    plan: QueuePlan,
-  ): Promise<readonly CheckRun[]> {
-    // Their slots are free only once they are gone.
+  /** The remote is asked once more right before a landing, unless it was asked a moment ago. */
+  async #hasBaseMoved({ base, landings: [first] }: Seen): Promise<boolean> {
+    const { landing, policy, clock } = this.#context;
+    const isOld = landing.push && clock.elapsedMs() - this.#fetchedMs > policy.landing.freshMs;
+    if (!isOld || first === undefined) return false;
+    const now = await this.#findBase(first, { isAboutToLand: true });
+    return now.kind === 'unknown' || now.onto !== base.onto || now.local !== base.local;
+  }
+
+  /** Without checks the others can land: only the entry whose files are changed in the checkout is held. */
+  async #withoutBlocked(seen: Seen, land: LandPlan, reason: WaitReason): Promise<Seen> {
+    const isSeparable = this.#required.length === 0 && land.changes.length > 1;
+    const steps = isSeparable ? await this.#options.memory.candidates.steps(land) : [];
+    const move = { target: this.#lead.target, from: seen.base.local };
+    const inTheWay = await findInTheWay(this.#context, move, steps);
+    if (inTheWay === undefined) return { ...seen, blocked: reason };
+    const entries = seen.entries.map((entry) =>
+      entry.landing === inTheWay ? { ...entry, held: reason } : entry,
+    );
+    return { ...seen, entries };
+  }
+
+  // Acting.
+
+  async #act({ seen, plan, landed }: Extract<Status, { kind: 'acting' }>): Promise<Status> {
+    const { queue, landings, base } = seen;
+    // A slot is free only once its abandoned check has ended.
     await this.#runs.abandon(plan.abandon);
-    const started = plan.start.map((start) => this.#place(start));
+    const started = placeRuns(this.#context, plan.start, { busy: this.#runs.slots, process: this.#process });
     const wanted = new Set(this.#runs.wanted);
     const runs = [...queue.runs.filter(({ run }) => wanted.has(run)), ...started];
-    const isSaved = await this.#save(queue, plan.state, runs, landings);
-    if (!isSaved) return runs;
-    for (const run of started) {
-      const tree = await this.#options.memory.candidates.treeOf(run.commit);
-      this.#runs.start({ run: run.run, slot: run.slot, commit: run.commit, tree });
-    }
-    return runs;
+    // Written before they start: after a kill in between, the next leader finds checks that are not running.
+    const saved = await this.#save(queue, { state: plan.state, runs, landings });
+    if (saved === 'lead_lost') return LEAD_LOST;
+    if (saved === 'saved')
+      for (const { run, slot, commit } of started)
+        this.#runs.start({ run, slot, commit, tree: await this.#options.memory.candidates.treeOf(commit) });
+    for (const rejection of plan.handBack) await this.#reject(rejection, landings, base.onto);
+    await recordWaits(this.#context, seen, plan, { isMoving: runs.length > 0 });
+    return landed === null ? { kind: 'unchanged' } : { kind: 'changed', hasLanded: landed === 'landed' };
   }
 
-  readonly #taken = new Set<number>();
-  #process: ProcessIdentity | undefined;
-
-  #place({ run, purpose, commit, changes }: Start): CheckRun {
-    const { clock, node } = this.#context;
-    const busy = new Set([...this.#runs.slots, ...this.#taken]);
-    let slot = 1;
-    while (busy.has(slot)) slot += 1;
-    this.#taken.add(slot);
-    const landings = changes.map(({ landing }) => landing);
-    const by = this.#process && { process: this.#process };
-    return { run, purpose, commit, landings, slot, node, ...by, since: clock.now() };
+  #save(queue: MergeQueue, next: RecordedState): ReturnType<typeof saveQueue> {
+    return saveQueue(this.#context, this.#lead, queue, next);
   }
 
-  async #save(
-    queue: MergeQueue,
-    state: MergeQueue['state'],
-    runs: readonly CheckRun[],
-    landings: readonly Landing[],
-  ): Promise<boolean> {
-    this.#taken.clear();
-    const isSame = JSON.stringify([queue.state, queue.runs]) === JSON.stringify([state, runs]);
-    const inFlight = new Map<string, CommitId>();
-    for (const batch of state.batches.filter(isInFlight))
-      for (const { landing, head } of batch.changes) inFlight.set(landing, head);
-    const isChecked = (landing: Landing) =>
-      landing.state.status === 'queued' && landing.waiting === null && inFlight.has(landing.id);
-    const isReturned = ({ id, state: { status } }: Landing) => status === 'checking' && !inFlight.has(id);
-    const moved = landings.filter((landing) => isChecked(landing) || isReturned(landing));
-    if (isSame && moved.length === 0) return true;
-    const outcome = await change(this.#context, async (change) => {
-      await requireLead(change, this.#lead);
-      if (!isSame) {
-        const written = await change.board.get('queue', queue.id);
-        const kept = keepRetry(state, queue.state, written?.state ?? queue.state);
-        await change.apply(
-          decided({ type: 'queue.decided', id: queue.id, at: change.at, state: kept, runs }),
-        );
-      }
-      for (const { id, task } of moved) {
-        const current = await change.board.get('landing', id);
-        const owner = await change.board.get('task', task);
-        if (current === undefined || owner?.state.status !== 'landing') continue;
-        const run = runs.find(({ landings }) => landings.includes(id));
-        if (isChecked(current))
-          await change.apply(
-            decideLanding(current, { action: 'check', candidate: run?.commit ?? current.head }, change.at),
-          );
-        else if (isReturned(current)) {
-          const reason = 'it is checked again with others';
-          const { head } = current;
-          await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
-        }
-      }
-    });
-    if (!outcome.ok) this.#isLost = outcome.refusal.code === 'fenced';
-    return outcome.ok;
-  }
-
-  async #blame(blame: Blame, landings: readonly Landing[], tip: CommitId): Promise<void> {
-    const landing = landings.find(({ id }) => id === blame.change.landing);
+  async #reject(rejection: Rejection, landings: readonly Landing[], tip: CommitId): Promise<void> {
+    const landing = landings.find(({ id }) => id === rejection.change.landing);
     if (landing === undefined) return;
-    const { memory } = this.#options;
-    const cause = await explainBlame(this.#context, landing, blame, tip, memory);
-    await this.#options.onBlame(landing, { ...cause, isForPerson: blame.because === 'timeout' }, tip);
+    const cause = await explainRejection(this.#context, landing, rejection, tip, this.#options.memory);
+    await this.#options.onRejected(landing, { ...cause, isTimeout: rejection.because === 'timeout' }, tip);
   }
 
-  /** Whoever cannot land although nothing is wrong with it says what it waits for. */
-  async #sayWhy(
-    queue: MergeQueue,
-    landings: readonly Landing[],
-    entries: readonly Entry[],
-    plan: QueuePlan,
-    { isMoving, isBlocked }: { readonly isMoving: boolean; readonly isBlocked: boolean },
-  ): Promise<void> {
-    // A check that is begun to see whether checks work again is no movement yet.
-    const isInTrouble = plan.state.trouble !== null;
-    const held = new Map(entries.flatMap((entry) => (entry.held ? [[entry.landing, entry.held]] : [])));
-    const blamed = new Set(plan.handBack.map(({ change }) => change.landing));
-    for (const landing of landings) {
-      const reason = held.get(landing.id) ?? plan.stall;
-      if (blamed.has(landing.id)) continue;
-      if (reason !== null) await waitInQueue(this.#context, landing, reason);
-      else if (landing.waiting !== null && !isBlocked && !isInTrouble)
-        await goOnInQueue(this.#context, landing);
-    }
-    if (queue.stalled !== null && isInTrouble) return;
-    const stalled = isMoving || plan.land !== null ? null : plan.stall;
-    if (stalled === (queue.stalled?.reason ?? null)) return;
-    await change(this.#context, async (change) => {
-      const of = { id: queue.id, at: change.at };
-      await change.apply(
-        decided(
-          stalled === null
-            ? { type: 'queue.moving', ...of }
-            : { type: 'queue.stalled', ...of, reason: stalled },
-        ),
-      );
-    });
+  // Between two looks.
+
+  /** A change that is refused again and again must not keep the machine busy. */
+  async #pause({ hasLanded }: Extract<Status, { kind: 'changed' }>): Promise<Status> {
+    const { clock, policy } = this.#context;
+    this.#vainLooks = hasLanded ? 0 : Math.min(this.#vainLooks + 1, policy.landing.longestPause);
+    if (this.#vainLooks > 0)
+      await clock.sleep(this.#vainLooks * policy.orchestration.gatherMs, this.#options.signal);
+    return { kind: 'looking' };
   }
-}
 
-type Seen = Pick<QueueFacts, 'entries' | 'tip' | 'ended' | 'running' | 'blocked'>;
-type Base = Extract<Awaited<ReturnType<typeof findLandingBase>>, { found: true }>;
+  async #sleep(): Promise<Status> {
+    const { clock, policy } = this.#context;
+    const { signal } = this.#options;
+    if (this.#runs.isEmpty && !(await this.#isRetriedSoon())) return { kind: 'ended', because: 'idle' };
+    this.#options.onBusy?.();
+    await clock.sleep(policy.landing.lookEveryMs, AbortSignal.any([signal, this.#woken.signal]));
+    await clock.sleep(policy.orchestration.gatherMs, signal);
+    return { kind: 'looking' };
+  }
 
-function pausedText(reason: string | null): string {
-  return reason === null ? 'the queue is paused' : `the queue is paused: ${reason}`;
+  /** Checks that could not run are retried here a few times; after that the next leader retries them. */
+  async #isRetriedSoon(): Promise<boolean> {
+    const queue = await this.#context.board.get('queue', this.#lead.target);
+    const trouble = queue?.state.trouble ?? null;
+    if (trouble === null || queue?.paused.land !== null) return false;
+    const { patientTimes } = this.#context.policy.landing;
+    return trouble.times <= patientTimes && (await this.#openLandings()).length > 0;
+  }
 }

@@ -1,7 +1,7 @@
 /**
- * One process at a time moves a target: on this node because it holds a lock of the system, among nodes because it holds
- * the queue's resource on the board. The resource's token is checked in the transaction that journals an intent, so whoever
- * lost the lead can compute what it likes and moves nothing.
+ * One process at a time moves a target: within a node it holds a lock file, among nodes it holds the queue's resource on
+ * the board. The resource's token is checked in the transaction that journals an intent, so a process that lost the lead
+ * moves nothing.
  */
 
 import { decideTake } from '../../machines/rules/fleet.ts';
@@ -16,16 +16,16 @@ import { refused } from '../../kernel/decision.ts';
 import { type Change, change } from '../../board/context.ts';
 import type { RunContext } from '../context.ts';
 
-/** To be had from `lead` alone. */
+/** Only `lead` makes one. */
 export interface Lead {
   readonly target: BranchName;
   readonly resource: ResourceName;
   readonly token: FencingToken;
-  /** For whoever leads for long. False when another node leads by now. */
+  /** Called regularly by a long-running leader. False when another node leads now. */
   renew(): Promise<boolean>;
 }
 
-/** Undefined when somebody else leads. */
+/** Undefined when another process leads. */
 export async function lead<T>(
   context: RunContext,
   target: BranchName,
@@ -53,12 +53,12 @@ export async function lead<T>(
   return done?.value;
 }
 
-/** Refuses unless the lead is still ours, in the transaction that is about to rely on it. */
+/** Refuses in this transaction unless the lead is still ours. */
 export async function requireLead(change: Change, { resource, token, target }: Lead): Promise<void> {
   const current = await change.board.get('resource', resource);
   if (current?.token === token && current.holder !== null) return;
   change.refuse(
-    refused('fenced', `Another node leads the queue of ${target} by now.`, 'do nothing: it goes on there'),
+    refused('fenced', `Another node leads the queue of ${target} now.`, 'do nothing: it goes on there'),
   );
 }
 
@@ -67,7 +67,7 @@ async function takeLead(context: RunContext, target: BranchName): Promise<Fencin
   const taken = await change(context, async (change) => {
     const resource = await change.board.get('resource', id);
     const { leadMs } = context.policy.landing;
-    // The lock says that nobody else on this node leads. What is written wakes every loop, this one too.
+    // The lock rules out other processes of this node. Writing wakes every loop, so it is done only when needed.
     const isOurs = resource?.holder === context.node && (resource.heldUntil ?? 0) - change.at > leadMs / 2;
     if (isOurs) return resource.token;
     const until = (change.at + leadMs) as Timestamp;
@@ -77,7 +77,7 @@ async function takeLead(context: RunContext, target: BranchName): Promise<Fencin
   return taken.ok ? taken.value : undefined;
 }
 
-/** What says on the board who leads. */
+/** The resource that its leader holds. */
 export function queueResource(target: BranchName): ResourceName {
   return brand(`queue:${target}`);
 }

@@ -1,21 +1,20 @@
-/** What whoever leads a queue remembers of it. */
-
 import type { LandingId } from '../../kernel/ids.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
-import { type Failure, isGreen, requiredChecks } from './checks.ts';
+import { type FailedCheck, isGreen, requiredChecks } from './checks.ts';
 import type { RunContext } from '../context.ts';
 
-/** What is worth remembering between two times of leading a queue; all of it can be found out again. */
+/** What a process remembers between two times of leading a queue; losing it only costs time. */
 export interface QueueMemory {
   readonly candidates: Candidates;
-  /** Files by which a head conflicts with a tip. */
+  /** Files in which a head conflicts with a tip, by `tip head`. */
   readonly conflicts: Map<string, readonly string[]>;
-  readonly failures: Map<number, Failure>;
-  /** What the remote refused last. */
+  readonly failures: Map<number, FailedCheck>;
+  /** The last push that the remote refused. */
   refusal: {
     readonly atMs: number;
-    readonly reason: string;
+    readonly reason: WaitReason;
     readonly landings: ReadonlySet<LandingId>;
   } | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Notices branches that moved while their tasks were in the queue, before anything is decided about them. Only those with a
- * workspace on this node can be looked at; as long as a branch is where it was, that costs reading one ref.
+ * Finds branches that moved while their tasks were queued, before anything is decided about them. Only branches with a
+ * workspace on this node can be checked; an unmoved branch costs reading one ref.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
@@ -11,15 +11,15 @@ import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { change } from '../../board/context.ts';
 import { tipOfTarget } from '../act/landing-target.ts';
-import { giveUpLanding } from './land.ts';
+import { giveUpLanding } from './hand-back.ts';
 import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface Noticed {
-  /** Those that may land as they are queued. */
+  /** Landings that may land as they are queued. */
   readonly landings: readonly Landing[];
-  /** Something was written about the others. */
+  /** Something was recorded about the others. */
   readonly hasChanged: boolean;
 }
 
@@ -30,8 +30,8 @@ export async function noticeMovedBranches(
   const same: Landing[] = [];
   let hasChanged = false;
   for (const landing of landings) {
-    const moved = isCommitted(landing) ? ({ is: 'same' } as const) : await lookAt(context, landing);
-    if (moved.is === 'same' || moved.is === 'deleted') same.push(landing);
+    const moved = isCommitted(landing) ? ({ kind: 'unmoved' } as const) : await lookAt(context, landing);
+    if (moved.kind === 'unmoved' || moved.kind === 'deleted') same.push(landing);
     else if (await act(context, landing, moved)) hasChanged = true;
   }
   return { landings: same, hasChanged };
@@ -41,21 +41,21 @@ type Worktree = NonNullable<Workspace['worktree']>;
 
 async function lookAt(context: RunContext, landing: Landing): Promise<MovedBranch> {
   const worktree = (await workspaceOf(context, landing.task))?.worktree;
-  if (!worktree || !(await isFromHere(context, landing))) return { is: 'same' };
+  if (!worktree || !(await isFromHere(context, landing))) return { kind: 'unmoved' };
   const tip = (await context.git.tip(branchRef(worktree.branch))) ?? null;
-  if (tip === landing.head) return { is: 'same' };
+  if (tip === landing.head) return { kind: 'unmoved' };
   const seen = await context.git.look(worktree.path);
-  if (seen.state === 'healthy' && seen.head === landing.head) return { is: 'same' };
+  if (seen.state === 'healthy' && seen.head === landing.head) return { kind: 'unmoved' };
   const facts = await gatherFacts(context, landing, { ...worktree, tip, seen });
   const moved = decideMovedBranch(facts);
-  // Whatever becomes of it: nothing leads to these commits any more.
+  // The branch no longer contains the queued commits, so a ref keeps them.
   const isAhead = tip !== null && facts.isHeadThere && (await context.git.isAncestor(landing.head, tip));
-  if (moved.is !== 'same' && facts.isHeadThere && !isAhead)
+  if (moved.kind !== 'unmoved' && facts.isHeadThere && !isAhead)
     await keepTip(context, landing.task, landing.head, landing.queuedAt);
   return moved;
 }
 
-/** A branch of the same name may be here from an earlier attempt, and older than what another node submitted. */
+/** A branch of an earlier attempt on this node may be older than the commits that another node submitted. */
 async function isFromHere({ board, node }: RunContext, { attempt, task }: Landing): Promise<boolean> {
   if (attempt !== null) return (await board.get('attempt', attempt))?.node === node;
   const workspaces = await board.list('workspace', { task });
@@ -91,7 +91,7 @@ async function lookInside(
   return { head, isOnBranch: branch === own, isClean };
 }
 
-/** By the policy of whoever worked on it, unless a person said yes to exactly what was queued. */
+/** Its head was reviewed, or the landing policy of its agent asks for a review. */
 async function mustBeReviewed(context: RunContext, landing: Landing): Promise<boolean> {
   if (landing.isReviewed) return true;
   const { board } = context;
@@ -101,23 +101,23 @@ async function mustBeReviewed(context: RunContext, landing: Landing): Promise<bo
   return (agent?.landing ?? context.landing).policy !== 'auto';
 }
 
-/** Whether anything was written. */
+/** True when something was recorded. */
 async function act(
   context: RunContext,
   landing: Landing,
-  moved: Exclude<MovedBranch, { is: 'same' | 'deleted' }>,
+  moved: Exclude<MovedBranch, { kind: 'unmoved' | 'deleted' }>,
 ): Promise<boolean> {
   const { reason } = moved;
-  if (moved.is === 'lost')
+  if (moved.kind === 'lost')
     return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).ok;
   const outcome = await change(context, async (change) => {
     const task = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
-    // Somebody noticed it at the same time, or it landed.
+    // Another process noticed it at the same time, or it landed.
     if (current.head !== landing.head || task.state.status !== 'landing' || isCommitted(current)) return;
     const { head } = moved;
     const decision =
-      moved.is === 'requeue'
+      moved.kind === 'requeued'
         ? decideLanding(current, { action: 'requeue', head, reason }, change.at)
         : decideUnqueue(task, current, { head, reason }, change.at);
     await change.apply(decision);

@@ -1,7 +1,7 @@
 /**
- * How a file is merged may be said in `.gitattributes` (`merge=union`, `-merge`). What the target says counts, not what the
- * branch says, and drivers are only those built into git, because Copse's git directory knows no others. Git reads
- * attributes from files, so where the target has some that matter, they are put into a folder.
+ * `.gitattributes` can change how a file is merged (`merge=union`, `-merge`). The target's attributes count, not the branch's,
+ * and only with drivers built into git: Copse's git directory configures no others. Git reads attributes from files, so
+ * Copse writes those of the target that matter into a folder.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,16 +10,16 @@ import path from 'node:path';
 
 import type { Objects } from '../../git/objects/objects.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
-import { latin1, utf8 } from '../../git/byte-names.ts';
+import { latin1, utf8 } from '../../git/output.ts';
 import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface Attributes {
-  /** The same for the same files at the same places. */
+  /** The same for the same files at the same paths. */
   readonly key: string;
   readonly folder: string;
 }
 
-/** Undefined when the target has none that matter for these paths. */
+/** Undefined when no attributes of the target matter for these paths. */
 export async function layAttributes(
   objects: Objects,
   parent: string,
@@ -40,7 +40,7 @@ export async function layAttributes(
   return { key, folder };
 }
 
-/** What else attributes can say has no say in a merge. */
+/** Other attributes do not affect a merge. */
 const MATTERS = /merge|binary/;
 const MOST_BYTES = 1024 ** 2;
 const NOTHING = Buffer.alloc(0);
@@ -57,7 +57,7 @@ async function contentOf(objects: Objects, id: string): Promise<Buffer> {
   return content;
 }
 
-/** Appears whole, for others may look at the same moment. */
+/** Appears by one rename, because other processes may read it at the same moment. */
 function lay(folder: string, files: ReadonlyMap<string, Buffer>): void {
   const draft = `${folder}.draft`;
   for (const [place, content] of files) {
@@ -67,7 +67,7 @@ function lay(folder: string, files: ReadonlyMap<string, Buffer>): void {
   renameSync(draft, folder);
 }
 
-/** Each ends in a slash; the top is empty. A tree can be made to hold names that lead elsewhere. */
+/** Each ends in a slash; the top is empty. Skips names that would lead out of the folder: a crafted tree can hold them. */
 function foldersOf(paths: Iterable<string>): ReadonlySet<string> {
   const folders = new Set(['']);
   for (const name of paths) {

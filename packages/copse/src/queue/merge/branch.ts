@@ -1,9 +1,11 @@
-/** What a branch has that the target does not. */
+/** The commits of a branch that the target lacks. */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import { commitsOf, isReachable, parentsFirst } from '../../git/objects/history.ts';
 import type { Commit } from '../../git/objects/commit-object.ts';
 import type { Objects } from '../../git/objects/objects.ts';
+import { type TrustedDir, git } from '../../git/process.ts';
+import type { CommitSummary } from '../ports/merging.ts';
 import { diffTrees } from '../../git/objects/tree-diff.ts';
 
 export interface Branch {
@@ -11,13 +13,13 @@ export interface Branch {
   readonly head: CommitId;
   /** Parents before children. */
   readonly commits: readonly Commit[];
-  /** No merges, no beginnings of its own: each commit follows the one before, the first one a commit of the target. */
+  /** No merges and no root commits: each commit follows the one before, the first one a commit of the target. */
   readonly isLinear: boolean;
-  /** The tree before the first of them, where they are linear. */
+  /** The tree before the first commit of a linear branch. */
   readonly before: string;
-  /** Every commit is without a change. */
+  /** No commit changes a file. */
   readonly isEmpty: boolean;
-  /** Paths that its commits change, merges apart; one character per byte. */
+  /** Paths that its commits, without merges, change; one character per byte. */
   readonly own: ReadonlySet<string>;
 }
 
@@ -51,13 +53,13 @@ async function changedBy(objects: Objects, commits: readonly Commit[]): Promise<
   return own;
 }
 
-/** Commits of the target from which the branch goes on. */
+/** Commits of the target that are parents of the branch's commits. */
 export function outsideOf({ commits }: Branch): readonly CommitId[] {
   const ids = new Set(commits.map(({ id }) => id));
   return [...new Set(commits.flatMap(({ parents }) => parents).filter((parent) => !ids.has(parent)))];
 }
 
-/** The last commits that branch and target have in common: several where each was merged into the other. */
+/** The newest common commits of branch and target: several where each was merged into the other. */
 export async function mergeBasesOf(objects: Objects, branch: Branch): Promise<readonly Commit[]> {
   const outside = outsideOf(branch);
   const bases: Commit[] = [];
@@ -75,4 +77,21 @@ async function isBefore(objects: Objects, one: CommitId, other: CommitId): Promi
   if (known !== undefined) return known;
   const onlyInOne = await objects.askGit(['rev-list', '--max-count=1', one, `^${other}`]);
   return onlyInOne.length === 0;
+}
+
+const FIELDS = ['%H', '%P', '%s', '%b'] as const;
+
+/** Lists the commits that `git log` chooses by these arguments. */
+export async function logCommits(
+  dir: TrustedDir,
+  choice: readonly string[],
+): Promise<readonly CommitSummary[]> {
+  const format = ['-z', `--format=${FIELDS.join('%x00')}`, '--encoding=UTF-8', '--no-show-signature'];
+  const parts = (await git(dir, ['log', ...format, ...choice])).toString().split('\0');
+  const commits: CommitSummary[] = [];
+  for (let at = 0; at + FIELDS.length <= parts.length; at += FIELDS.length) {
+    const [id = '', parents = '', subject = '', body = ''] = parts.slice(at, at + FIELDS.length);
+    commits.push({ id: brand(id), subject, body: body.trimEnd(), isMerge: parents.includes(' ') });
+  }
+  return commits;
 }

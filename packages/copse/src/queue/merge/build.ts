@@ -1,104 +1,134 @@
-/** Candidates, and whether there could be one; what they promise is said in merging.ts. */
+/** Builds candidates, or tries whether one could be built. open.ts states what a candidate promises. */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Candidate, CandidateRequest, MergeMethod } from '../ports/merging.ts';
+import type {
+  Candidate,
+  CandidateRequest,
+  ConflictedMerge,
+  MergeMethod,
+  Resolution,
+} from '../ports/merging.ts';
 import type { Merged } from '../../git/long-lived.ts';
-import { type Bench, type Standing, layBench } from './bench.ts';
+import { type TargetMerger, type MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Branch, loadBranch } from './branch.ts';
 import { type Commit, asBytes, copseAt, oneLine } from '../../git/objects/commit-object.ts';
-import { adoptCandidate } from './adopt.ts';
 import { replay } from './rebase.ts';
-import { type Resolve, type Resolved, resolveMerge } from './resolve.ts';
 import { squashMessage, squashAuthor } from './squash.ts';
 import { type Trailer, endingIn } from './trailers.ts';
-import { findReverts, isOnTop } from './verify.ts';
+import { type ResolvedConflict, findReverts, isOnTop } from './verify.ts';
 import type { Objects } from '../../git/objects/objects.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { latin1, utf8 } from '../../git/output.ts';
 
 export function buildCandidate(
-  standing: Standing,
+  engine: MergeEngine,
   request: CandidateRequest,
   resolve?: Resolve,
 ): Promise<Candidate> {
-  return standing.use(async () => {
-    const { objects } = standing;
+  return engine.use(async () => {
+    const { objects } = engine;
     const { onto, head } = request;
     const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
     if (branch.commits.length === 0) return nothing(target);
-    const bench = await layBench(standing, { target: target.tree, paths: branch.own });
-    const candidate = await build(bench, { branch, target, request }, (merged) =>
-      resolveMerge(standing, request, merged, resolve),
+    const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
+    const candidate = await build(merger, { branch, target, request }, (merged) =>
+      resolveMerge(engine, request, merged, resolve),
     );
-    if (candidate.built) await adoptCandidate(standing, candidate.commit, onto);
+    if (candidate.built) await adoptCandidate(engine, candidate.commit, onto);
     return candidate;
   });
 }
 
-/** The paths by which the head could not land now. */
+/** The paths that conflict if the head lands now. */
 export function tryCandidate(
-  standing: Standing,
+  engine: MergeEngine,
   onto: CommitId,
   head: CommitId,
   method: MergeMethod,
 ): Promise<readonly string[]> {
-  return standing.use(async () => {
-    const { objects } = standing;
+  return engine.use(async () => {
+    const { objects } = engine;
     const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
     if (branch.commits.length === 0) return [];
-    const bench = await layBench(standing, { target: target.tree, paths: branch.own });
-    const merged = await mergeWhole(bench, branch, target);
-    if (merged === undefined || merged.clean) return [];
+    const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
+    const merged = await mergeWhole(merger, branch, target);
+    if (merged === undefined || merged.kind === 'clean') return [];
     const mayReplay = method === 'rebase' && branch.isLinear;
-    const replayed = mayReplay && (await replay(bench, branch, { target, merged }, NO_DETAILS));
+    const replayed = mayReplay && (await replay(merger, branch, { target, merged }, NO_DETAILS));
     return replayed ? [] : merged.files.map(utf8);
   });
 }
 
 const NO_DETAILS = { title: '', trailers: [], at: 0 as CandidateRequest['at'] };
 
-/** Undefined when they have no commit in common. */
-async function mergeWhole(bench: Bench, branch: Branch, target: Commit): Promise<Merged | undefined> {
+/** Undefined for unrelated histories. */
+async function mergeWhole(merger: TargetMerger, branch: Branch, target: Commit): Promise<Merged | undefined> {
   const { onto, head, before, isLinear } = branch;
   if (isLinear) {
-    const { tree: side } = await bench.objects.commit(head);
-    const tree = await bench.splice({ base: before, side, onto: target.tree });
-    if (tree !== undefined) return { clean: true, tree };
+    const { tree: side } = await merger.objects.commit(head);
+    const tree = await merger.splice({ base: before, side, onto: target.tree });
+    if (tree !== undefined) return { kind: 'clean', tree };
   }
-  return bench.merge(onto, head);
+  return merger.merge(onto, head);
 }
 
-interface Task {
+interface BuildInput {
   readonly branch: Branch;
   readonly target: Commit;
   readonly request: CandidateRequest;
 }
 
-type Material = Task & { readonly merged: Merged };
+type MergedInput = BuildInput & { readonly merged: Merged };
 
 type TryToResolve = (merged: Merged) => Promise<Resolved | undefined>;
 
-async function build(bench: Bench, task: Task, tryToResolve: TryToResolve): Promise<Candidate> {
+async function build(merger: TargetMerger, task: BuildInput, tryToResolve: TryToResolve): Promise<Candidate> {
   const { branch, target, request } = task;
   const { onto } = request;
-  const merged = await mergeWhole(bench, branch, target);
+  const merged = await mergeWhole(merger, branch, target);
   if (merged === undefined) return { built: false, because: 'unrelated' };
-  // What a branch is empty from the beginning was made so on purpose.
+  // A branch of empty commits was made on purpose.
   const isMeantEmpty = branch.isEmpty && request.method !== 'squash';
-  if (merged.clean && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
-  const plain = await shape(bench, { ...task, merged });
+  if (merged.kind === 'clean' && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
+  const plain = await shape(merger, { ...task, merged });
   const resolved = plain === undefined ? await tryToResolve(merged) : undefined;
-  const made = resolved === undefined ? plain : shapeResolved(bench, task, resolved);
+  const made = resolved === undefined ? plain : shapeResolved(merger, task, resolved);
   if (made === undefined) {
-    const files = merged.clean ? [] : merged.files.map(utf8);
-    const theirs = await otherSide(bench.objects, request, files);
+    const files = merged.kind === 'clean' ? [] : merged.files.map(utf8);
+    const theirs = await otherSide(merger.objects, request, files);
     return { built: false, because: 'conflict', files, theirs };
   }
   if (made.tree === target.tree && resolved !== undefined) return nothing(target, resolved.note);
-  const files = await findReverts(bench, { branch, target, tree: made.tree, resolved });
+  const files = await findReverts(merger, { branch, target, tree: made.tree, resolved });
   if (files.length > 0) return { built: false, because: 'reverts', files };
-  if (!(await isOnTop(bench, made, onto)))
+  if (!(await isOnTop(merger, made, onto)))
     throw new Error(`The candidate ${made.commit} does not contain ${onto}, the tip of ${request.target}.`);
   return { built: true, ...made };
+}
+
+export type Resolve = (conflict: ConflictedMerge) => Promise<Resolution | undefined>;
+
+interface Resolved extends ResolvedConflict {
+  /** Without conflicts. */
+  readonly tree: string;
+  readonly note: string;
+}
+
+/** Accepts changes to the files in conflict and to the files that the resolution names. */
+async function resolveMerge(
+  { quarantine }: MergeEngine,
+  { onto, head }: CandidateRequest,
+  merged: Merged,
+  resolve: Resolve | undefined,
+): Promise<Resolved | undefined> {
+  if (merged.kind === 'clean' || resolve === undefined) return undefined;
+  const { tree, files } = merged;
+  // The resolution reads the target from the repository.
+  await quarantine.bring(onto);
+  quarantine.flush();
+  const resolution = await resolve({ onto, head, tree, files: files.map(utf8), env: quarantine.env });
+  if (resolution === undefined) return undefined;
+  const paths = new Set([...files, ...resolution.files.map(latin1)]);
+  return { tree: resolution.tree, note: resolution.note, merged: tree, paths };
 }
 
 function nothing({ id, tree }: Commit, note: string | null = null): Candidate {
@@ -113,46 +143,58 @@ interface Made {
 }
 
 /** Undefined when it conflicts. */
-async function shape(bench: Bench, material: Material): Promise<Made | undefined> {
+async function shape(merger: TargetMerger, material: MergedInput): Promise<Made | undefined> {
   const { branch, target, merged, request } = material;
   const { method, at } = request;
-  if (method === 'merge') return merged.clean ? mergeCommit(bench, material, merged.tree, null) : undefined;
-  if (method === 'squash') return merged.clean ? squash(bench, material, merged.tree, null) : undefined;
+  if (method === 'merge')
+    return merged.kind === 'clean' ? mergeCommit(merger, material, merged.tree, null) : undefined;
+  if (method === 'squash')
+    return merged.kind === 'clean' ? squash(merger, material, merged.tree, null) : undefined;
   const name = request.branch;
   const details = { title: request.title, trailers: trailersOf(request), at };
-  const replayed = branch.isLinear ? await replay(bench, branch, { target, merged }, details) : undefined;
-  const isSame = replayed !== undefined && (!merged.clean || replayed.tree === merged.tree);
+  const replayed = branch.isLinear ? await replay(merger, branch, { target, merged }, details) : undefined;
+  const isSame = replayed !== undefined && (merged.kind !== 'clean' || replayed.tree === merged.tree);
   if (isSame) return { ...replayed, note: null };
-  if (!merged.clean) return undefined;
+  if (merged.kind !== 'clean') return undefined;
   const why = !branch.isLinear
     ? `${name} has merges of its own`
     : replayed === undefined
-      ? `a commit of ${name} conflicts by itself, though all of them together do not`
-      : `commit by commit, ${name} would change more than its commits do together`;
+      ? `a single commit of ${name} conflicts, though the whole branch does not`
+      : `rebased commit by commit, ${name} would give another result than merged as a whole`;
   const note = `Merged instead of rebased: ${why}.`;
-  return mergeCommit(bench, material, merged.tree, note);
+  return mergeCommit(merger, material, merged.tree, note);
 }
 
-/** One by one, its commits conflict, so what was to be rebased is merged. */
-function shapeResolved(bench: Bench, task: Task, { tree, note }: Resolved): Made {
+/** Rebase becomes merge here: the commits conflict one by one. */
+function shapeResolved(merger: TargetMerger, task: BuildInput, { tree, note }: Resolved): Made {
   const { method } = task.request;
-  return method === 'squash' ? squash(bench, task, tree, note) : mergeCommit(bench, task, tree, note);
+  return method === 'squash' ? squash(merger, task, tree, note) : mergeCommit(merger, task, tree, note);
 }
 
-function squash(bench: Bench, { branch, request }: Task, tree: string, note: string | null): Made {
+function squash(
+  merger: TargetMerger,
+  { branch, request }: BuildInput,
+  tree: string,
+  note: string | null,
+): Made {
   const { onto, at, title } = request;
   const author = squashAuthor(branch.commits) ?? copseAt(at);
   const message = squashMessage(branch.commits, { title, author, trailers: trailersOf(request) });
-  const commit = bench.write({ tree, parents: [onto], author, encoding: undefined, message, at });
+  const commit = merger.write({ tree, parents: [onto], author, encoding: undefined, message, at });
   return { commit, tree, commits: 1, note };
 }
 
-function mergeCommit(bench: Bench, { branch, request }: Task, tree: string, note: string | null): Made {
+function mergeCommit(
+  merger: TargetMerger,
+  { branch, request }: BuildInput,
+  tree: string,
+  note: string | null,
+): Made {
   const { onto, head, at, title, target } = request;
   const text = asBytes(`Merge ${request.branch} into ${target}\n\n${oneLine(title)}`);
   const message = endingIn(text, trailersOf(request));
   const parents = [onto, head];
-  const commit = bench.write({ tree, parents, author: copseAt(at), encoding: undefined, message, at });
+  const commit = merger.write({ tree, parents, author: copseAt(at), encoding: undefined, message, at });
   return { commit, tree, commits: branch.commits.length + 1, note };
 }
 

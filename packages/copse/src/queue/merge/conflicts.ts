@@ -1,11 +1,11 @@
-/** What a merge conflicts in, for whoever is to resolve it: by file, the lines that both sides changed. */
+/** Lists the conflicts of a merge for the task that resolves it: by file, the lines that both sides changed. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { FileConflict } from '../ports/merging.ts';
-import { type Standing, layBench } from './bench.ts';
+import { type MergeEngine, openTargetMerger } from './engine.ts';
 import { loadBranch } from './branch.ts';
 import type { Objects } from '../../git/objects/objects.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface ConflictLimits {
@@ -14,17 +14,17 @@ export interface ConflictLimits {
 }
 
 export function listConflicts(
-  standing: Standing,
+  engine: MergeEngine,
   onto: CommitId,
   head: CommitId,
   { files, bytesPerFile }: ConflictLimits,
 ): Promise<readonly FileConflict[]> {
-  return standing.use(async () => {
-    const { objects } = standing;
+  return engine.use(async () => {
+    const { objects } = engine;
     const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
-    const bench = await layBench(standing, { target: target.tree, paths: branch.own });
-    const merged = await bench.merge(onto, head);
-    if (merged === undefined || merged.clean) return [];
+    const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
+    const merged = await merger.merge(onto, head);
+    if (merged === undefined || merged.kind === 'clean') return [];
     const view = new TreeView(objects, merged.tree);
     return Promise.all(
       merged.files.slice(0, files).map(async (bytes): Promise<FileConflict> => {
@@ -50,10 +50,10 @@ async function textAt(objects: Objects, view: TreeView, file: string): Promise<s
   return content.includes(0) ? undefined : content.toString();
 }
 
-/** Lines around a conflict that say where it is. */
+/** Lines shown around a conflict. */
 const CONTEXT = 3;
 
-/** Null when there are none: what looks like a marker may be part of the file, so theirs name the two commits. */
+/** Null when there are none. Markers name the two commits, because other lines of the file may look like markers. */
 function hunksOf(text: string, onto: CommitId, head: CommitId, mostBytes: number): string | null {
   const lines = text.split('\n');
   const parts: string[] = [];
@@ -68,7 +68,7 @@ function hunksOf(text: string, onto: CommitId, head: CommitId, mostBytes: number
     at = end;
     const bytes = Buffer.byteLength(part);
     if (bytes > left) {
-      parts.push(`${cut(part, left)}\n… more than can be shown here\n`);
+      parts.push(`${cut(part, left)}\n… the rest is too long to show\n`);
       break;
     }
     parts.push(part);
@@ -77,7 +77,7 @@ function hunksOf(text: string, onto: CommitId, head: CommitId, mostBytes: number
   return parts.length === 0 ? null : parts.join('');
 }
 
-/** Seven of them, or as many as an attribute says, and after a blank the commit, perhaps with a path. */
+/** Seven signs, or as many as an attribute demands; then a space, the commit and possibly a path. */
 function isMarker(line: string | undefined, sign: '<' | '>', commit: CommitId): boolean {
   if (line?.startsWith(sign.repeat(2)) !== true) return false;
   const label = line.slice(line.lastIndexOf(sign, line.indexOf(' ')) + 2).trimEnd();

@@ -2,57 +2,57 @@
  * Merging in the object store.
  *
  * A candidate is a commit that the target may move to. Its tree is the three-way merge of the task's head and the target's
- * tip, whatever shape its history gets; rebased, it is compared with that merge, and where they differ it is merged. Only
- * where there is no such merge without a conflict may a rebase without one stand alone: the target has part of the branch
- * already. Nothing in a candidate depends on who makes it or when, so asked twice, the same id comes out.
+ * tip, for every method. A rebased history whose tree differs from that merge becomes a merge. Only where the merge conflicts
+ * and the rebase does not, the rebase counts: the target has part of the branch already. A candidate does not depend on its
+ * maker or the time, so the same request gives the same id.
  *
- * Merges are made in a throwaway object store; only candidates that somebody needs go into the repository (quarantine.ts).
- * As long as the gits that stay do, none is started for a candidate, a trial or a move of the target.
+ * Merges are made in a throwaway object store; only candidates that are needed go into the repository (quarantine.ts). While
+ * the long-lived gits run, no process is started for a candidate, a trial or a move of the target.
  *
- * A candidate is refused that is not what was submitted (merging-verify.ts). At first nobody but the engine that built it knows
- * it. It is brought into the repository, and on the disk for good, when somebody asks for that or when the target is asked to
- * move, also when that is only tried: so whoever is about to land tries first, and then writes down what it is going to do. It
- * has no ref: whoever relies on it for longer than a moment gives it one, or anybody's garbage collection may take it.
+ * A candidate that is not what was submitted is refused (verify.ts). At first only the engine that built a candidate has it.
+ * `bring` writes it into the repository and syncs it to disk; moving the target and trying to move it do so as well. So the
+ * queue tries first, and then records what it is going to do. A candidate has no ref: code that relies on it for longer than a
+ * moment gives it one, or a garbage collection may delete it.
  */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import type { CommitSummary, Merging } from '../ports/merging.ts';
-import { Standing } from './bench.ts';
-import { buildCandidate, tryCandidate } from './build.ts';
+import type { Merging } from '../ports/merging.ts';
+import { MergeEngine } from './engine.ts';
+import { type Resolve, buildCandidate, tryCandidate } from './build.ts';
 import { commitAll, listUnresolved } from '../target/commit-all.ts';
+import { logCommits } from './branch.ts';
 import { listConflicts } from './conflicts.ts';
 import { pushBranch } from '../target/push.ts';
-import type { Resolve } from './resolve.ts';
 import { type TargetOptions, moveTarget } from '../target/target.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
-import { git } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 
 export interface MergingOptions extends TargetOptions {
   readonly pushTimeoutMs?: number;
-  /** For a merge that conflicts: what it is to be instead, where somebody knows. */
+  /** Resolves a merge that conflicts, or returns undefined. */
   readonly resolve?: Resolve;
 }
 
-/** The gits that stay do not keep a program from ending; `close` is for those that go on without merging. */
+/** The long-lived gits do not keep the process alive; `close` ends them earlier. */
 export function openMerging(
   dir: TrustedDir,
   options: MergingOptions = {},
 ): Merging & { readonly close: () => Promise<void> } {
-  const standing = new Standing(dir);
+  const engine = new MergeEngine(dir);
   const bring = async (commit: CommitId): Promise<void> => {
-    for (const { id, type, content } of await standing.quarantine.bring(commit))
+    for (const { id, type, content } of await engine.quarantine.bring(commit))
       if (type === 'commit') knownObjectsOf(dir).remember(brand(id), content);
   };
   return {
     bring,
-    build: (request) => buildCandidate(standing, request, options.resolve),
+    build: (request) => buildCandidate(engine, request, options.resolve),
     trial: async (onto, head, method = 'rebase') => ({
-      conflicts: await tryCandidate(standing, onto, head, method),
+      conflicts: await tryCandidate(engine, onto, head, method),
     }),
-    treeOf: (commit) => standing.use(async () => (await standing.objects.commit(commit)).tree),
-    conflicts: (onto, head, limits) => listConflicts(standing, onto, head, limits),
-    commits: (notFrom, from, limit) => listCommits(dir, notFrom, from, limit),
+    treeOf: (commit) => engine.use(async () => (await engine.objects.commit(commit)).tree),
+    conflicts: (onto, head, limits) => listConflicts(engine, onto, head, limits),
+    commits: (notFrom, from, limit) =>
+      logCommits(dir, ['--topo-order', `--max-count=${limit}`, from, `^${notFrom}`, '--']),
     async moveTarget(request) {
       await bring(request.to);
       return moveTarget(dir, request, options);
@@ -63,25 +63,6 @@ export function openMerging(
     },
     commitAll: (worktree, message) => commitAll(dir, worktree, message),
     unresolved: (worktree) => listUnresolved(dir, worktree),
-    close: () => standing.close(),
+    close: () => engine.close(),
   };
-}
-
-const FIELDS = ['%H', '%P', '%s', '%b'] as const;
-
-async function listCommits(
-  dir: TrustedDir,
-  notFrom: CommitId,
-  from: CommitId,
-  limit: number,
-): Promise<readonly CommitSummary[]> {
-  const choice = ['--topo-order', `--max-count=${limit}`, from, `^${notFrom}`];
-  const format = ['-z', `--format=${FIELDS.join('%x00')}`, '--encoding=UTF-8', '--no-show-signature'];
-  const parts = (await git(dir, ['log', ...format, ...choice, '--'])).toString().split('\0');
-  const commits: CommitSummary[] = [];
-  for (let at = 0; at + FIELDS.length <= parts.length; at += FIELDS.length) {
-    const [id = '', parents = '', subject = '', body = ''] = parts.slice(at, at + FIELDS.length);
-    commits.push({ id: brand(id), subject, body: body.trimEnd(), isMerge: parents.includes(' ') });
-  }
-  return commits;
 }

@@ -1,12 +1,12 @@
 /**
- * Rebasing without files. Git 2.39 can only merge two commits over a base that both have, so to replay a commit C with the
- * parent P on the tip T, a commit with the tree of T and the parent P is made and merged with C: P is what they have in
- * common, and the result is the tree of C on T.
+ * Rebases without files. Git 2.39 can merge two commits only over their common base. So to replay a commit C with the parent P
+ * on the tip T, Copse makes a commit with the tree of T and the parent P and merges it with C: their base is P, and the result
+ * is the tree of C on T.
  */
 
 import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
 import type { Merged } from '../../git/long-lived.ts';
-import type { Bench } from './bench.ts';
+import type { TargetMerger } from './engine.ts';
 import type { Branch } from './branch.ts';
 import { type Commit, asBytes, oneLine } from '../../git/objects/commit-object.ts';
 import { type Trailer, withTrailers } from './trailers.ts';
@@ -26,7 +26,7 @@ interface Replayed {
 
 /** Undefined when a commit conflicts. */
 export async function replay(
-  bench: Bench,
+  merger: TargetMerger,
   { onto, head, commits, before }: Branch,
   { target, merged }: { readonly target: Commit; readonly merged: Merged },
   { title, trailers, at }: Details,
@@ -41,11 +41,11 @@ export async function replay(
       : commits.length === 1
         ? // The merge of the whole branch is that of its only commit.
           treeOf(merged)
-        : await replayTree(bench, original, parentTree, tip.tree);
+        : await replayTree(merger, original, parentTree, tip.tree);
     parentTree = original.tree;
     if (tree === undefined) {
-      // The target has the same change, and went on from there.
-      if ((await landedBefore(bench, onto, head)).has(original.id)) continue;
+      // The target has the same change and newer ones on top.
+      if ((await landedBefore(merger, onto, head)).has(original.id)) continue;
       return undefined;
     }
     if (tree === tip.tree && !wasEmpty) continue;
@@ -55,7 +55,7 @@ export async function replay(
       original.parents[0] === tip.commit && original.tree === tree && message === original.message;
     const commit = isAsItWas
       ? original.id
-      : bench.write({ ...original, tree, parents: [tip.commit], message, at });
+      : merger.write({ ...original, tree, parents: [tip.commit], message, at });
     tip = { commit, tree };
     count += 1;
   }
@@ -63,24 +63,24 @@ export async function replay(
 }
 
 async function replayTree(
-  bench: Bench,
+  merger: TargetMerger,
   { id, parents, tree }: Commit,
   parentTree: string,
   tipTree: string,
 ): Promise<string | undefined> {
-  const spliced = await bench.splice({ base: parentTree, side: tree, onto: tipTree });
+  const spliced = await merger.splice({ base: parentTree, side: tree, onto: tipTree });
   if (spliced !== undefined) return spliced;
-  const merged = await bench.merge(bench.stand(tipTree, parents), id);
+  const merged = await merger.merge(merger.writeTemporary(tipTree, parents), id);
   return merged && treeOf(merged);
 }
 
 function treeOf(merged: Merged): string | undefined {
-  return merged.clean ? merged.tree : undefined;
+  return merged.kind === 'clean' ? merged.tree : undefined;
 }
 
-/** Commits of the branch whose change, by itself, is also one of the target's. */
+/** Commits of the branch whose patch is also a commit of the target. */
 async function landedBefore(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   onto: CommitId,
   head: CommitId,
 ): Promise<ReadonlySet<CommitId>> {

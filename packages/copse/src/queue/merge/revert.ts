@@ -1,40 +1,36 @@
 /**
- * Reverting without files. To take back what led from B to L on the tip T, two commits are made that both have L as their
- * parent, one with the tree of T and one with the tree of B, and merged: L is what they have in common, so the result is T
- * without what L added to B.
+ * Reverts without files. To take back the change from B to L on the tip T, Copse makes two commits with the parent L, one with
+ * the tree of T and one with the tree of B, and merges them: their base is L, so the result is T without the change.
  *
- * Which commits a landing brought is read from the target: backwards along first parents from where it ended, for as long as
- * the commits name its task and are not the end of another landing. A merge commit ends that at once, since its first parent
- * is what the target was.
+ * The commits of a landing are read from the target: from the landing's last commit back along first parents, while the
+ * commits name its task and are not the end of another landing. At a merge commit this stops after one step, because its first
+ * parent is the target before the landing.
  */
 
 import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
-import type { CommitSummary } from '../ports/merging.ts';
-import type { RevertRequest, Reverted, Reverting } from '../ports/reverting.ts';
+import type { CommitSummary, Reverted, Reverting, RevertRequest } from '../ports/merging.ts';
 import { isReachable } from '../../git/objects/history.ts';
 import { identityEnv } from '../../git/identity.ts';
-import { adoptCandidate } from './adopt.ts';
-import { type Bench, Standing, layBench } from './bench.ts';
+import { type TargetMerger, MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { endingIn, trailersIn } from './trailers.ts';
 import type { Objects } from '../../git/objects/objects.ts';
-import { gitLine } from '../../git/process.ts';
+import { gitLine, type TrustedDir } from '../../git/process.ts';
 import { isAncestor } from '../../git/refs/refs.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 import { diffTrees } from '../../git/objects/tree-diff.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
-/** The gits that stay do not keep a program from ending. */
+/** The long-lived gits do not keep the process alive. */
 export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {
-  const standing = new Standing(dir);
+  const engine = new MergeEngine(dir);
   return {
-    revert: (request) => standing.use(() => revert(standing, request)),
-    close: () => standing.close(),
+    revert: (request) => engine.use(() => revert(engine, request)),
+    close: () => engine.close(),
   };
 }
 
-async function revert(standing: Standing, request: RevertRequest): Promise<Reverted> {
-  const { objects, dir } = standing;
+async function revert(engine: MergeEngine, request: RevertRequest): Promise<Reverted> {
+  const { objects, dir } = engine;
   const { landed: end, onto } = request;
   if (!(await isPartOf(objects, end, onto))) return { reverted: false, because: 'not_there' };
   const { commits, before } = await broughtBy(objects, request);
@@ -42,9 +38,9 @@ async function revert(standing: Standing, request: RevertRequest): Promise<Rever
   const [tip, landed] = await Promise.all([objects.commit(onto), objects.commit(end)]);
   const changes = await diffTrees(objects, before.tree, landed.tree);
   const paths = changes.map(({ path }) => path);
-  const bench = await layBench(standing, { target: tip.tree, paths });
-  const merged = await mergeWithout(bench, { tip, landed, before });
-  if (!merged.clean) {
+  const merger = await openTargetMerger(engine, { target: tip.tree, paths });
+  const merged = await mergeWithout(merger, { tip, landed, before });
+  if (merged.kind !== 'clean') {
     const files = merged.files.map(utf8).toSorted();
     return { reverted: false, because: 'conflict', files, later: await laterIn(objects, request, files) };
   }
@@ -53,10 +49,10 @@ async function revert(standing: Standing, request: RevertRequest): Promise<Rever
   const author = await authorAt(dir, at);
   const message = messageOf(request, commits);
   const what = { tree: merged.tree, parents: [onto], author, encoding: undefined, message, at };
-  const commit = bench.write(what);
+  const commit = merger.write(what);
   if (!request.isTrial) {
-    await adoptCandidate(standing, commit, onto);
-    await standing.quarantine.bring(commit);
+    await adoptCandidate(engine, commit, onto);
+    await engine.quarantine.bring(commit);
   }
   return { reverted: true, commit, before: before.id, commits: commits.map(summaryOf) };
 }
@@ -70,7 +66,7 @@ async function isPartOf(objects: Objects, commit: CommitId, of: CommitId): Promi
 interface Brought {
   /** The newest first. */
   readonly commits: readonly Commit[];
-  /** What they were built on; undefined when there are none. */
+  /** The commit that they were built on; undefined when there are none. */
   readonly before: Commit | undefined;
 }
 
@@ -80,7 +76,7 @@ async function broughtBy(objects: Objects, request: RevertRequest): Promise<Brou
   while (isOf(commit, request.reverts) && !request.others.has(commit.id)) {
     commits.push(commit);
     const [parent] = commit.parents;
-    // It began the target, or the history is not known further back.
+    // A root commit, or the end of a shallow history.
     if (parent === undefined) return { commits: [], before: undefined };
     commit = await objects.commit(parent);
   }
@@ -99,13 +95,16 @@ interface Trees {
   readonly before: Commit;
 }
 
-async function mergeWithout(bench: Bench, { tip, landed, before }: Trees) {
-  const ours = bench.stand(tip.tree, [landed.id]);
-  const theirs = bench.stand(before.tree, [landed.id]);
-  // The same tree twice would be one commit, and a commit has nothing to be merged with itself.
-  if (ours === theirs) return { clean: true, tree: tip.tree } as const;
-  const merged = await bench.merge(ours, theirs);
-  if (merged === undefined) throw new Error(`${ours} and ${theirs} have ${landed.id} in common.`);
+async function mergeWithout(merger: TargetMerger, { tip, landed, before }: Trees) {
+  const ours = merger.writeTemporary(tip.tree, [landed.id]);
+  const theirs = merger.writeTemporary(before.tree, [landed.id]);
+  // Two equal trees give one commit, and there is nothing to merge.
+  if (ours === theirs) return { kind: 'clean', tree: tip.tree } as const;
+  const merged = await merger.merge(ours, theirs);
+  if (merged === undefined)
+    throw new Error(
+      `git finds no common commit of ${ours} and ${theirs}, though both have the parent ${landed.id}.`,
+    );
   return merged;
 }
 
@@ -115,7 +114,7 @@ async function authorAt(dir: TrustedDir, at: RevertRequest['at']): Promise<strin
   return asBytes(`${plain(name)} <${plain(email)}> ${Math.floor(at / 1_000)} +0000`);
 }
 
-/** As many as a message is readable with. */
+/** More would make the message unreadable. */
 const MOST_LISTED = 50;
 
 function messageOf({ task, reverts, title, landed }: RevertRequest, commits: readonly Commit[]): string {
@@ -144,7 +143,7 @@ const MOST_LATER = 50;
 /** As many as fit into one command. */
 const MOST_FILES = 500;
 
-/** Commits of the target after the landing that changed these files, the newest first. */
+/** The target's commits after the landing that changed these files, the newest first. */
 async function laterIn(
   objects: Objects,
   { landed, onto }: RevertRequest,

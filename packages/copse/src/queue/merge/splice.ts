@@ -1,34 +1,36 @@
 /**
- * Merges that take hardly any merging: every path that one side changed, the other has as it was, or changed as well. Then the
- * result is the other side with those paths put in, and the folders on the way are all that has to be written.
+ * Merges simple changes without git: it takes the other side's tree, puts in the paths that this side changed, and writes the
+ * folders above them.
  *
- * Only where git could come to nothing else:
+ * Only where git could come to no other result:
  *
- *   nothing was both added and deleted, so nothing can have been renamed by the side that is put in
- *   what was deleted is untouched on the other side; where something was added, there is nothing
- *   what was changed is a file on all sides, in the same place: nothing but its contents is to be merged (merging-file.ts)
- *   a folder to which something was added is still there, so the other side cannot have renamed it
- *   the folders that are written are as git writes them today
+ *   the side does not both add and delete files, so it cannot contain a rename
+ *   a deleted path is unchanged on the other side; an added path does not exist there
+ *   a changed path is a file with one mode on all sides, so that only its content is merged (mergeFile)
+ *   a folder that gains a file still exists, so the other side cannot have renamed it
+ *   the folders to write are in the form that git writes today
  *
- * Everything else is left to git, and so are branches with merges.
+ * Git merges everything else, and branches with merges.
  */
 
+import type { CommitId } from '../../kernel/ids.ts';
+import type { Merged } from '../../git/long-lived.ts';
 import type { Objects } from '../../git/objects/objects.ts';
 import type { Quarantine } from '../../git/objects/quarantine.ts';
 import type { RecentCache } from '../../kernel/recent-cache.ts';
-import { diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
+import { TreeView, diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
 import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from '../../git/objects/tree-folder.ts';
 
 export interface Splicer {
   readonly objects: Objects;
   readonly quarantine: Quarantine;
-  /** Trees that are known to be written as git does it. */
+  /** Trees known to be in the form that git writes. */
   readonly asWritten: RecentCache<string, true>;
   /** Undefined when it conflicts. */
   readonly mergeFile: (versions: FileVersions) => Promise<string | undefined>;
 }
 
-/** Three contents of one file. */
+/** Three versions of one file. */
 export interface FileVersions {
   /** One character per byte. */
   readonly path: string;
@@ -40,12 +42,12 @@ export interface FileVersions {
 
 export interface Splice {
   readonly base: string;
-  /** What changed since then, to be put in. */
+  /** The side whose changes since the base are put in. */
   readonly side: string;
   readonly onto: string;
 }
 
-/** The merged tree, or undefined when git has to say. */
+/** The merged tree, or undefined when only git can decide. */
 export async function splice(splicer: Splicer, { base, side, onto }: Splice): Promise<string | undefined> {
   if (base === onto) return side;
   if (base === side || side === onto) return onto;
@@ -56,7 +58,7 @@ export async function splice(splicer: Splicer, { base, side, onto }: Splice): Pr
   return spliced === UNSURE ? undefined : spliced;
 }
 
-const UNSURE = Symbol('git has to say');
+const UNSURE = Symbol('only git can decide');
 type Unsure = typeof UNSURE;
 
 interface FolderVersions {
@@ -65,7 +67,7 @@ interface FolderVersions {
   readonly onto: string;
 }
 
-/** Undefined stands for a folder that is not there. The name of one that is not the top ends in a slash. */
+/** Undefined stands for an absent folder. Below the top, a folder's name ends in a slash. */
 async function spliceFolder(
   splicer: Splicer,
   folder: string,
@@ -102,14 +104,14 @@ async function spliceFolder(
   return id;
 }
 
-/** Bytes of a folder that become others. */
+/** Bytes of a folder to replace. */
 interface Edit {
   readonly from: number;
   readonly to: number;
   readonly put: Buffer;
 }
 
-/** They come in the order of names, so of places. */
+/** The edits are in the order of names, and so of positions. */
 function edited(tree: Buffer, edits: readonly Edit[]): Buffer {
   const pieces: Buffer[] = [];
   let at = 0;
@@ -126,7 +128,7 @@ function contentOf(objects: Objects, tree: string | undefined): Promise<Buffer> 
   return tree === undefined ? Promise.resolve(NOTHING) : objects.tree(tree);
 }
 
-/** What becomes of a file; undefined when it goes. */
+/** The new entry of a file; undefined when the file is deleted. */
 async function replaceEntry(
   { mergeFile }: Splicer,
   path: string,
@@ -144,7 +146,7 @@ async function replaceEntry(
   return id === undefined ? UNSURE : { mode, id };
 }
 
-/** What becomes of a folder. */
+/** The new entry of a folder; undefined when the folder is deleted. */
 async function spliceEntry(
   splicer: Splicer,
   folder: string,
@@ -155,4 +157,48 @@ async function spliceEntry(
   if (there === undefined) return old === undefined ? wanted : UNSURE;
   const id = await spliceFolder(splicer, folder, { base: old?.id, side: wanted?.id, onto: there.id });
   return id === UNSURE || id === undefined ? id : { mode: FOLDER, id };
+}
+
+export interface FileMerger {
+  readonly objects: Objects;
+  readonly quarantine: Quarantine;
+  readonly writeTemporary: (tree: string, parents: readonly CommitId[]) => CommitId;
+  /** Git can read both commits. */
+  readonly merge: (ours: CommitId, theirs: CommitId) => Promise<Merged>;
+}
+
+/**
+ * Merges the contents of one file with git: of commits that hold this file alone, at its own path, so that attributes apply
+ * to it. Undefined when it conflicts.
+ */
+export async function mergeFile(
+  { objects, quarantine, writeTemporary, merge }: FileMerger,
+  { path, mode, base, ours, theirs }: FileVersions,
+): Promise<string | undefined> {
+  const fresh = [base, ours, theirs];
+  const commitOf = (id: string, parents: readonly CommitId[]): CommitId => {
+    const trees = foldersTo(quarantine, path, { mode, id });
+    const commit = writeTemporary(trees.at(-1) ?? '', parents);
+    fresh.push(...trees, commit);
+    return commit;
+  };
+  const before = commitOf(base, []);
+  const [one, other] = [commitOf(ours, [before]), commitOf(theirs, [before])];
+  quarantine.flush(fresh);
+  const merged = await merge(one, other);
+  if (merged.kind !== 'clean') return undefined;
+  const entry = await new TreeView(objects, merged.tree).find(path);
+  return entry?.mode === mode ? entry.id : undefined;
+}
+
+/** Writes the folders around the file, the innermost first. */
+function foldersTo(quarantine: Quarantine, path: string, file: Entry): readonly string[] {
+  const trees: string[] = [];
+  let entry = file;
+  for (const name of path.split('/').toReversed()) {
+    const id = quarantine.write('tree', encodeEntry(name, entry));
+    trees.push(id);
+    entry = { mode: FOLDER, id };
+  }
+  return trees;
 }

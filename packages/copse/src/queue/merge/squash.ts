@@ -1,9 +1,9 @@
-/** One commit for a whole branch: who made it, and what it says. */
+/** The author and the message of the one commit that a squash makes. */
 
 import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { type Trailer, endingIn, trailersIn, withTrailers } from './trailers.ts';
 
-/** Whoever made most of the commits, with the name and time of the last of them. Undefined when all are merges. */
+/** The author of most commits, with the name and time of the last of them. Undefined when all are merges. */
 export function squashAuthor(commits: readonly Commit[]): string | undefined {
   const own = ownOf(commits);
   const counts = new Map<string, number>();
@@ -19,7 +19,7 @@ interface Wording {
   readonly trailers: readonly Trailer[];
 }
 
-/** One commit keeps its message. Of several, the task's title comes first, and then what each of them says. */
+/** A single commit keeps its message. For several, the task's title comes first, then the message of each. */
 export function squashMessage(commits: readonly Commit[], { title, author, trailers }: Wording): string {
   const own = ownOf(commits);
   const [only, ...others] = own;
@@ -41,7 +41,7 @@ function listItem(commit: Commit): string {
     .slice(1)
     .join('\n\n')
     .split('\n')
-    // Who made it is said for all of them together.
+    // The squash commit names all authors in its own trailers.
     .filter((line) => !TRAILER.test(line))
     .map((line) => (line.trim() === '' ? '' : `  ${line}`))
     .join('\n')
@@ -51,7 +51,7 @@ function listItem(commit: Commit): string {
 
 const TRAILER = /^(?:Task|Plan|Co-authored-by|Signed-off-by):/i;
 
-/** The other authors, and those whom the commits name, each once. */
+/** The other authors, and the co-authors that the commits name, each once. */
 function coAuthors(commits: readonly Commit[], author: string): readonly string[] {
   const people = new Map<string, string>();
   for (const commit of commits) {

@@ -5,7 +5,7 @@ export interface Trailer {
   readonly value: string;
 }
 
-/** Adds the trailers that the message lacks: to its last paragraph if those are trailers, else as one of their own. */
+/** Adds the missing trailers: to the last paragraph if that holds trailers, else as a new paragraph. */
 export function withTrailers(message: string, wanted: readonly Trailer[]): string {
   const present = trailersIn(message);
   const missing = wanted.filter((one) => !present.some((other) => isSame(one, other)));
@@ -15,7 +15,7 @@ export function withTrailers(message: string, wanted: readonly Trailer[]): strin
   return `${text}${gap}${linesOf(missing)}`;
 }
 
-/** For text that Copse writes itself: a title such as `feat: this` looks like a trailer, and is none. */
+/** For text that Copse writes: a title like `feat: this` looks like a trailer and is none. */
 export function endingIn(text: string, trailers: readonly Trailer[]): string {
   return `${text.trimEnd()}\n\n${linesOf(trailers)}`;
 }
@@ -46,10 +46,10 @@ function isSame(one: Trailer, other: Trailer): boolean {
 }
 
 const TRAILER = /^([A-Za-z0-9-]+)[ \t]*:(.*)$/s;
-/** What git itself writes; a paragraph with one of these may also have lines that are no trailers, up to three in four. */
+/** Lines that git writes; a paragraph with one of these may hold up to three quarters of other lines. */
 const GENERATED = /^(Signed-off-by: |\(cherry picked from commit )/;
 
-/** The number of the line at which they begin. Never the first paragraph, which is the title. */
+/** The number of the first trailer line. Never in the first paragraph, which is the title. */
 function startOfTrailers(text: string): number | undefined {
   const lines = text.split('\n');
   const isBlank = (line: string) => line.trim() === '';

@@ -1,42 +1,47 @@
 /**
- * Whether a candidate is what was submitted, on top of the target, and nothing else. Looked for, and refused:
+ * Checks that a candidate holds what was submitted, on top of the target, and nothing else. It is refused when
  *
- *   a path differs from the target that no commit of the task changed and none of its merges had a conflict in
- *   a merge of the branch differs from what git makes of its parents, at a path without a conflict: `git merge -s ours`,
- *   or a resolution that drops the other side's part
- *   a path that the target did not touch since they parted is not as the task left it, or one that the task left as it was
- *   is not as the target has it
- *   of a conflict that was resolved here, a path differs from the merge that was not in conflict
+ *   1. it changes a path that no commit of the task changed and that had no conflict in the task's merges
+ *   2. a merge of the branch differs, at a path without a conflict, from git's merge of its parents: `git merge -s ours`, or a
+ *      resolution that drops the other side's part
+ *   3. a path that only the task changed since the merge base is not as the task left it, or a path that the task did not
+ *      change is not as the target has it
+ *   4. Copse resolved a conflict, and a path without a conflict differs from the merge
  *
- * For the first two, only paths that would differ from the target count: what was put right afterwards does no harm.
- * Where a file was renamed on one side and changed on the other, git puts the change where the file is now.
+ * For 1 and 2, only paths that would differ from the target count: a mistake that was corrected later does no harm. Where one
+ * side renamed a file and the other changed it, git puts the change at the new name.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Bench } from './bench.ts';
+import type { TargetMerger } from './engine.ts';
 import { type Branch, mergeBasesOf, outsideOf } from './branch.ts';
 import type { Commit } from '../../git/objects/commit-object.ts';
-import type { Resolved } from './resolve.ts';
-import { entries } from '../../git/private-index.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { entries, utf8 } from '../../git/output.ts';
 import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects/tree-diff.ts';
 
 export interface Submitted {
   readonly branch: Branch;
   readonly target: Commit;
-  /** The candidate's. */
+  /** The candidate's tree. */
   readonly tree: string;
-  /** Of a conflict that was resolved here: what git made of it, and the paths that may be otherwise. */
-  readonly resolved?: Pick<Resolved, 'merged' | 'paths'> | undefined;
+  /** Of a conflict that Copse resolved. */
+  readonly resolved?: ResolvedConflict | undefined;
 }
 
-export async function findReverts(bench: Bench, submitted: Submitted): Promise<readonly string[]> {
-  const { objects } = bench;
+export interface ResolvedConflict {
+  /** The tree that git made, with conflicts. */
+  readonly merged: string;
+  /** The paths at which the resolution may differ from it; one character per byte. */
+  readonly paths: ReadonlySet<string>;
+}
+
+export async function findReverts(merger: TargetMerger, submitted: Submitted): Promise<readonly string[]> {
+  const { objects } = merger;
   const { target, tree, resolved } = submitted;
   const changes = await diffTrees(objects, target.tree, tree);
   const found = new Set([
-    ...(await findForeign(bench, submitted, changes)),
-    ...(await findLost(bench, submitted, changes)),
+    ...(await findForeign(merger, submitted, changes)),
+    ...(await findLost(merger, submitted, changes)),
   ]);
   for (const path of resolved?.paths ?? []) found.delete(path);
   if (resolved !== undefined)
@@ -45,21 +50,21 @@ export async function findReverts(bench: Bench, submitted: Submitted): Promise<r
   return [...found].map(utf8).toSorted();
 }
 
-/** Paths that would change although the task has no say in them. */
+/** Paths that the candidate changes and the task did not. */
 async function findForeign(
-  bench: Bench,
+  merger: TargetMerger,
   { branch }: Submitted,
   changes: readonly TreeChange[],
 ): Promise<readonly string[]> {
   const [allowed, evil] = [new Set(branch.own), new Set<string>()];
   for (const merge of branch.commits.filter(({ parents }) => parents.length > 1)) {
-    const looked = await lookAtMerge(bench, merge);
+    const looked = await lookAtMerge(merger, merge);
     for (const file of looked.allowed) allowed.add(file);
     for (const file of looked.evil) evil.add(file);
   }
   const changed = changes.map(({ path }) => path);
   const unexplained = changed.filter((file) => !allowed.has(file));
-  const moved = unexplained.length === 0 ? new Set<string>() : await movedByTarget(bench, branch, allowed);
+  const moved = unexplained.length === 0 ? new Set<string>() : await movedByTarget(merger, branch, allowed);
   return changed.filter((file) => evil.has(file) || (!allowed.has(file) && !moved.has(file)));
 }
 
@@ -68,13 +73,13 @@ interface LookedAt {
   readonly evil: readonly string[];
 }
 
-async function lookAtMerge(bench: Bench, merge: Commit): Promise<LookedAt> {
-  const again = await mergeAgain(bench, merge);
+async function lookAtMerge(merger: TargetMerger, merge: Commit): Promise<LookedAt> {
+  const again = await mergeAgain(merger, merge);
   const inConflict = new Set(again.files);
-  const differing = await diffTrees(bench.objects, again.tree, merge.tree);
+  const differing = await diffTrees(merger.objects, again.tree, merge.tree);
   const others = differing.map(({ path }) => path).filter((file) => !inConflict.has(file));
-  // A name that no parent has takes nothing back: it is what became of a file in conflict.
-  const isNew = await areNew(bench, merge, others);
+  // A name that no parent has reverts nothing: it is the new name of a file in conflict.
+  const isNew = await areNew(merger, merge, others);
   return {
     allowed: [...inConflict, ...others.filter((_, at) => isNew[at])],
     evil: others.filter((_, at) => !isNew[at]),
@@ -86,23 +91,23 @@ interface Again {
   readonly files: readonly string[];
 }
 
-/** Of more than two parents, one after another. */
-async function mergeAgain(bench: Bench, { parents }: Commit): Promise<Again> {
+/** Merges more than two parents one after another. */
+async function mergeAgain(merger: TargetMerger, { parents }: Commit): Promise<Again> {
   const [first, ...rest] = parents as readonly [CommitId, ...CommitId[]];
   let [ours, tree, files]: [CommitId, string, readonly string[]] = [first, '', []];
   for (const [at, theirs] of rest.entries()) {
     const merged =
-      (await bench.merge(ours, theirs)) ?? (await bench.merge(ours, theirs, { allowsUnrelated: true }));
+      (await merger.merge(ours, theirs)) ?? (await merger.merge(ours, theirs, { allowsUnrelated: true }));
     if (merged === undefined) throw new Error(`git cannot merge ${ours} and ${theirs}.`);
     tree = merged.tree;
-    files = merged.clean ? files : [...files, ...merged.files];
-    if (at + 1 < rest.length) ours = bench.stand(tree, parents.slice(0, at + 2));
+    files = merged.kind === 'clean' ? files : [...files, ...merged.files];
+    if (at + 1 < rest.length) ours = merger.writeTemporary(tree, parents.slice(0, at + 2));
   }
   return { tree, files };
 }
 
 async function areNew(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   { parents }: Commit,
   files: readonly string[],
 ): Promise<readonly boolean[]> {
@@ -117,9 +122,9 @@ async function areNew(
   );
 }
 
-/** Where the files that the task changed are in the target now. */
+/** The target's present names of files that the task changed. */
 async function movedByTarget(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   branch: Branch,
   own: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
@@ -135,9 +140,9 @@ async function movedByTarget(
   return moved;
 }
 
-/** Paths that only the task changed and that are not as it left them, and paths that it left alone and that change. */
+/** Paths that only the task changed and that differ from its version, and paths that it did not change and that change. */
 async function findLost(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   { branch, target }: Submitted,
   changes: readonly TreeChange[],
 ): Promise<readonly string[]> {
@@ -160,21 +165,21 @@ async function findLost(
     if (isUntouched && !isSameEntry(found === undefined ? inTarget : found.after, change.after))
       lost.push(change);
   }
-  // Of what the task moved elsewhere, the target's changes are there now. Had it deleted it, that would be a conflict.
+  // The target's changes to a file that the task moved are at the new name. A deleted file would have been a conflict.
   const found = lost.filter((one) => !isMoveOfChanged || one.before !== undefined).map(({ path }) => path);
   for (const { path, before: inTarget } of changes) {
     if (submitted.has(path)) continue;
     const [was, ...others] = await inBases(path);
-    // The target may have moved a file here that the task changed; which ones it may is said above.
+    // The target may have moved a file here that the task changed; findForeign checks those.
     const mayBeMoved = was === undefined && inTarget !== undefined;
     if (!mayBeMoved && others.every((other) => isSameEntry(other, was))) found.push(path);
   }
   return found;
 }
 
-/** Whether as many steps back from the commit as it is said to add, there is the target's tip: by what was written. */
+/** Whether the target's tip is exactly `commits` steps back from the commit, read from the written commits. */
 export async function isOnTop(
-  { objects }: Bench,
+  { objects }: TargetMerger,
   { commit, commits }: { readonly commit: CommitId; readonly commits: number },
   onto: CommitId,
 ): Promise<boolean> {

@@ -1,6 +1,7 @@
-/** Running the checks of `landing.checks` for one commit, in a worktree of the queue's own. */
+/** Runs the checks of `landing.checks` for one commit, in a worktree of the queue. */
 
 import type { CommitId } from '../../kernel/ids.ts';
+import type { Place } from '../../git/port.ts';
 
 export interface CheckCommand {
   readonly name: string;
@@ -12,22 +13,19 @@ export interface CheckCommand {
   readonly workingDirectory: string | null;
 }
 
-/**
- * `red` is the only one that says something about the change. `infrastructure`: the command could not be run as it has to
- * be, so nobody knows.
- */
+/** Only `red` is a verdict on the change. `infrastructure`: the command could not run, so there is no verdict. */
 export type CheckVerdict = 'green' | 'red' | 'timeout' | 'infrastructure';
 
 export interface CheckResult {
   readonly name: string;
   readonly verdict: CheckVerdict;
-  /** Null when it did not end by itself. */
+  /** Null when it was killed. */
   readonly exitCode: number | null;
   /** One sentence for a person. */
   readonly reason: string;
-  /** Where its output is kept. */
+  /** The file with its output. */
   readonly log: string | null;
-  /** The last lines of it. */
+  /** The last lines of its output. */
   readonly tail: string;
   readonly tookMs: number;
 }
@@ -36,7 +34,7 @@ export type CheckRunEnd =
   /** The results up to and including the first that is not green. */
   | { readonly ended: 'done'; readonly results: readonly CheckResult[] }
   | { readonly ended: 'cancelled' }
-  /** There was no place to run them in, or it could not be set up. */
+  /** The worktree could not be made or set up. */
   | { readonly ended: 'infrastructure'; readonly reason: string; readonly log: string | null };
 
 export interface CheckRequest {
@@ -50,13 +48,31 @@ export interface CheckRequest {
 }
 
 export interface Checks {
-  /** A digest of everything besides tree and command that could change a verdict. */
+  /** Digest of everything besides tree and command that could change a verdict. */
   environmentOf(check: CheckCommand): string;
-  /** One at a time in each slot, whoever asks. Nothing of it runs any more once this has an answer. */
+  /** One at a time in each slot, among all processes. All its processes have ended when this resolves. */
   run(request: CheckRequest): Promise<CheckRunEnd>;
-  /**
-   * Ends what an earlier process left running in the queue's worktrees. Called by whoever takes the lead, before the first
-   * run. Sentences for a person.
-   */
+  /** Ends processes that an earlier leader left running. Called by a new leader before its first run. Notes for people. */
   recover(): Promise<readonly string[]>;
+}
+
+// The worktrees of the queue: one for each slot, reused for the next candidate.
+
+export interface CheckCandidate {
+  readonly commit: CommitId;
+  /** Folders, as for the worktrees of tasks; none means all. */
+  readonly sparse: readonly string[];
+}
+
+export type Readied =
+  /** `anew`: why the existing worktree was replaced; null when it was reused, or there was none. */
+  | { readonly ready: true; readonly place: Place; readonly anew: string | null }
+  | { readonly ready: false; readonly reason: string };
+
+export interface CheckPlaces {
+  /** Slots that have a folder. */
+  known(): readonly number[];
+  path(slot: number): string;
+  /** The caller holds the lock of the slot, and nothing runs there. */
+  ready(slot: number, candidate: CheckCandidate): Promise<Readied>;
 }

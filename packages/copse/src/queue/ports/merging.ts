@@ -1,6 +1,6 @@
 /**
- * Merging in the object store: no checkout, no hook, no driver. The same request gives the same commits, however often it
- * is repeated, so whoever was killed may simply ask again.
+ * Merges in the object store: no checkout, no hook, no driver. The same request gives the same commits, however often it is
+ * repeated, so a request can be repeated after a kill.
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
@@ -16,10 +16,10 @@ export interface CandidateRequest {
   readonly target: BranchName;
   /** The target's tip, on which the candidate is built. */
   readonly onto: CommitId;
-  /** What the task submitted. */
+  /** The submitted commit. */
   readonly head: CommitId;
   readonly method: MergeMethod;
-  /** The committer's date of everything that is made, so that ids repeat. */
+  /** Committer date of all new commits, so that ids repeat. */
   readonly at: Timestamp;
 }
 
@@ -28,7 +28,7 @@ export type Candidate =
       readonly built: true;
       readonly commit: CommitId;
       readonly tree: string;
-      /** How many commits the target gains; 0 when it has all of it already. */
+      /** How many commits the target gains; 0 when it already contains all of it. */
       readonly commits: number;
       /** For example that a branch with merges was not rebased but merged. */
       readonly note: string | null;
@@ -37,30 +37,30 @@ export type Candidate =
       readonly built: false;
       readonly because: 'conflict';
       readonly files: readonly string[];
-      /** Commits of the target, not of the task, that changed those files: the other side. */
+      /** The other side: commits of the target, not of the task, that changed those files. */
       readonly theirs: readonly CommitId[];
     }
-  /** Merges of the branch that take back what others landed. */
+  /** A merge on the branch reverts changes that others landed. */
   | { readonly built: false; readonly because: 'reverts'; readonly files: readonly string[] }
   | { readonly built: false; readonly because: 'unrelated' };
 
-/** A merge of a whole branch with the target that git left in conflict. */
+/** A merge of a whole branch with the target that ended in conflict. */
 export interface ConflictedMerge {
   readonly onto: CommitId;
   readonly head: CommitId;
   readonly files: readonly string[];
-  /** With conflict markers in it. It is in no repository: only a git with this environment finds it. */
+  /** With conflict markers. Only a git process with this environment finds it. */
   readonly tree: string;
-  /** What is written with it is thrown away, unless it becomes part of a candidate. */
+  /** Objects written with it are dropped unless they become part of a candidate. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What becomes of it. */
+/** A resolved conflict. */
 export interface Resolution {
   readonly tree: string;
-  /** Besides those in conflict, what may differ from the merge: files that were generated anew. */
+  /** Files without a conflict that may differ from the merge because they were regenerated. */
   readonly files: readonly string[];
-  /** For people: who or what resolved it. */
+  /** For people: what resolved it. */
   readonly note: string;
 }
 
@@ -84,7 +84,7 @@ export interface CommitSummary {
 export type TargetMove =
   | { readonly moved: true }
   | { readonly moved: false; readonly because: 'changed'; readonly tip: CommitId | null }
-  /** Somebody has the target checked out and changed these files. */
+  /** A checkout of the target has uncommitted changes in these files. */
   | {
       readonly moved: false;
       readonly because: 'in_the_way';
@@ -102,46 +102,118 @@ export type Pushed =
     };
 
 export interface Merging {
-  /** Moves nothing, and leaves nothing in the repository: nobody but this engine knows a candidate yet. */
+  /** Moves no ref and writes nothing to the repository: only this engine knows the candidate. */
   build(request: CandidateRequest): Promise<Candidate>;
   /**
-   * Brings a candidate, and those that it was built on, into the repository and on the disk for good: before another program or
-   * a ref can have it. Moving the target and pushing do so themselves.
+   * Writes a candidate, and those it was built on, durably to the repository, before another program or a ref uses it.
+   * `moveTarget` and `push` do so themselves.
    */
   bring(commit: CommitId): Promise<void>;
-  /** Whether the head could land on the tip right now, by rebasing unless said otherwise; leaves nothing behind. */
+  /** Whether the head could land on the tip, by default with a rebase. Writes nothing. */
   trial(
     onto: CommitId,
     head: CommitId,
     method?: MergeMethod,
   ): Promise<{ readonly conflicts: readonly string[] }>;
   treeOf(commit: CommitId): Promise<string>;
-  /** What a merge of the two conflicts in; leaves nothing behind. */
+  /** The conflicts of a merge of the two. Writes nothing. */
   conflicts(
     onto: CommitId,
     head: CommitId,
     limits: { readonly files: number; readonly bytesPerFile: number },
   ): Promise<readonly FileConflict[]>;
-  /** Newest first, at most `limit`; merges of the target into the branch are among them. */
+  /** Newest first, at most `limit`, including merges of the target into the branch. */
   commits(notFrom: CommitId, from: CommitId, limit: number): Promise<readonly CommitSummary[]>;
   /**
-   * From exactly `from` to exactly `to`: by compare-and-swap where nobody has the branch checked out, else together with the
-   * files of that checkout, which are never overwritten.
+   * From exactly `from` to exactly `to`: by compare-and-swap if the branch is not checked out, else together with the files of
+   * that checkout, whose uncommitted changes are never overwritten.
    */
   moveTarget(request: {
     readonly target: BranchName;
     readonly from: CommitId;
     readonly to: CommitId;
-    /** Only says what would happen. */
+    /** Changes nothing. */
     readonly isTrial?: boolean;
   }): Promise<TargetMove>;
   /** Pushes without force. */
   push(branch: BranchName, commit: CommitId): Promise<Pushed>;
   /**
-   * Commits everything that is uncommitted in a worktree, for an agent that did not or cannot, and finishes a merge with
-   * it. Runs no hook.
+   * Commits all uncommitted changes of a worktree, for an agent that did not or cannot, and finishes a merge. Runs no
+   * hook.
    */
   commitAll(worktree: string, message: string): Promise<CommitId | null>;
-  /** Files of a merge that is not finished that still have conflict markers. */
+  /** Files of an unfinished merge that still have conflict markers. */
   unresolved(worktree: string): Promise<readonly string[]>;
+}
+
+// Resolving conflicts without an agent: by commands of copse.yml, or as the same conflict was resolved before.
+
+/** `head` is merged into `onto`. */
+export type Ends = Pick<ConflictedMerge, 'onto' | 'head'>;
+
+/** A branch that landed: the target before, and where the branch began, if that is known. */
+export interface LandedBranch extends Ends {
+  readonly base?: CommitId | null;
+}
+
+export interface Resolving {
+  /** Undefined unless every file could be resolved. */
+  resolve(conflict: ConflictedMerge): Promise<Resolution | undefined>;
+  /** Whether each file in conflict has a way to try. */
+  mayResolve(conflict: Ends): Promise<boolean>;
+  /** Failed attempts to resolve a conflict: sentences with the end of the output. */
+  tried(conflict: Ends): readonly string[];
+  /** The other side: commits of the target, not of the branch, that changed one of these files; newest first. */
+  otherSide(conflict: Ends, files: readonly string[], limit: number): Promise<readonly CommitSummary[]>;
+  /**
+   * Remembers how merges of a landed branch resolved their conflicts; rejected branches are no example. The paths it
+   * learned from, for people.
+   */
+  learn(landed: LandedBranch): Promise<readonly string[]>;
+}
+
+// Reverting a landing. The same request gives the same commit, however often it is repeated.
+
+export interface RevertRequest {
+  /** The undo task, which the commit names. */
+  readonly task: TaskId;
+  /** The task that landed, and its title. */
+  readonly reverts: TaskId;
+  readonly title: string;
+  /** The last commit of the landing on the target. */
+  readonly landed: CommitId;
+  /** The last commits of all other landings on the target: this landing ends before the next of them. */
+  readonly others: ReadonlySet<CommitId>;
+  /** The target's tip, on which the commit is built. */
+  readonly onto: CommitId;
+  readonly at: Timestamp;
+  /** Leaves nothing behind. */
+  readonly isTrial?: boolean;
+}
+
+export type Reverted =
+  | {
+      readonly reverted: true;
+      readonly commit: CommitId;
+      /** The commit that the landing was built on. */
+      readonly before: CommitId;
+      /** The commits of the landing, newest first. */
+      readonly commits: readonly CommitSummary[];
+    }
+  /** Later commits of the target build on it. */
+  | {
+      readonly reverted: false;
+      readonly because: 'conflict';
+      readonly files: readonly string[];
+      readonly later: readonly CommitSummary[];
+    }
+  /** The target does not contain it: its history was rewritten, or the target is another branch now. */
+  | { readonly reverted: false; readonly because: 'not_there' }
+  /** The target contained all of it before. */
+  | { readonly reverted: false; readonly because: 'brought_nothing' }
+  /** Later commits already removed all of its changes. */
+  | { readonly reverted: false; readonly because: 'nothing_left' };
+
+export interface Reverting {
+  revert(request: RevertRequest): Promise<Reverted>;
 }

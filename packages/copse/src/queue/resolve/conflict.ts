@@ -1,26 +1,25 @@
 /**
- * A conflict with all that is needed to resolve it: the sides of each file, what kind of conflict it is, and the file with
- * markers. Read by merging once more, into a throwaway object store, because only then does git say all of it.
+ * Reads a conflict: the sides of each file, the kind of conflict, and the file with markers. It merges once more, into a
+ * throwaway object store, because git reports all of this only while it merges.
  */
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Ends } from '../ports/resolving.ts';
-import { GitFailed, type GitOptions, git, tryGit } from '../../git/process.ts';
-import { utf8 } from '../../git/byte-names.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { Ends } from '../ports/merging.ts';
+import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../git/process.ts';
+import { utf8 } from '../../git/output.ts';
 
 interface Side {
   readonly mode: string;
   readonly content: string;
 }
 
-/** Two versions of a text or of a binary file: nothing was removed, renamed, or turned into something else. */
+/** Two versions of a text or binary file: neither side removed, renamed or replaced the file. */
 export interface ContentConflict {
-  /** One character per byte, as everywhere here. */
+  /** One character per byte, like every text in this file. */
   readonly file: string;
-  /** Of what the conflict becomes. */
+  /** The mode of the resolved file. */
   readonly mode: string;
   /** Undefined when both sides added it. */
   readonly base: Side | undefined;
@@ -30,17 +29,17 @@ export interface ContentConflict {
   readonly marked: string;
 }
 
-/** Larger files are left to people. */
+/** People resolve larger files. */
 const MOST_BYTES = 16 * 1024 ** 2;
 
 export interface ReadConflict {
   /** By path. */
   readonly contents: ReadonlyMap<string, ContentConflict>;
-  /** Everything in conflict, with git's words for it. */
+  /** Every file in conflict, with git's name for the kind of conflict. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Of the files that are named, those that conflict only because the target's attributes ask for it are read as well. */
+/** Also reads those of the `named` files that conflict only because the target's attributes demand it. */
 export async function readConflict(
   dir: TrustedDir,
   scratch: string,
@@ -52,7 +51,7 @@ export async function readConflict(
   const argv = [...STYLE, 'merge-tree', '--write-tree', '-z', onto, head];
   const { code, stdout, stderr } = await tryGit(dir, argv, options);
   const merged = parseMerge(stdout.toString('latin1'));
-  // A revision that does not exist ends it with 1 as well, but without a tree.
+  // A revision that does not exist also gives exit code 1, but no tree.
   if (code > 1 || merged === undefined) throw new GitFailed(argv, code, stderr);
   const found = new Map<string, ContentConflict>();
   const candidates = [...merged.stages].filter(([file, stages]) => isAboutContent(merged, file, stages));
@@ -111,10 +110,10 @@ async function readByAttribute(
   return { file, mode: base.mode === ours.mode ? theirs.mode : ours.mode, base, ours, theirs, marked: '' };
 }
 
-/** What a person likes to see between the markers must not decide what counts as the same conflict. */
+/** A person's choice of marker style must not change the identity of a conflict. */
 const STYLE = ['-c', 'merge.conflictStyle=merge'] as const;
 
-/** Objects are written to a folder of their own; those of the repository can be read. */
+/** Git writes objects to a folder of their own and can read those of the repository. */
 function throwawayStore({ commonDir }: TrustedDir, scratch: string): GitOptions {
   const objects = path.join(scratch, 'objects');
   mkdirSync(objects, { recursive: true });
@@ -130,7 +129,7 @@ interface Stage {
 interface Merge {
   readonly tree: string;
   readonly stages: ReadonlyMap<string, ReadonlyMap<string, Stage>>;
-  /** By path, what kinds of conflict it is part of, in git's words. */
+  /** By path, the kinds of conflict, in git's words. */
   readonly kinds: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
@@ -163,13 +162,13 @@ function isAboutContent({ kinds }: Merge, file: string, stages: ReadonlyMap<stri
   const [base, ours, theirs] = [stages.get('1'), stages.get('2'), stages.get('3')];
   if (ours === undefined || theirs === undefined || file.includes('\n')) return false;
   const areRegular = [...stages.values()].every(({ mode }) => REGULAR.has(mode));
-  // Nobody can say which of two modes is meant when there was none before.
+  // Without a base, two different modes leave the right one open.
   const isModeClear = base !== undefined || ours.mode === theirs.mode;
   const isAlone = [...(kinds.get(file) ?? [])].every((kind) => ABOUT_CONTENT.has(kind));
   return areRegular && isModeClear && isAlone;
 }
 
-/** By name, those that are there and of a bearable size. */
+/** By name: the blobs that exist and are not too large. */
 export async function readBlobs(
   dir: TrustedDir,
   names: readonly string[],

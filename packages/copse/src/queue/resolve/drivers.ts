@@ -1,25 +1,22 @@
 /**
- * Merge drivers of copse.yml. Those that the repository's own configuration names are never run, because agents can write it.
+ * Merge drivers of copse.yml. Copse never runs the drivers of the repository's own configuration: agents can write it.
  *
- * Which driver a file has is said by patterns as in `.gitattributes`; of several that match, the last counts. It is called as
- * git calls drivers: %O, %A and %B stand for files with the base, the target's version and the branch's, %P for the path, %L
- * for the length of conflict markers, %S, %X and %Y for what the three are called. It leaves the result in %A and ends with 0;
- * with up to 128 it says that there is a conflict, with more that it failed. It runs in a folder that has these files and
- * nothing else.
+ * Patterns as in `.gitattributes` choose a file's driver; of several that match, the last counts. Copse calls a driver as git
+ * does: %O, %A and %B are files with the base, the target's version and the branch's, %P is the path, %L the length of
+ * conflict markers, and %S, %X and %Y are the labels of the three versions. A driver leaves the result in %A. Exit code 0
+ * means resolved, 1 to 128 a conflict, above 128 a failure. It runs in a folder that holds these files only.
  *
- * What agents can choose, such as the path, reaches the command by variables, never as part of a line for the shell.
+ * Values that agents can choose, the path for one, reach the command as variables, never as part of a shell line.
  */
 
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
-import { git } from '../../git/process.ts';
+import { git, type TrustedDir } from '../../git/process.ts';
 import type { ContentConflict } from './conflict.ts';
 import { hasMarkers } from './markers.ts';
-import { nul, utf8 } from '../../git/byte-names.ts';
-import { entries } from '../../git/private-index.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { nul, utf8, entries } from '../../git/output.ts';
 
 /** A line for the shell, or a program with its arguments. */
 export type DriverCommand = string | readonly string[];
@@ -32,8 +29,8 @@ export interface Line {
 export type RunLine = (line: Line, folder: string, name: string) => Promise<CommandsOutcome>;
 
 export type Driven =
-  | { readonly resolved: true; readonly content: string }
-  | { readonly resolved: false; readonly reason: string };
+  | { readonly kind: 'resolved'; readonly content: string }
+  | { readonly kind: 'failed'; readonly reason: string };
 
 /** The driver of each file that has one. */
 export async function findDrivers(
@@ -60,7 +57,7 @@ export async function findDrivers(
 
 const ATTRIBUTE = 'copse-merge-driver';
 
-/** In quotes, a pattern may have spaces in it or begin with a #. */
+/** Quotes allow a pattern to contain spaces and to begin with a #. */
 function quotedPattern(pattern: string): string {
   return `"${pattern.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}"`;
 }
@@ -82,18 +79,18 @@ export async function runDriver(
   for (const [name, content] of Object.entries(contents) as [keyof typeof FILES, string][])
     writeFileSync(path.join(folder, FILES[name]), content, 'latin1');
   const outcome = await run(lineOf(command, { ...called, P: file }), folder, 'merge-driver');
-  if (!outcome.ok) return { resolved: false, reason: whyNot(file, outcome) };
+  if (!outcome.ok) return { kind: 'failed', reason: whyNot(file, outcome) };
   const content = readFileSync(path.join(folder, FILES.A), 'latin1');
   if (hasMarkers(content) && !hasMarkers(ours.content) && !hasMarkers(theirs.content))
-    return { resolved: false, reason: `The merge driver of ${file} left conflict markers in it.` };
-  return { resolved: true, content };
+    return { kind: 'failed', reason: `The merge driver of ${file} left conflict markers in the file.` };
+  return { kind: 'resolved', content };
 }
 
 type Values = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;
 
 function lineOf(command: DriverCommand, values: Values): Line {
   if (typeof command !== 'string') {
-    // All of it by variables: it is not for the shell to read.
+    // Every word is a variable, so that the shell interprets none of them.
     const words = command.map((word) => expand(word, (name) => valueOf(name, values)));
     const names = words.map((_, at) => `COPSE_WORD_${at}`);
     const env = Object.fromEntries(words.map((word, at) => [names[at] ?? '', word]));
@@ -118,17 +115,17 @@ function valueOf(name: string, values: Values): string {
 }
 
 const MOST_CONFLICTS = 128;
-/** What a shell says of a program that it cannot find or run. */
+/** Exit codes of a shell that cannot find or run the program. */
 const NOT_RUN = new Set<number | null>([126, 127]);
 
 function whyNot(file: string, { because, code, tail }: Extract<CommandsOutcome, { ok: false }>): string {
   const isConflict = because === 'exit' && (code ?? 0) <= MOST_CONFLICTS && !NOT_RUN.has(code);
   const what = isConflict
-    ? `found a conflict as well (${code})`
+    ? `reports a conflict too (exit code ${code})`
     : because === 'timeout'
-      ? 'took too long'
+      ? 'timed out'
       : because === 'exit' && !NOT_RUN.has(code)
-        ? `failed (${code})`
-        : 'could not be run';
+        ? `failed (exit code ${code})`
+        : 'could not start';
   return [`The merge driver of ${file} ${what}.`, ...tail.map((line) => `  ${line}`)].join('\n');
 }

@@ -1,20 +1,22 @@
 /**
- * Generated files, such as lockfiles, written anew by the commands of copse.yml.
+ * Regenerates files in conflict, lockfiles for example, with the commands of copse.yml.
  *
- * They run in a checkout of the merge made for the purpose, in which everything else is merged and the generated files in
- * conflict are the target's. Only generated files are taken from there; what else the commands changed is left behind.
+ * The commands run in a temporary checkout of the merge: every other file is merged, and the generated files in conflict are
+ * the target's. Copse takes only generated files from there and drops the other changes of the commands.
  */
 
+import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
+import type { CommitId } from '../../kernel/ids.ts';
 import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
-import { entries } from '../../git/private-index.ts';
-import { type GitOptions, git, tryGit } from '../../git/process.ts';
+import { entries, nul, parseRaw, utf8 } from '../../git/output.ts';
+import { type GitOptions, git, tryGit, type TrustedDir } from '../../git/process.ts';
 import { type ContentConflict, readBlobs } from './conflict.ts';
 import type { Line, RunLine } from './drivers.ts';
-import { nul, utf8 } from '../../git/byte-names.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { findEntries, forgetEntries, putEntry, touchEntry } from './store.ts';
+import { readRegular } from '../../git/worktrees/place.ts';
 
 export interface NewFile {
   readonly file: string;
@@ -23,21 +25,21 @@ export interface NewFile {
 }
 
 export type Generated =
-  | { readonly resolved: true; readonly files: readonly NewFile[]; readonly notes: readonly string[] }
-  | { readonly resolved: false; readonly reason: string };
+  | { readonly kind: 'generated'; readonly files: readonly NewFile[]; readonly notes: readonly string[] }
+  | { readonly kind: 'failed'; readonly reason: string };
 
 export interface GenerateRequest {
-  /** Everything that merged, and where git finds it. */
+  /** The merge, and the environment in which git finds it. */
   readonly tree: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What was resolved in other ways. */
+  /** Files that were resolved in other ways. */
   readonly resolved: readonly NewFile[];
   readonly conflicts: readonly ContentConflict[];
   /** Commands by path; one character per byte. */
   readonly commands: ReadonlyMap<string, readonly string[]>;
 }
 
-export async function generateAnew(
+export async function generate(
   dir: TrustedDir,
   scratch: string,
   { tree, env: store, resolved, conflicts, commands }: GenerateRequest,
@@ -53,7 +55,7 @@ export async function generateAnew(
   await git(dir, ['checkout-index', '--all', '--index'], there);
   for (const line of linesFor(conflicts, commands)) {
     const outcome = await run({ line, env: {} }, checkout, 'generate');
-    if (!outcome.ok) return { resolved: false, reason: whyNot(conflicts, outcome) };
+    if (!outcome.ok) return { kind: 'failed', reason: whyNot(conflicts, outcome) };
   }
   const changed = await changedFiles(dir, there);
   const generated = new Set([
@@ -61,11 +63,11 @@ export async function generateAnew(
     ...changed.filter((file) => commands.has(file)),
   ]);
   const files = await takeFiles(dir, [...generated], there);
-  if (typeof files === 'string') return { resolved: false, reason: files };
-  return { resolved: true, files, notes: notesAbout(changed.filter((file) => !commands.has(file))) };
+  if (typeof files === 'string') return { kind: 'failed', reason: files };
+  return { kind: 'generated', files, notes: notesAbout(changed.filter((file) => !commands.has(file))) };
 }
 
-/** Commands that several files share run once. */
+/** A command list that several files share runs once. */
 function linesFor(
   conflicts: readonly ContentConflict[],
   commands: ReadonlyMap<string, readonly string[]>,
@@ -76,7 +78,7 @@ function linesFor(
   return [...lists.values()].flat() satisfies readonly Line['line'][];
 }
 
-/** Puts them into an index. */
+/** Writes the files into an index. */
 export async function putFiles(
   dir: TrustedDir,
   files: readonly NewFile[],
@@ -95,12 +97,12 @@ export async function putFiles(
 }
 
 async function changedFiles(dir: TrustedDir, there: GitOptions): Promise<readonly string[]> {
-  // Code 1 says that some differ.
+  // Exit code 1: some files differ.
   await tryGit(dir, ['update-index', '-q', '--refresh'], there);
   return entries(await git(dir, ['diff-files', '-z', '--name-only'], there));
 }
 
-/** As git would add them, which follows no link out of the checkout. A sentence when one of them is not a file. */
+/** Adds them with git, which follows no link out of the checkout. Returns a sentence when one of them is not a file. */
 async function takeFiles(
   dir: TrustedDir,
   files: readonly string[],
@@ -122,13 +124,13 @@ async function takeFiles(
     return content === undefined ? [] : [{ file, mode, content }];
   });
   if (taken.length === files.length) return taken;
-  return `The commands made something else than a file of ${files.map(utf8).join(', ')}.`;
+  return `The commands replaced ${files.map(utf8).join(', ')} by something that is not a file.`;
 }
 
 function notesAbout(others: readonly string[]): readonly string[] {
   if (others.length === 0) return [];
   return [
-    `Commands that write generated files also changed ${others.map(utf8).join(', ')}; that was left out.`,
+    `Commands that write generated files also changed ${others.map(utf8).join(', ')}; Copse left those changes out.`,
   ];
 }
 
@@ -137,7 +139,78 @@ function whyNot(
   { command, because, code, tail }: Extract<CommandsOutcome, { ok: false }>,
 ): string {
   const ended =
-    because === 'timeout' ? 'took too long' : because === 'exit' ? `ended with ${code}` : 'could not be run';
+    because === 'timeout'
+      ? 'timed out'
+      : because === 'exit'
+        ? `failed (exit code ${code})`
+        : 'could not start';
   const files = conflicts.map(({ file }) => utf8(file)).join(', ');
-  return [`Writing ${files} anew ${ended}: ${command}`, ...tail.map((line) => `  ${line}`)].join('\n');
+  return [`Regenerating ${files} ${ended}: ${command}`, ...tail.map((line) => `  ${line}`)].join('\n');
+}
+
+type Written = Extract<Generated, { kind: 'generated' }>;
+
+export interface GeneratedLimits {
+  /** The most conflicts. */
+  readonly generated: number;
+  /** The most bytes for the files of one conflict. */
+  readonly generatedBytes: number;
+  readonly ageMs: number;
+}
+
+/**
+ * The key under which the result of the commands is kept: candidates of one branch are built on many guesses of the target,
+ * and most guesses change nothing that matters here.
+ *
+ * It covers every version of the generated files, the other changes of the branch as merged, and the commands. The rest of
+ * the target is left out: a target that changes the source of a generated file changes that file as well.
+ */
+export async function generatedKey(
+  dir: TrustedDir,
+  onto: CommitId,
+  { tree, env, resolved, conflicts, commands }: GenerateRequest,
+): Promise<string> {
+  const known = new Set([...conflicts, ...resolved].map(({ file }) => file));
+  const argv = ['diff-tree', '-r', '-z', '--no-renames', '--raw', `${onto}^{tree}`, tree];
+  const changed = parseRaw(await git(dir, argv, { env }))
+    .filter(({ file }) => !known.has(file))
+    .map(({ mode, id, file }) => `${mode} ${id} ${file}`);
+  const sides = conflicts.map(({ file, mode, base, ours, theirs }) => [file, mode, base, ours, theirs]);
+  return hash(JSON.stringify([[...commands], sides, resolved, changed]));
+}
+
+/** Entries whose hash does not match are ignored. */
+export function recallGenerated(dir: TrustedDir, key: string, nowMs: number): Written | undefined {
+  for (const place of findEntries(storeOf(dir), `${key}.`)) {
+    const text = readRegular(path.join(place, RESULT))?.toString('latin1');
+    if (text === undefined || !place.endsWith(`.${hash(text)}`)) continue;
+    touchEntry(place, nowMs);
+    const { files, notes } = JSON.parse(text) as Omit<Written, 'kind'>;
+    return { kind: 'generated', files, notes };
+  }
+  return undefined;
+}
+
+/** Only successes are kept. */
+export function keepGenerated(
+  dir: TrustedDir,
+  key: string,
+  { files, notes }: Written,
+  { generated: most, generatedBytes, ageMs }: GeneratedLimits,
+  nowMs: number,
+): void {
+  const text = JSON.stringify({ files, notes });
+  if (text.length > generatedBytes) return;
+  putEntry(path.join(storeOf(dir), `${key}.${hash(text)}`), { [RESULT]: text }, nowMs);
+  forgetEntries(storeOf(dir), { most, ageMs }, nowMs);
+}
+
+const RESULT = 'result.json';
+
+function storeOf({ home }: TrustedDir): string {
+  return path.join(home, '.copse', 'generated');
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text, 'latin1').digest('hex').slice(0, 32);
 }

@@ -1,19 +1,19 @@
 /**
- * Conflict markers, read as git's rerere reads them: the same conflict has the same id, whichever side is ours and whatever
- * the sides are called. Texts have one character per byte.
+ * Reads conflict markers as git's rerere does: the same conflict has the same id, independent of which side is ours and of
+ * the labels. Texts have one character per byte.
  */
 
 import { createHash } from 'node:crypto';
 
 export interface Normalised {
   readonly id: string;
-  /** The file with its markers, the sides of each conflict in order and without names. */
+  /** The file with its markers; the sides of each conflict are sorted and have no labels. */
   readonly text: string;
 }
 
 type Part = 'outside' | 'one' | 'base' | 'other';
 
-/** Undefined for a file without conflicts, or whose markers are not those of git. */
+/** Undefined for a file without conflicts, or with markers that git did not write. */
 export function normalise(marked: string): Normalised | undefined {
   const hash = createHash('sha256');
   let part: Part = 'outside';
@@ -39,7 +39,7 @@ export function normalise(marked: string): Normalised | undefined {
   return part === 'outside' && conflicts > 0 ? { id: hash.digest('hex'), text } : undefined;
 }
 
-/** What git puts around sides; a line of `=` alone may be anything. */
+/** The lines that git puts around the sides; a line of `=` can be part of any file. */
 export function hasMarkers(text: string): boolean {
   return /^(?:<{7}|>{7})(?:\s|$)/m.test(text);
 }

@@ -1,37 +1,41 @@
 /**
- * Resolves a conflict without anybody, or says what it tried.
+ * Resolves a conflict without a person or an agent, or lists its attempts.
  *
- *   1. merge drivers of copse.yml             resolve-drivers.ts
- *   2. as the same conflict was before        resolve-before.ts
- *   3. generated files, written anew          resolve-generated.ts
+ *   1. merge drivers of copse.yml       drivers.ts
+ *   2. recorded resolutions             rerere.ts
+ *   3. regenerated files                generated.ts
  *
- * Generated files come last: what they are made from has to be merged by then. All files or none: a merge with one file in
- * conflict is a conflict. Only files with two versions of their content are touched; where one side removed, renamed or
- * replaced something, somebody has to say what is meant.
+ * Generated files come last, because their sources must be merged first. All files or none: a merge with one file in conflict
+ * is a conflict. Only files with two versions of their content are resolved; where one side removed, renamed or replaced a
+ * file, a person or an agent decides.
  *
- * A command may give another result tomorrow, and candidates are built more than once. So what was made of a conflict is
- * kept for as long as the process runs, what was generated longer than that and for all that lead to the same
- * (resolve-again.ts), and what could not be resolved is not tried again: the next conflict has another
- * head, or another target.
+ * A command may give another result tomorrow, and candidates are built more than once. So the result for a conflict is kept
+ * while the process runs, and generated files are kept on disk for every conflict with the same key. A conflict that could
+ * not be resolved is not tried again: the next one has another head or another target.
  */
 
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import type { Ends, Landed, Resolving } from '../ports/resolving.ts';
+import type { Ends, LandedBranch, Resolving } from '../ports/merging.ts';
 import { commitsOf } from '../../git/objects/history.ts';
 import { knownObjectsOf } from '../../git/objects/objects.ts';
-import { gitLine } from '../../git/process.ts';
-import { isKnown, remember } from './before.ts';
+import { gitLine, type TrustedDir } from '../../git/process.ts';
+import { isKnown, remember } from './rerere.ts';
 import { readBlobs, readConflict } from './conflict.ts';
 import { findDrivers } from './drivers.ts';
-import { listOtherSide } from './sides.ts';
-import { type Answer, type ResolveSettings, generatedFiles, resolveOnce, writeResolution } from './work.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { logCommits } from '../merge/branch.ts';
+import {
+  type ResolveOutcome,
+  type ResolveSettings,
+  generatedFiles,
+  resolveOnce,
+  writeResolution,
+} from './resolver.ts';
+import { utf8 } from '../../git/output.ts';
 import { withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resolving {
-  const known = new RecentCache<string, Promise<Answer>>(KEPT);
+  const known = new RecentCache<string, Promise<ResolveOutcome>>(KEPT);
   const failed = new RecentCache<string, readonly string[]>(KEPT);
   return {
     async resolve(conflict) {
@@ -42,16 +46,22 @@ export function openResolving(dir: TrustedDir, settings: ResolveSettings): Resol
         known.delete(key);
         throw error;
       });
-      if (found.resolved) return writeResolution(dir, conflict, found);
+      if (found.kind === 'resolved') return writeResolution(dir, conflict, found);
       failed.set(key, found.tried);
       return undefined;
     },
     mayResolve: (conflict) => mayResolve(dir, settings, conflict),
     tried: (conflict) => failed.get(keyOf(conflict)) ?? [],
-    otherSide: (ends, files, limit) => listOtherSide(dir, ends, files, limit),
+    otherSide: async ({ onto, head }, files, limit) =>
+      files.length === 0
+        ? []
+        : logCommits(dir, [`--max-count=${limit}`, onto, `^${head}`, '--', ...files.slice(0, MOST_FILES)]),
     learn: (landed) => learn(dir, settings, landed),
   };
 }
+
+/** As many as fit into one command. */
+const MOST_FILES = 500;
 
 const KEPT = 400;
 
@@ -76,7 +86,7 @@ async function mayResolve(dir: TrustedDir, settings: ResolveSettings, ends: Ends
 async function learn(
   dir: TrustedDir,
   { memory, now }: ResolveSettings,
-  { onto, head, base }: Landed,
+  { onto, head, base }: LandedBranch,
 ): Promise<readonly string[]> {
   const learned = new Set<string>();
   if (await isWithoutMerges(dir, head, [onto, base])) return [];
@@ -99,7 +109,7 @@ async function learn(
 
 const MOST_STEPS = 50;
 
-/** What is true of most branches, found without starting a process: back to where the branch began, no commit is a merge. */
+/** True for most branches, and found without starting a process: no commit back to the branch's beginning is a merge. */
 async function isWithoutMerges(
   dir: TrustedDir,
   head: CommitId,

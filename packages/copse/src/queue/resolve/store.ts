@@ -1,6 +1,6 @@
 /**
- * Folders of what is remembered: each entry is a folder named for what is in it, put there as a whole. Its time is when it was
- * last of use. Several processes may read, write and forget at the same time.
+ * A store of recorded results. Each entry is a folder named after a hash of its content and appears by one rename; its mtime is
+ * the time of its last use. Several processes may read, add and delete entries at the same time.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-/** Those whose name begins so; the one that was of use last comes first. */
+/** The entries whose names begin so, the most recently used first. */
 export function findEntries(store: string, beginning: string): readonly string[] {
   return list(store)
     .filter(({ name }) => name.startsWith(beginning))
@@ -37,7 +37,7 @@ export function putEntry(place: string, files: Readonly<Record<string, string>>,
   try {
     renameSync(fresh, place);
   } catch {
-    // Somebody learned the same at the same time.
+    // Another process added the same entry.
     rmSync(fresh, { recursive: true, force: true });
   }
 }
@@ -46,7 +46,7 @@ export function touchEntry(place: string, nowMs: number): void {
   try {
     utimesSync(place, nowMs / 1000, nowMs / 1000);
   } catch {
-    // Somebody forgot it at this moment.
+    // Another process has just deleted it.
   }
 }
 

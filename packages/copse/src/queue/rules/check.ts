@@ -1,6 +1,6 @@
 /**
- * A check: one command run on one exact tree for the merge queue. Its verdict belongs to (tree, command,
- * environment), so it can be used again whenever the same tree turns up.
+ * A check: one command run on one exact tree for the merge queue. Its verdict belongs to (tree, command, environment),
+ * so it is a cache hit whenever the same tree comes up again.
  */
 
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
@@ -13,7 +13,7 @@ export interface Check {
   readonly target: BranchName;
   readonly tree: string;
   readonly command: string;
-  /** A digest of everything else that could change the verdict. */
+  /** Digest of everything else that could change the verdict. */
   readonly environment: string;
   readonly node: NodeId;
   readonly startedAt: Timestamp;
@@ -49,7 +49,7 @@ export function evolveCheck(check: Check | undefined, event: CheckEvent): Check 
   return { ...existing(check, event), end: { at, verdict, exitCode, log } };
 }
 
-/** Two runs with the same key asked the same question. */
+/** Verdicts with the same key and tree are interchangeable. */
 export function checkKey({
   command,
   environment,

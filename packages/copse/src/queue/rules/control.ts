@@ -1,4 +1,4 @@
-/** What people ask of something that is in the queue. */
+/** What a person can do with a queued task: move it to the front, skip its checks, try it again. */
 
 import { type Decision, type Refused, refused } from '../../kernel/decision.ts';
 import type { Author } from '../../board/rules/event.ts';
@@ -11,13 +11,13 @@ export function decideHurry(landing: Landing, at: Timestamp): Decision<LandingEv
   if (isHotfix)
     return refused(
       'wrong_status',
-      `${task} is at the front of the queue of ${target} already.`,
+      `${task} is already at the front of the queue of ${target}.`,
       'copse queue',
     );
   return decideLanding(landing, { action: 'hurry' }, at);
 }
 
-/** Only a person can take the responsibility for what no check has seen. */
+/** Only a person may take responsibility for an unchecked landing. */
 export function decideSkipChecks(landing: Landing, by: Author, at: Timestamp): Decision<LandingEvent> {
   if (by.kind !== 'person')
     return refused(
@@ -28,7 +28,7 @@ export function decideSkipChecks(landing: Landing, by: Author, at: Timestamp): D
   return decideLanding(landing, { action: 'skip_checks' }, at);
 }
 
-/** What kept it from landing is forgotten, and it is looked at again at once. */
+/** Drops the reason why it waits; the leader looks at it again at once. */
 export function decideTryAgain(landing: Landing, at: Timestamp): Decision<LandingEvent> {
   return (
     refuseCommitted(landing) ??

@@ -1,14 +1,13 @@
 /**
- * What it costs to put a change to the front or to take one out, before it is done: which of the checks that are running now
- * would be thrown away. It is the decision itself that is asked, once as things are and once as they would be. Whether
- * changes merge is not looked at for that: they are taken to.
+ * The cost of moving a task to the front or out of the queue, before it is done: how many running checks would restart.
+ * It asks the decision twice, with the queue as it is and as it would be. All changes are assumed to merge.
  */
 
 import { type CommitId, type LandingId, brand } from '../../kernel/ids.ts';
 import type { Landing } from './landing.ts';
 import type { MergeQueue } from './merge-queue.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Entry, type Look, type QueueFacts, decideQueue } from './decide/decide.ts';
+import { type QueueEntry, type StackLookup, type QueueFacts, decideQueue } from './decide/decide.ts';
 import type { QueueState } from './decide/state.ts';
 
 export interface EffectFacts {
@@ -24,10 +23,10 @@ export interface EffectFacts {
 }
 
 export type Intervention =
-  | { readonly do: 'hurry'; readonly landings: readonly LandingId[] }
-  | { readonly do: 'withdraw'; readonly landings: readonly LandingId[] };
+  | { readonly kind: 'hurried'; readonly landings: readonly LandingId[] }
+  | { readonly kind: 'withdrawn'; readonly landings: readonly LandingId[] };
 
-/** How many of the checks that are running now begin anew because of it, sooner or later. */
+/** How many of the running checks restart because of it, sooner or later. */
 export function restartsBy(
   intervention: Intervention,
   facts: EffectFacts,
@@ -39,25 +38,28 @@ export function restartsBy(
   return [...would].filter((run) => !as.has(run)).length;
 }
 
-function intervened({ do: what, landings }: Intervention, { entries }: EffectFacts): readonly Entry[] {
+function intervened({ kind, landings }: Intervention, { entries }: EffectFacts): readonly QueueEntry[] {
   const isMeant = (id: LandingId) => landings.includes(id);
-  if (what === 'withdraw') return entries.filter(({ landing }) => !isMeant(landing.id)).map(asEntry);
+  if (kind === 'withdrawn') return entries.filter(({ landing }) => !isMeant(landing.id)).map(asEntry);
   const hurried = entries.map((one) =>
     isMeant(one.landing.id) ? { ...one, landing: { ...one.landing, isHotfix: true } } : one,
   );
   return hurried.toSorted((a, b) => Number(b.landing.isHotfix) - Number(a.landing.isHotfix)).map(asEntry);
 }
 
-function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): Entry {
+function asEntry({ landing, isHeld }: EffectFacts['entries'][number]): QueueEntry {
   const { id, task, head, queuedAt, isHotfix, isUnchecked } = landing;
-  const held = isHeld ? 'it is held' : null;
+  const held = isHeld ? PAUSED : null;
   return { landing: id, task, head, queuedAt, isHotfix, isUnchecked, conflict: null, held };
 }
 
-/** Of what runs now: abandoned at once, or when the hotfixes that are begun then are green. */
+/** Nothing lands while the cost is computed. */
+const PAUSED = { kind: 'paused', comment: null } as const;
+
+/** Running checks that are abandoned at once, or when the hotfixes that start now are green. */
 function thrownAway(
   facts: EffectFacts,
-  entries: readonly Entry[],
+  entries: readonly QueueEntry[],
   policy: Policy['landing'],
 ): ReadonlySet<number> {
   const { queue } = facts;
@@ -84,20 +86,20 @@ function plan(
     slots,
     hasChecks: true,
     everyCommitGreen: false,
-    blocked: 'only asked',
+    blocked: PAUSED,
     isPaused: queue.paused.land !== null,
   };
   const decision = decideQueue(state, facts, everythingMerges(queue), policy);
-  if (decision.needs !== null) throw new Error('Everything merges, and nothing has to be looked at');
+  if (decision.kind === 'undecided') throw new Error('All stacks are known');
   return decision.plan;
 }
 
 /** A stack that is being checked is the commit that is being checked. */
-function everythingMerges({ runs }: MergeQueue): Look {
+function everythingMerges({ runs }: MergeQueue): StackLookup {
   const known = new Map(runs.map(({ landings, commit }) => [landings.join(' '), commit]));
   return ({ onto, changes }) => {
-    if (changes.length === 0) return { fits: true, commit: onto, isGreen: false };
+    if (changes.length === 0) return { kind: 'merged', commit: onto, isGreen: false };
     const key = changes.map(({ landing }) => landing).join(' ');
-    return { fits: true, commit: known.get(key) ?? brand<CommitId>(`${onto} ${key}`), isGreen: false };
+    return { kind: 'merged', commit: known.get(key) ?? brand<CommitId>(`${onto} ${key}`), isGreen: false };
   };
 }

@@ -4,11 +4,11 @@
  *   queued → merging → landed              without checks
  *   queued → checking → landed             with checks: part of a batch that is checked or was found green
  *
- * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves
- * while queued keeps its place with a new head, and nothing learned about the old head applies to it.
+ * or conflicted, rejected (checks), withdrawn. Its identity is the head it was queued with: a branch that moves while
+ * queued keeps its place with a new head, and verdicts about the old head do not apply to it.
  *
- * Before the target moves, the intent {oldTip, newTip} is journalled. From then on the landing can no longer be
- * withdrawn: whoever looks next finishes it, or, having read that the target did not move to `newTip`, requeues it.
+ * Before the target moves, the intent {oldTip, newTip} is journalled. From then on the landing cannot be withdrawn: the
+ * leader finishes it, or requeues it after it has read that the target did not move to `newTip`.
  */
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
@@ -16,25 +16,26 @@ import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { AttemptId, BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
+import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-reason.ts';
 
 interface Intent {
   readonly oldTip: CommitId;
-  /** Where the target moves. Others may land with the same move. */
+  /** The target moves here. Other landings may be part of the same move. */
   readonly newTip: CommitId;
-  /** What this one becomes, which the new tip contains. */
+  /** What this landing becomes; the new tip contains it. */
   readonly commit: CommitId;
   /** The tree of the new tip passed all checks. */
   readonly isVerified: boolean;
 }
 
-/** How it is known that the target may move to a tree. */
+/** Why the target may move to a tree. */
 export type Proof =
   /** There are no checks. */
-  | { readonly is: 'none_asked_for' }
+  | { readonly kind: 'none_asked_for' }
   /** A person takes responsibility. */
-  | { readonly is: 'skipped' }
-  /** Green checks of exactly this tree, by their keys, and those that are asked for. */
-  | { readonly is: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
+  | { readonly kind: 'skipped' }
+  /** Keys of the green checks of exactly this tree, and of the required ones. */
+  | { readonly kind: 'checked'; readonly green: readonly string[]; readonly required: readonly string[] };
 
 type LandingState =
   | { readonly status: 'queued'; readonly since: Timestamp }
@@ -62,11 +63,20 @@ type LandingState =
 
 export type LandingStatus = LandingState['status'];
 
-export const openLandingStatuses = [
-  'queued',
-  'merging',
-  'checking',
-] as const satisfies readonly LandingStatus[];
+const IS_OPEN: Readonly<Record<LandingStatus, boolean>> = {
+  queued: true,
+  merging: true,
+  checking: true,
+  landed: false,
+  conflicted: false,
+  rejected: false,
+  withdrawn: false,
+};
+
+/** In the queue. */
+export const openLandingStatuses: readonly LandingStatus[] = Object.entries(IS_OPEN)
+  .filter(([, isOpen]) => isOpen)
+  .map(([status]) => status as LandingStatus);
 
 export interface Landing {
   readonly id: LandingId;
@@ -74,19 +84,19 @@ export interface Landing {
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
-  /** A person looked at exactly this head and said yes; another one has to be looked at again. */
+  /** A person approved exactly this head; another head must be reviewed again. */
   readonly isReviewed?: true;
-  /** That it was in review with, for when it is taken out of the queue again. */
+  /** It was in review with this one, and goes back to it when it is taken out of the queue. */
   readonly pullRequest?: PullRequest;
   readonly queuedAt: Timestamp;
   /** To the front, and checked alone. */
   readonly isHotfix: boolean;
   /** A person lets it land without checks. */
   readonly isUnchecked: boolean;
-  /** What is special about how it was merged: what resolved a conflict on the way, or that it could not be rebased. */
+  /** How it was merged, if that is special: what resolved a conflict, or that it could not be rebased. */
   readonly note?: string;
-  /** What keeps it from landing although it could: a checkout with changes in the way, a remote. */
-  readonly waiting: string | null;
+  /** Why it cannot land yet although nothing is wrong with it. */
+  readonly waiting: WaitReason | null;
   readonly state: LandingState;
 }
 
@@ -124,10 +134,10 @@ export type LandingEvent =
   | (Of<'landing.landed'> & { readonly commit: CommitId })
   | Of<'landing.hurried'>
   | Of<'landing.checks_skipped'>
-  /** Null: it merges by itself by now. */
+  /** Null: it merges cleanly now. */
   | (Of<'landing.noted'> & { readonly note: string | null })
   | (Of<'landing.requeued'> & { readonly head: CommitId; readonly reason: string })
-  | (Of<'landing.waiting'> & { readonly reason: string })
+  | (Of<'landing.waiting'> & { readonly reason: StoredWaitReason })
   | (Of<'landing.conflicted'> & { readonly files: readonly string[]; readonly with: readonly TaskId[] })
   | (Of<'landing.rejected'> & { readonly reason: string })
   | (Of<'landing.withdrawn'> & { readonly reason: string });
@@ -145,7 +155,7 @@ export type LandingRequest =
   | { readonly action: 'note'; readonly note: string | null }
   | { readonly action: 'land'; readonly commit: CommitId }
   | { readonly action: 'requeue'; readonly head: CommitId; readonly reason: string }
-  | { readonly action: 'wait'; readonly reason: string }
+  | { readonly action: 'wait'; readonly reason: WaitReason }
   | { readonly action: 'conflict'; readonly files: readonly string[]; readonly with: readonly TaskId[] }
   | { readonly action: 'reject'; readonly reason: string }
   | { readonly action: 'withdraw'; readonly reason: string };
@@ -164,7 +174,7 @@ export function decideLanding(
     case 'check':
       return decided({ type: 'landing.checking', ...of, candidate: request.candidate });
     case 'journal': {
-      const isVerified = request.proof.is === 'checked';
+      const isVerified = request.proof.kind === 'checked';
       return decided({ type: 'landing.journalled', ...of, intent: { ...request.intent, isVerified } });
     }
     case 'hurry':
@@ -190,7 +200,7 @@ export function decideLanding(
   }
 }
 
-/** Journalled: the target may already have moved. */
+/** Its intent is journalled: the target may already have moved. */
 export function isCommitted(landing: Landing): boolean {
   return 'intent' in landing.state && landing.state.intent !== null;
 }
@@ -198,33 +208,73 @@ export function isCommitted(landing: Landing): boolean {
 export function evolveLanding(landing: Landing | undefined, event: LandingEvent): Landing {
   if (event.type === 'landing.queued') {
     mustBeNew(landing, event);
-    const { id, task, target, attempt, head, at } = event;
-    const state = { status: 'queued', since: at } as const;
-    const flags = {
-      isHotfix: false,
-      isUnchecked: false,
-      ...(event.isReviewed && { isReviewed: true as const }),
-      ...(event.pullRequest && { pullRequest: event.pullRequest }),
-    };
-    return { id, task, target, attempt, head, queuedAt: at, ...flags, waiting: null, state };
-  }
-  if (event.type === 'landing.requeued') {
-    const state = { status: 'queued', since: event.at } as const;
-    const before = existing(landing, event);
-    const kept = before.head === event.head ? before : withoutNote(before);
-    return { ...kept, head: event.head, waiting: null, state };
+    return newLanding(event);
   }
   const before = existing(landing, event);
-  if (event.type === 'landing.hurried') return { ...before, isHotfix: true };
-  if (event.type === 'landing.checks_skipped') return { ...before, isUnchecked: true };
-  if (event.type === 'landing.noted') {
-    const { note } = event;
-    return note === null ? withoutNote(before) : { ...before, note };
+  const since = event.at;
+  const moved = (state: LandingState): Landing => ({ ...before, waiting: null, state });
+  switch (event.type) {
+    case 'landing.merging':
+      return moved({ status: 'merging', since, intent: null });
+    case 'landing.checking':
+      return moved({ status: 'checking', since, candidate: event.candidate, intent: null });
+    case 'landing.journalled': {
+      const { state } = before;
+      if (state.status !== 'merging' && state.status !== 'checking')
+        throw new Error(`${before.id} was journalled while ${state.status}`);
+      return moved({ ...state, intent: intentOf(event.intent) });
+    }
+    case 'landing.landed': {
+      const { state } = before;
+      const isVerified = 'intent' in state && state.intent?.isVerified === true;
+      return moved({ status: 'landed', since, commit: event.commit, isVerified });
+    }
+    case 'landing.hurried':
+      return { ...before, isHotfix: true };
+    case 'landing.checks_skipped':
+      return { ...before, isUnchecked: true };
+    case 'landing.noted':
+      return event.note === null ? withoutNote(before) : { ...before, note: event.note };
+    case 'landing.requeued': {
+      // A note is about the head that was merged.
+      const kept = before.head === event.head ? before : withoutNote(before);
+      return { ...kept, head: event.head, waiting: null, state: { status: 'queued', since } };
+    }
+    case 'landing.waiting':
+      return { ...before, waiting: readWaitReason(event.reason), state: { status: 'queued', since } };
+    case 'landing.conflicted':
+      return moved({ status: 'conflicted', since, files: event.files, with: event.with });
+    case 'landing.rejected':
+      return moved({ status: 'rejected', since, reason: event.reason });
+    case 'landing.withdrawn':
+      return moved({ status: 'withdrawn', since, reason: event.reason });
+    default:
+      return unreachable(event);
   }
-  if (event.type === 'landing.waiting') {
-    return { ...before, waiting: event.reason, state: { status: 'queued', since: event.at } };
-  }
-  return { ...before, waiting: null, state: nextState(before, event) };
+}
+
+function newLanding(event: Extract<LandingEvent, { type: 'landing.queued' }>): Landing {
+  const { id, task, target, attempt, head, at, isReviewed, pullRequest } = event;
+  return {
+    id,
+    task,
+    target,
+    attempt,
+    head,
+    queuedAt: at,
+    isHotfix: false,
+    isUnchecked: false,
+    ...(isReviewed && { isReviewed }),
+    ...(pullRequest && { pullRequest }),
+    waiting: null,
+    state: { status: 'queued', since: at },
+  };
+}
+
+/** A landing as a board stores it: `waiting` may be a sentence, from before reasons were data. */
+export function readLanding(stored: Landing): Landing {
+  const { waiting }: { readonly waiting: StoredWaitReason | null } = stored;
+  return typeof waiting === 'string' ? { ...stored, waiting: readWaitReason(waiting) } : stored;
 }
 
 function withoutNote(landing: Landing): Landing {
@@ -232,54 +282,25 @@ function withoutNote(landing: Landing): Landing {
   return others;
 }
 
-function nextState(
-  landing: Landing,
-  event: Exclude<
-    LandingEvent,
-    {
-      type:
-        | 'landing.queued'
-        | 'landing.requeued'
-        | 'landing.waiting'
-        | 'landing.hurried'
-        | 'landing.checks_skipped'
-        | 'landing.noted';
-    }
-  >,
-): LandingState {
-  const since = event.at;
-  switch (event.type) {
-    case 'landing.merging':
-      return { status: 'merging', since, intent: null };
-    case 'landing.checking':
-      return { status: 'checking', since, candidate: event.candidate, intent: null };
-    case 'landing.journalled': {
-      const { state } = landing;
-      if (state.status !== 'merging' && state.status !== 'checking') {
-        throw new Error(`${landing.id} was journalled while ${state.status}`);
-      }
-      return { ...state, intent: intentOf(event.intent) };
-    }
-    case 'landing.landed': {
-      const { state } = landing;
-      const isVerified = 'intent' in state && state.intent?.isVerified === true;
-      return { status: 'landed', since, commit: event.commit, isVerified };
-    }
-    case 'landing.conflicted':
-      return { status: 'conflicted', since, files: event.files, with: event.with };
-    case 'landing.rejected':
-      return { status: 'rejected', since, reason: event.reason };
-    case 'landing.withdrawn':
-      return { status: 'withdrawn', since, reason: event.reason };
-    default:
-      return unreachable(event);
-  }
-}
-
-/** Journals of before one move could land several say only where the target moves. */
+/** Older journals, from when one move landed one task, hold only the two tips. */
 function intentOf(intent: Pick<Intent, 'oldTip' | 'newTip'> & Partial<Intent>): Intent {
   return { commit: intent.newTip, isVerified: false, ...intent };
 }
+
+const ALLOWED_ONCE_JOURNALLED: Readonly<Record<LandingAction, boolean>> = {
+  land: true,
+  requeue: true,
+  wait: true,
+  merge: false,
+  check: false,
+  journal: false,
+  conflict: false,
+  reject: false,
+  hurry: false,
+  skip_checks: false,
+  note: false,
+  withdraw: false,
+};
 
 function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refused | undefined {
   const { action } = request;
@@ -288,12 +309,11 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
   if (from[status] === undefined) {
     return refused(
       'wrong_status',
-      `The landing of ${landing.task} is ${status} and cannot ${action}.`,
+      `Cannot ${action.replaceAll('_', ' ')} the landing of ${landing.task}: it is ${status}.`,
       `copse show ${landing.task}`,
     );
   }
-  const stillOpen = action === 'land' || action === 'requeue' || action === 'wait';
-  if (isCommitted(landing) && !stillOpen) {
+  if (isCommitted(landing) && !ALLOWED_ONCE_JOURNALLED[action]) {
     return refused(
       'already_landing',
       `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,
@@ -310,28 +330,28 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
   if (request.action === 'requeue' && landing.isReviewed && request.head !== landing.head) {
     return refused(
       'wrong_status',
-      `The branch of ${landing.task} moved after it was reviewed: only what was reviewed may land.`,
+      `The branch of ${landing.task} moved after its review: only reviewed commits may land.`,
       `copse review ${landing.task}`,
     );
   }
   return request.action === 'journal' ? refuseUnlessProven(landing, request.proof) : undefined;
 }
 
-/** With checks, the target only ever moves to a tree that passed every one of them. */
+/** With checks, the target moves only to a tree that passed all of them. */
 function refuseUnlessProven({ task, isUnchecked }: Landing, proof: Proof): Refused | undefined {
-  switch (proof.is) {
+  switch (proof.kind) {
     case 'none_asked_for':
       return undefined;
     case 'skipped':
       return isUnchecked
         ? undefined
-        : refused('wrong_status', `Nobody said that ${task} may land without checks.`, `copse why ${task}`);
+        : refused('wrong_status', `${task} needs passing checks.`, `copse why ${task}`);
     case 'checked': {
       const lacking = proof.required.find((key) => !proof.green.includes(key));
       if (lacking === undefined && proof.required.length > 0) return undefined;
       return refused(
         'wrong_status',
-        `The tree that ${task} would land with did not pass ${lacking ?? 'any check'}.`,
+        `The tree that ${task} would land with has not passed ${lacking ?? 'any check'}.`,
         `copse why ${task}`,
       );
     }

@@ -1,15 +1,17 @@
 /**
- * The queue of a target branch as the board keeps it: its two switches, what the decision has to remember (queue-state.ts), and
- * which checks are going on, for everybody who looks.
+ * The queue of a target branch as the board stores it: its two pause switches, the state of the decision
+ * (decide/state.ts), and the running checks.
  */
 
 import { type Decision, decided, refused } from '../../kernel/decision.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
 import type { BranchName, CommitId, LandingId, NodeId, Timestamp } from '../../kernel/ids.ts';
 import type { Purpose } from './decide/decide.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type QueueState, emptyQueueState, withoutTrouble } from './decide/state.ts';
+import { type StoredWaitReason, type WaitReason, readWaitReason } from './wait-reason.ts';
 
-/** `accept`: what comes now waits outside. `land`: the target stays where it is, and no more checks are begun. */
+/** `accept`: tasks queued from now on wait. `land`: the target does not move and no check starts. */
 export type QueueSwitch = 'accept' | 'land';
 
 export interface Pause {
@@ -17,16 +19,16 @@ export interface Pause {
   readonly reason: string | null;
 }
 
-/** A candidate that is being checked. */
+/** A running check of one candidate. */
 export interface CheckRun {
   readonly run: number;
   readonly purpose: Purpose;
   readonly commit: CommitId;
-  /** What it is made of, on top of the target: in the order of landing. */
+  /** Merged onto the target in this order. */
   readonly landings: readonly LandingId[];
   readonly slot: number;
   readonly node: NodeId;
-  /** Which runs it on that node; absent where the system does not tell processes apart. */
+  /** The process that runs it; absent where the system does not tell processes apart. */
   readonly process?: ProcessIdentity;
   readonly since: Timestamp;
 }
@@ -36,8 +38,8 @@ export interface MergeQueue {
   readonly paused: { readonly [S in QueueSwitch]: Pause | null };
   readonly state: QueueState;
   readonly runs: readonly CheckRun[];
-  /** Something waits and nothing moves. */
-  readonly stalled: { readonly since: Timestamp; readonly reason: string } | null;
+  /** Set while entries wait and neither a check nor a landing is under way. */
+  readonly stalled: { readonly since: Timestamp; readonly reason: WaitReason } | null;
 }
 
 interface Of<T extends string> {
@@ -51,11 +53,19 @@ export type MergeQueueEvent =
   | (Of<'queue.resumed'> & { readonly what: QueueSwitch })
   | Of<'queue.retried'>
   | (Of<'queue.decided'> & Pick<MergeQueue, 'state' | 'runs'>)
-  | (Of<'queue.stalled'> & { readonly reason: string })
+  | (Of<'queue.stalled'> & { readonly reason: StoredWaitReason })
   | Of<'queue.moving'>;
 
 export function newQueue(id: BranchName): MergeQueue {
   return { id, paused: { accept: null, land: null }, state: emptyQueueState, runs: [], stalled: null };
+}
+
+/** A queue as a board stores it: the reason of a stall may be a sentence, from before reasons were data. */
+export function readQueue(stored: MergeQueue): MergeQueue {
+  const { stalled } = stored;
+  return stalled === null
+    ? stored
+    : { ...stored, stalled: { ...stalled, reason: readWaitReason(stalled.reason) } };
 }
 
 export function decidePauseQueue(
@@ -65,8 +75,8 @@ export function decidePauseQueue(
   at: Timestamp,
 ): Decision<MergeQueueEvent> {
   if (queue.paused[what] !== null) {
-    const doing = what === 'accept' ? 'accepts nothing' : 'lands nothing';
-    return refused('wrong_status', `The queue of ${queue.id} ${doing} already.`, 'copse queue resume');
+    const doing = what === 'accept' ? 'accepts no new tasks' : 'lands nothing';
+    return refused('wrong_status', `The queue of ${queue.id} already ${doing}.`, 'copse queue resume');
   }
   return decided({ type: 'queue.paused', id: queue.id, at, what, reason });
 }
@@ -81,15 +91,15 @@ export function decideResumeQueue(
   return decided({ type: 'queue.resumed', id: queue.id, at, what });
 }
 
-/** Checks that could not run are begun at once, and a target that was red is checked anew. Null when it is neither. */
+/** Checks that could not run start at once, and a red target is checked again. Null when neither applies. */
 export function decideRetryQueue({ id, state }: MergeQueue, at: Timestamp): Decision<MergeQueueEvent> | null {
   if (state.trouble === null && state.audit?.verdict !== 'red') return null;
   return decided({ type: 'queue.retried', id, at });
 }
 
 /**
- * What whoever leads the queue is about to write, if a person said "again" since it read the state that it decided from: nobody
- * else changes what the queue remembers.
+ * The state that the leader is about to write, without trouble if a person asked for a retry since the leader read the
+ * board. Only the leader and a retry change the state.
  */
 export function keepRetry(decided: QueueState, read: QueueState, written: QueueState): QueueState {
   const isRetried =
@@ -112,10 +122,10 @@ export function evolveQueue(queue: MergeQueue | undefined, event: MergeQueueEven
     case 'queue.decided':
       return { ...before, state: event.state, runs: event.runs };
     case 'queue.stalled':
-      return { ...before, stalled: { since: event.at, reason: event.reason } };
+      return { ...before, stalled: { since: event.at, reason: readWaitReason(event.reason) } };
     case 'queue.moving':
       return { ...before, stalled: null };
     default:
-      throw new Error(`A queue knows nothing of ${String(event satisfies never)}`);
+      return unreachable(event);
   }
 }

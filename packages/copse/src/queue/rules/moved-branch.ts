@@ -1,73 +1,73 @@
 /**
- * What becomes of a task in the queue whose branch is not where it was when it was queued.
+ * What happens to a queued task whose branch has moved since it was queued.
  *
- * What lands is what was submitted, and what was reviewed is what lands. So a branch that moved is submitted anew: at its
- * place in the queue where nobody has to look, and with whoever reviews where somebody has to.
+ * Only submitted commits land, and where work is reviewed, only reviewed ones. A branch that moved is submitted again: at
+ * the same place in the queue, or back to review where a person must look.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
 
 export interface BranchFacts {
-  /** What was queued. */
+  /** The queued commit. */
   readonly head: CommitId;
-  /** Where the branch is now; null when it was deleted. */
+  /** The tip of the branch; null when it was deleted. */
   readonly tip: CommitId | null;
-  /** Null when there is none that could be looked at. */
+  /** Null when there is none, or it cannot be read. */
   readonly worktree: {
     readonly head: CommitId;
     readonly isOnBranch: boolean;
-    /** Nothing uncommitted, and nothing that is not finished. */
+    /** No uncommitted changes, and no unfinished merge or rebase. */
     readonly isClean: boolean;
   } | null;
-  /** The repository still has what was queued. */
+  /** The repository still has the queued commit. */
   readonly isHeadThere: boolean;
-  /** The branch has nothing that the target does not have. */
+  /** The target contains the branch. */
   readonly isEmpty: boolean;
-  /** Somebody has to look at it before it lands: they looked at this one, or all work here is reviewed. */
+  /** The queued commit was reviewed, or all work here is. */
   readonly mustBeReviewed: boolean;
 }
 
 export type MovedBranch =
-  | { readonly is: 'same' }
-  /** The branch is gone, and what was queued is not: it lands, and must not get lost before. */
-  | { readonly is: 'deleted' }
-  | { readonly is: 'lost'; readonly reason: string }
-  | { readonly is: 'requeue'; readonly head: CommitId; readonly reason: string }
-  | { readonly is: 'review'; readonly head: CommitId; readonly reason: string };
+  | { readonly kind: 'unmoved' }
+  /** The branch is deleted, the queued commit is not: it lands, and is kept until then. */
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'lost'; readonly reason: string }
+  | { readonly kind: 'requeued'; readonly head: CommitId; readonly reason: string }
+  | { readonly kind: 'for_review'; readonly head: CommitId; readonly reason: string };
 
 export function decideMovedBranch(facts: BranchFacts): MovedBranch {
   const { head, tip, worktree } = facts;
-  // An agent may have committed on another branch, or on none: what its worktree has is what it submitted.
-  if (tip === head || worktree?.head === head) return { is: 'same' };
+  // An agent may have committed on another branch or on a detached HEAD: it submitted the HEAD of its worktree.
+  if (tip === head || worktree?.head === head) return { kind: 'unmoved' };
   if (tip === null && worktree === null) {
-    if (facts.isHeadThere) return { is: 'deleted' };
+    if (facts.isHeadThere) return { kind: 'deleted' };
     return {
-      is: 'lost',
-      reason: 'Its branch was deleted, and its commits are not in the repository any more.',
+      kind: 'lost',
+      reason: 'Its branch was deleted, and the repository no longer has its commits.',
     };
   }
   const now = worktree !== null && !worktree.isOnBranch ? null : tip;
   if (now === null) {
     const seen = worktree?.head ?? tip ?? head;
     const reason =
-      'Its worktree is at another branch than the one that was queued, so it is not clear what is to land.';
-    return { is: 'review', head: seen, reason };
+      'Its worktree is on another branch than the queued one, so it is unclear which commits should land.';
+    return { kind: 'for_review', head: seen, reason };
   }
   if (facts.isEmpty)
-    return { is: 'review', head: now, reason: 'Its branch was moved back and has nothing to land.' };
+    return { kind: 'for_review', head: now, reason: 'Its branch was moved back and has no commit to land.' };
   const moved = `Its branch moved from ${short(head)} to ${short(now)}`;
   if (facts.mustBeReviewed) {
     return {
-      is: 'review',
+      kind: 'for_review',
       head: now,
-      reason: `${moved} after it was approved, so it has to be reviewed again.`,
+      reason: `${moved} after its review, so it must be reviewed again.`,
     };
   }
   if (worktree !== null && !worktree.isClean) {
-    const reason = `${moved} while it was queued, and its worktree has changes that are not committed: commit them, or take them back.`;
-    return { is: 'review', head: now, reason };
+    const reason = `${moved} while it was queued, and its worktree has uncommitted changes: commit or discard them.`;
+    return { kind: 'for_review', head: now, reason };
   }
-  return { is: 'requeue', head: now, reason: `${moved} while it was queued.` };
+  return { kind: 'requeued', head: now, reason: `${moved} while it was queued.` };
 }
 
 function short(commit: CommitId): string {

@@ -1,6 +1,6 @@
 /**
- * Taking back what a task landed: another task does it, whose branch is finished when it is created. What landed stays part of
- * the history, and so does the task; the undo is a landing like any other and can be undone in turn.
+ * Undoing a landing: a new task reverts it, with a branch that is finished when the task is created. History keeps the
+ * landed commits; the undo lands like any other task and can be undone in turn.
  */
 
 import { type Decision, type Refused, refused } from '../../kernel/decision.ts';
@@ -12,55 +12,57 @@ import { decideCreate } from '../../tasks/rules/decisions.ts';
 import type { TaskEvent } from '../../tasks/rules/events.ts';
 import { type Submission, decideSubmit } from '../../tasks/rules/outcomes.ts';
 
-/** How far taking back a landing is. */
+/** How far the undo of a landing is. */
 export type Undoing =
-  | { readonly is: 'none' }
-  /** On its way: in review, in the queue, or set aside for a person. */
-  | { readonly is: 'begun'; readonly by: TaskId; readonly status: TaskStatus }
-  | { readonly is: 'undone'; readonly by: TaskId };
+  | { readonly kind: 'none' }
+  /** In review, in the queue, or waiting for a person. */
+  | { readonly kind: 'begun'; readonly by: TaskId; readonly status: TaskStatus }
+  | { readonly kind: 'undone'; readonly by: TaskId };
 
 export type UndoingOf = (landing: LandingId) => Undoing;
 
-type Found = { readonly found: true; readonly landing: Landing } | (Refused & { readonly found: false });
+type Found = { readonly kind: 'found'; readonly landing: Landing } | (Refused & { readonly kind: 'refused' });
 
-/** The last that is still on the target: each undo takes back one. */
+/** The last landing that is not undone: each undo reverts one. */
 export function findUndoable(task: Task, landings: readonly Landing[], undoingOf: UndoingOf): Found {
   const landed = landings.filter(({ state }) => state.status === 'landed');
-  const landing = landed.findLast(({ id }) => undoingOf(id).is !== 'undone') ?? landed.at(-1);
+  const landing = landed.findLast(({ id }) => undoingOf(id).kind !== 'undone') ?? landed.at(-1);
   const { state } = task;
   if (landing === undefined || state.status !== 'done' || state.how !== 'landed')
-    return { found: false, ...notLanded(task) };
+    return { kind: 'refused', ...notLanded(task) };
   const undoing = undoingOf(landing.id);
-  return undoing.is === 'none' ? { found: true, landing } : { found: false, ...alreadyUndone(task, undoing) };
+  return undoing.kind === 'none'
+    ? { kind: 'found', landing }
+    : { kind: 'refused', ...alreadyUndone(task, undoing) };
 }
 
 function notLanded({ id, state }: Task): Refused {
   if (state.status === 'done' && state.how === 'pull_request') {
-    const reason = `${id} was merged by its pull request, so it has to be reverted there.`;
+    const reason = `${id} was merged by its pull request: revert it there.`;
     return refused('wrong_status', reason, `copse show ${id}`, `copse add "Undo: …"`);
   }
   const reason =
     state.status === 'done'
-      ? `Nothing of ${id} landed, so there is nothing to take back.`
-      : `${id} is ${state.status}: only what has landed can be taken back.`;
+      ? `${id} landed no commit, so there is nothing to undo.`
+      : `Cannot undo ${id}: it is ${state.status}, and only landed tasks can be undone.`;
   return refused('wrong_status', reason, `copse why ${id}`);
 }
 
-function alreadyUndone({ id }: Task, undoing: Exclude<Undoing, { is: 'none' }>): Refused {
+function alreadyUndone({ id }: Task, undoing: Exclude<Undoing, { kind: 'none' }>): Refused {
   const { by } = undoing;
-  if (undoing.is === 'begun') {
+  if (undoing.kind === 'begun') {
     const reason = `${id} is being undone by ${by}, which is ${undoing.status}.`;
     return refused('wrong_status', reason, `copse why ${by}`);
   }
   return refused('wrong_status', `${id} was undone by ${by}.`, `copse undo ${by} (to bring it back)`);
 }
 
-/** Of what was noted about a landing, the latest counts: an undo that was cancelled is none. */
+/** The task that undoes a landing. The latest entry counts: an earlier undo may be cancelled. */
 export function undoneBy(ledger: readonly LedgerEntry[], landing: LandingId): TaskId | undefined {
   return ledger.findLast((entry) => entry.undone?.landing === landing)?.undone?.by;
 }
 
-/** A task that is born finished. */
+/** A task that is finished when it is created. */
 export function decideUndo(
   undo: { readonly id: TaskId; readonly definition: TaskDefinition; readonly to: Submission },
   at: Timestamp,
@@ -73,7 +75,7 @@ export function decideUndo(
 
 export function undoDefinition(task: Task, limit: number): TaskDefinition {
   const title = Array.from(`Undo: ${task.title}`).slice(0, limit).join('');
-  const body = `Takes back what ${task.id} landed.`;
+  const body = `Reverts what ${task.id} landed.`;
   const { priority, areas, plan } = task;
   const nothing = { dependsOn: [], requires: [], accept: [], agent: null, workItem: null };
   return { title, body, priority, kind: 'code', areas, plan, ...nothing };

@@ -1,9 +1,9 @@
 /**
- * Commits what is in a worktree and not ignored, for an agent that did not. A merge that is not finished is finished by
- * it, once no file says both things any more.
+ * Commits all changes of a worktree that git does not ignore, for an agent that did not commit. It also finishes a merge, once
+ * no file has conflict markers.
  *
- * The tree is made with a private index. Then branch and index follow as in a sync (sync.ts): to it, these are files that
- * already are as they shall be. What was staged and edited once more is first staged as it is, as `git add` would.
+ * The tree is made with a private index. Then branch and index follow as in a sync (sync.ts), which finds the files already as
+ * they should be. Files that were staged and then edited are staged again first, as `git add` does.
  */
 
 import { existsSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { identityEnv } from '../../git/identity.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
-import { git, gitLine } from '../../git/process.ts';
+import { git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { findTip, isAncestor } from '../../git/refs/refs.ts';
 import {
   type Place,
@@ -21,14 +21,13 @@ import {
   readRegular,
   requirePlace,
   withScratch,
+  headOf,
 } from '../../git/worktrees/place.ts';
 import { applyMove, finishMove } from '../../workspaces/git/sync/sync-worktree.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
-import { headOf } from '../../git/worktrees/worktrees.ts';
 
 const MOST_ATTEMPTS = 3;
 
-/** Whoever calls holds the task's lock. Null when there is nothing to commit. */
+/** The caller holds the task's lock. Null when there is nothing to commit. */
 export async function commitAll(
   dir: TrustedDir,
   worktree: string,
@@ -41,15 +40,15 @@ export async function commitAll(
   if (unfinished.kind === 'blocked')
     throw refusal(
       worktree,
-      `a sync is not finished, and ${unfinished.paths.join(', ')} in its way`,
+      `an interrupted sync cannot go on because of ${unfinished.paths.join(', ')}`,
       'copse sync',
     );
   const merged = await mergeHeadOf(dir, place);
   if (merged === null && hasOperation(place.gitDir))
-    throw refusal(worktree, 'a merge, rebase or the like is not finished', 'Finish it: git status');
+    throw refusal(worktree, 'a merge, rebase or similar is in progress', 'Finish it: git status');
   const both = merged === null ? [] : await listUnresolved(dir, worktree);
   if (both.length > 0)
-    throw refusal(worktree, `${both.join(', ')} still has conflict markers`, 'Resolve it: git status');
+    throw refusal(worktree, `conflict markers remain in ${both.join(', ')}`, 'Resolve it: git status');
   let why = '';
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const tip = await requireTip(dir, branch, worktree);
@@ -73,20 +72,20 @@ export async function commitAll(
     if (applied.because === 'in_the_way')
       await addEverything(dir, place.worktree, path.join(place.gitDir, 'index'));
   }
-  throw refusal(worktree, `something else is at work there (${why})`, 'End it, and try again.');
+  throw refusal(worktree, `another process changes files there (${why})`, 'End it, and try again.');
 }
 
-/** Null when there is none, or something besides it that is not finished either. */
+/** Null when no merge is in progress, or another operation is in progress besides it. */
 async function mergeHeadOf(dir: TrustedDir, { gitDir }: Place): Promise<CommitId | null> {
   const others = SIGNS_OF_OPERATION.filter((name) => name !== 'MERGE_HEAD');
   if (others.some((name) => existsSync(path.join(gitDir, name)))) return null;
   const text = readRegular(path.join(gitDir, 'MERGE_HEAD'))?.toString().trim();
-  // More than one would be an octopus, which nobody leaves half done here.
+  // Several heads, an octopus merge, are not supported.
   if (text === undefined || !/^[0-9a-f]{40,64}$/.test(text)) return null;
   return (await findTip(dir, text)) ?? null;
 }
 
-/** Files of a merge that still say both things. Whoever edits them need not have told git. */
+/** Files of a merge that still have conflict markers. A resolved file need not be staged. */
 export async function listUnresolved(dir: TrustedDir, worktree: string): Promise<readonly string[]> {
   const place = requirePlace(dir, worktree);
   const index = path.join(place.gitDir, 'index');
@@ -105,14 +104,14 @@ function hasMarkers(file: string): boolean {
   return content !== undefined && /^<{7} .*$[^]*^={7}\r?$[^]*^>{7} /m.test(content.toString('latin1'));
 }
 
-/** What git notes about a merge: from the last to the first, so that half of it is no merge. */
+/** Deletes git's notes about a merge. MERGE_HEAD first: without it, git sees no merge in progress. */
 function forgetMerge({ gitDir }: Place): void {
   for (const name of ['MERGE_HEAD', 'MERGE_MODE', 'MERGE_MSG', 'AUTO_MERGE'])
     rmSync(path.join(gitDir, name), { force: true });
 }
 
 function refusal(worktree: string, why: string, next: string): Error {
-  return new Error(`What is uncommitted in ${worktree} was not committed, because ${why}. ${next}`);
+  return new Error(`The changes in ${worktree} were not committed: ${why}. ${next}`);
 }
 
 async function requireTip(dir: TrustedDir, branch: BranchName, worktree: string): Promise<CommitId> {

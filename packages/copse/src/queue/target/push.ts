@@ -3,9 +3,8 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Pushed } from '../ports/merging.ts';
-import { GitFailed, type GitResult, tryGit } from '../../git/process.ts';
+import { GitFailed, type GitResult, tryGit, type TrustedDir } from '../../git/process.ts';
 import { fetchBranches, remoteName, remoteRefs } from '../../git/refs/remote.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 const OPTIONS = [
   '--porcelain',
@@ -26,10 +25,10 @@ export async function pushBranch(
 }
 
 type Answered =
-  /** What the remote answered, line by line: often an address where a person can go on. */
+  /** The remote's answer, line by line: often the address of a page to continue on. */
   { readonly pushed: true; readonly said: readonly string[] } | Extract<Pushed, { readonly pushed: false }>;
 
-/** The options are for the remote; one that takes none refuses all of it. */
+/** The options are for the remote; a remote that supports none refuses the push. */
 export async function pushAndListen(
   dir: TrustedDir,
   branch: BranchName,
@@ -41,10 +40,10 @@ export async function pushAndListen(
 ): Promise<Answered> {
   const remote = remoteName(dir);
   if (remote === undefined) {
-    const reason = 'There is no remote called origin, and not exactly one of another name.';
+    const reason = 'No remote to push to: there is neither one called origin nor exactly one other.';
     return { pushed: false, because: 'no_remote', reason };
   }
-  // Of no branches: reaches nobody, and says whether the address is one to use.
+  // With no branches, this only checks whether the address may be used.
   const address = await fetchBranches(dir, remote, []);
   if (!address.fetched) {
     const because = address.because === 'no_remote' ? 'no_remote' : 'unreachable';
@@ -59,7 +58,7 @@ export async function pushAndListen(
     return { pushed: false, because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
   }
   if (result.code === 0 || (await isThere(dir, branch, commit, until - performance.now()))) {
-    // Git would do so if the remote had a refspec here. Not being able to is not worth a word.
+    // Git would do so if the remote had a refspec here. A failure does no harm.
     await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
     return { pushed: true, said: saidBy(result).map(withoutSecrets) };
   }
@@ -68,8 +67,8 @@ export async function pushAndListen(
 }
 
 /**
- * A push whose answer was lost may have arrived. And where nothing is new, the remote hangs up without reading the options that
- * git still writes: git then dies of a broken pipe, now and then.
+ * A push whose answer was lost may have arrived. And when nothing is new, the remote closes the connection while git still
+ * writes the options, and git may die of a broken pipe.
  */
 async function isThere(
   dir: TrustedDir,
@@ -91,7 +90,7 @@ async function reach(dir: TrustedDir, argv: readonly string[], timeoutMs: number
   }
 }
 
-/** `!`, the refspec and why, in what is said for programs; what the remote itself said is for people. */
+/** Parses `!`, the refspec and the reason from the porcelain output, and adds the remote's own message for people. */
 function refusalIn({ stdout, stderr }: GitResult, branch: BranchName): string | undefined {
   const [, why] =
     stdout
@@ -115,7 +114,7 @@ function saidBy({ stderr }: Pick<GitResult, 'stderr'>): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** Git takes no option with a line break in it. */
+/** Git refuses options with line breaks. */
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }
@@ -128,7 +127,7 @@ function lastWords(stderr: string): string {
   );
 }
 
-/** An address may hold a name and a password, which may hold an @ of their own. */
+/** Removes the name and the password from an address; both may contain an @. */
 function withoutSecrets(text: string): string {
   return text.replaceAll(/:\/\/[^/\s]*@/g, '://');
 }

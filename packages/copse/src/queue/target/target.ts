@@ -1,10 +1,10 @@
 /**
  * Moves the target from exactly one commit to exactly another that contains it.
  *
- * Where nobody has it checked out, the ref alone moves. Under somebody's checkout that would make their next commit take
- * back what landed, so there files, branch and index move together, in the order that sync.ts explains: nothing that is
- * not committed is overwritten, and killed anywhere, the next call for this branch finishes what the killed one began,
- * even if it wants to go elsewhere itself. That one then finds that the target changed.
+ * If no checkout has the target, only the ref moves. In a checkout, the next commit would then revert the landing, so there
+ * files, branch and index move together, in the order that sync.ts explains: uncommitted work is never overwritten. After a
+ * crash, the next call for this branch first finishes the interrupted move, even with another destination of its own, and then
+ * reports that the target changed.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -20,24 +20,24 @@ import { copyIndex } from '../../git/private-index.ts';
 import { findTip, isAncestor, moveRef } from '../../git/refs/refs.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
-import { type Place, hasOperation, requirePlace, withScratch } from '../../git/worktrees/place.ts';
+import { type Place, hasOperation, requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 import type { Move } from '../../workspaces/git/sync/note.ts';
 import { type Applied, applyMove, finishMove, inTheWayOf } from '../../workspaces/git/sync/sync-worktree.ts';
-import { type TrustedDir, stampOfFile } from '../../git/directory/trusted-dir.ts';
-import { headOf } from '../../git/worktrees/worktrees.ts';
+import type { TrustedDir } from '../../git/process.ts';
+import { stampOfFile } from '../../git/directory/trusted-dir.ts';
 
 export interface TargetRequest {
   readonly target: BranchName;
   readonly from: CommitId;
   readonly to: CommitId;
-  /** Only says what would happen. What a killed call left behind is finished all the same. */
+  /** Only reports what would happen. An interrupted move is finished all the same. */
   readonly isTrial?: boolean;
 }
 
 export interface TargetOptions {
-  /** The main checkout, for a git directory that does not lie in it. */
+  /** The main checkout, if the git directory is elsewhere. */
   readonly mainCheckout?: string;
-  /** For tests that kill it there. */
+  /** For tests that end the process at a step. */
   readonly onStep?: (step: string) => void;
 }
 
@@ -50,27 +50,28 @@ export async function moveTarget(
 ): Promise<TargetMove> {
   const { target, from, to } = request;
   if (!(await isAncestor(dir, from, to)))
-    throw new Error(`${target} must not move to ${to}, because that does not contain ${from}, where it is.`);
+    throw new Error(
+      `${target} must not move to ${to}: that commit does not contain ${from}, its present tip.`,
+    );
   const [holder, another] = holdersOf(dir, target, options);
   if (holder === undefined) return request.isTrial ? tryAlone(dir, request) : moveAlone(dir, request);
   if (another !== undefined)
     return busy(another.path, `${target} is checked out there and in ${holder.path} at the same time`);
-  if (holder.isRebasing) return busy(holder.path, `a rebase of ${target} is not finished there`);
+  if (holder.isRebasing) return busy(holder.path, `a rebase of ${target} is in progress there`);
   const place = placeOf(dir, holder);
   if ('because' in place) return place;
-  // One at a time: a lock of Copse's in a checkout is taken for one that was left behind. It is the same one that whoever
-  // prepares, syncs or removes a task's worktree holds; the main checkout belongs to no task.
+  // One at a time: two moves would take each other's lock files for stale ones. Preparing, syncing and removing a task's
+  // worktree hold the same lock; the main checkout belongs to no task.
   const lock = path.join(dir.home, '.copse', 'locks', `task-${path.basename(place.gitDir)}`);
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     const done = await tryFileLock(lock, () => moveWithFiles(dir, place, request, options));
     if (done) return done.value;
-    if (waitedMs >= PATIENCE_MS)
-      return busy(holder.path, 'another process of Copse is working there right now');
+    if (waitedMs >= PATIENCE_MS) return busy(holder.path, 'another Copse process is working there');
     await sleep(LOOK_EVERY_MS);
   }
 }
 
-/** Somebody else looks at the checkout or moves it along, which takes a moment. */
+/** Another process needs only a moment for the checkout. */
 const LOOK_EVERY_MS = 25;
 const PATIENCE_MS = 2_000;
 
@@ -81,22 +82,22 @@ function busy(checkout: string, reason: string): Busy {
 interface Holder {
   readonly path: string;
   readonly gitDir: string;
-  /** HEAD is elsewhere until the rebase ends, and then moves the branch. */
+  /** HEAD is detached until the rebase ends, which then moves the branch. */
   readonly isRebasing: boolean;
 }
 
 function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions): readonly Holder[] {
   const { commonDir, home } = dir;
-  // A bare repository has a HEAD as well, but no index.
+  // A bare repository has a HEAD too, but no index.
   const isBare = !existsSync(path.join(commonDir, 'index'));
   const beside = path.basename(commonDir) === '.git' ? path.dirname(commonDir) : undefined;
   const main = { path: beside ?? options.mainCheckout ?? home, gitDir: commonDir };
   const folder = path.join(commonDir, 'worktrees');
   const linked = (existsSync(folder) ? readdirSync(folder) : [])
-    // Most worktrees have nothing to do with it, and there may be hundreds.
+    // There may be hundreds of worktrees, and most are on other branches.
     .filter((name) => mayHold(path.join(folder, name), target))
     .flatMap((name) => registrationNamed(commonDir, name) ?? [])
-    // Deleted by hand, and git may forget it; one that is locked may be on a disk that comes back.
+    // Skips folders deleted by hand, unless locked: those may be on a removable disk.
     .filter((one) => existsSync(one.path) || existsSync(path.join(one.gitDir, 'locked')));
   return [...(isBare ? [] : [main]), ...linked].flatMap(({ path: at, gitDir }) => {
     const isRebasing = REBASES.some(
@@ -115,7 +116,7 @@ function mayHold(gitDir: string, target: BranchName): boolean {
 
 const heads = new RecentCache<string, { readonly stamp: string; readonly branch: BranchName | null }>(5_000);
 
-/** Read anew only when the file is another one. */
+/** Read again only when the file changed. */
 function branchOf(gitDir: string): BranchName | null {
   const stamp = stampOfFile(path.join(gitDir, 'HEAD'));
   const known = heads.get(gitDir);
@@ -136,7 +137,7 @@ async function moveAlone(dir: TrustedDir, { target, from, to }: TargetRequest): 
   return busy(dir.home, `${ref} is locked by another git command`);
 }
 
-/** In the reflog. Git takes one for as long as a process stays; the commits themselves name the task. */
+/** For the reflog. A long-lived git has one reason for all moves; the commits name the task. */
 const REASON = 'copse: lands';
 
 const writers = new WeakMap<TrustedDir, RefWriter>();
@@ -160,7 +161,7 @@ function placeOf(dir: TrustedDir, { path: folder, gitDir }: Holder): Place | Bus
   try {
     const place = requirePlace(dir, folder);
     if (canonical(gitDir) === place.gitDir) return place;
-    return busy(folder, `the checkout there is another than the one git has registered as ${gitDir}`);
+    return busy(folder, `that checkout is not the one that git registered as ${gitDir}`);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return busy(folder, error.message);
@@ -181,8 +182,7 @@ async function moveWithFiles(
       return refused(place, { because: 'in_the_way', paths: unfinished.paths });
     const now = await tip();
     if (now !== from) return changed(to, now);
-    if (hasOperation(place.gitDir))
-      return busy(worktree, 'a merge, rebase or the like is not finished there');
+    if (hasOperation(place.gitDir)) return busy(worktree, 'a merge, rebase or similar is in progress there');
     const step: Move = { branch: target, from, to, tree: to, conflict: null };
     if (isTrial) {
       const paths = await inTheWayOf(dir, place, step);
@@ -194,7 +194,7 @@ async function moveWithFiles(
     return refused(place, applied);
   } catch (error) {
     if (await isUsable(dir, place)) throw error;
-    return busy(worktree, 'its index is missing, damaged or split, so nothing can be merged there');
+    return busy(worktree, 'its index is missing, damaged or split, so Copse cannot update its files');
   }
 }
 
@@ -204,7 +204,7 @@ function refused(
 ): TargetMove {
   if (because === 'in_the_way' && paths.length > 0)
     return { moved: false, because: 'in_the_way', checkout: worktree, files: paths };
-  // Also for edits that were gone again when they were looked for.
+  // Also when the edits were gone at the second look.
   const lock = path.join(gitDir, 'index.lock');
   const reason =
     because === 'locked' ? `another git command is using it (${lock})` : 'files are changing there';

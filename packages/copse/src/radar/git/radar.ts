@@ -1,12 +1,12 @@
-/** What two commits differ in, for the conflict radar. Renames are not looked for: they are a path that goes and one that comes. */
+/** Paths that differ between two commits. A rename counts as a deleted and an added path. */
 
 import type { CommitId } from '../../kernel/ids.ts';
 import { type Touched, foldersOf } from '../rules/radar.ts';
 import type { Radar } from '../port.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8 } from '../../git/output.ts';
 import { type Objects, knownObjectsOf } from '../../git/objects/objects.ts';
 import { TreeView, diffTrees } from '../../git/objects/tree-diff.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 
 export function openTouched(dir: TrustedDir): Radar['touched'] {
   const objects = knownObjectsOf(dir);

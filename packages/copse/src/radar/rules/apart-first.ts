@@ -1,7 +1,7 @@
 /**
- * Of ready tasks that are equally urgent, those go first that collide with nobody's branch. That is a preference and no
- * more: it never goes past a more urgent task, whoever is passed over starts in the same pass if there is room left, and
- * a task that has been ready for long enough is not passed over any more.
+ * Of equally urgent ready tasks, those that collide with no branch go first. It is only a preference: a more urgent task
+ * still goes first, a passed-over task starts in the same pass if there is room, and a task that has been ready for long is
+ * no longer passed over.
  */
 
 import { type Area, areaMatches, parseArea } from '../../tasks/rules/areas.ts';
@@ -12,7 +12,7 @@ import type { TaskSummary } from '../../tasks/rules/task.ts';
 
 type Ready = Pick<TaskSummary, 'id' | 'areas' | 'priority' | 'state'>;
 
-/** In the order in which they come, as they are taken: nothing is asked about tasks that nobody gets to. */
+/** Lazy: `collides` is asked only about tasks that are taken. */
 export function* apartFirst<T extends Ready>(
   ready: Iterable<T>,
   collides: (task: T) => boolean,
@@ -31,7 +31,7 @@ export function* apartFirst<T extends Ready>(
   yield* passedOver;
 }
 
-/** Whether a task would get in the way of a branch: by the paths of its area, or by what its own branch has already. */
+/** Whether a task collides with a branch: by the paths of its areas, or by the commits of its own branch. */
 export class Collisions {
   readonly #branches: readonly Pick<LiveBranch, 'task' | 'touched'>[];
   readonly #pairs: readonly Pair[];
@@ -39,16 +39,16 @@ export class Collisions {
 
   constructor(branches: readonly Pick<LiveBranch, 'task' | 'touched'>[], pairs: readonly Pair[]) {
     this.#branches = branches;
-    this.#pairs = pairs.filter(({ verdict: { is } }) => is === 'conflict' || is === 'overlap');
+    this.#pairs = pairs.filter(({ verdict: { kind } }) => kind === 'conflict' || kind === 'overlap');
   }
 
-  /** The task whose branch it is. */
+  /** The task whose branch it collides with. */
   with({ id, areas }: Pick<Ready, 'id' | 'areas'>): TaskId | undefined {
     const [found] = findingsOf(this.#pairs, id);
     return found?.other ?? areas.flatMap((area) => this.#tasksIn(area)).find((task) => task !== id);
   }
 
-  /** Whose branches have changed something in the area. */
+  /** Tasks whose branches changed a path in the area. */
   #tasksIn(text: string): readonly TaskId[] {
     const known = this.#byArea.get(text);
     if (known !== undefined) return known;
@@ -62,7 +62,7 @@ export class Collisions {
 }
 
 function touches(paths: readonly string[], area: Area): boolean {
-  // What comes before the first sign with a meaning has to be there; comparing letters costs least.
+  // The text before the first wildcard must match; comparing it first is cheap.
   const [beginning = ''] = area.text.split(/[*?[{]/, 1);
   return paths.some((path) => isBelow(path.normalize('NFC'), beginning) && areaMatches(area, path));
 }

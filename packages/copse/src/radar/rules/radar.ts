@@ -1,27 +1,26 @@
 /**
- * The conflict radar: which live branches get in each other's way, long before one of them lands.
+ * Which live branches collide, long before one of them lands. A live branch is a branch on this node whose task is not
+ * finished. Two that land on the same target are compared, the cheap way first:
  *
- * A live branch is a branch here whose task is not over. Two that land on the same target are compared, the cheap way first:
+ *   1. by the paths that each changed since it left the target (both names of a rename). Disjoint paths are `apart`.
+ *   2. by a trial merge of the two tips: `conflict`, or `overlap`: the same files, and git can merge them.
  *
- *   1. by the paths that each changes since it left the target (of a rename, both names). Paths that cannot meet are apart.
- *   2. by a trial merge of the two tips, which says `conflict`, or `overlap`: the same files, and git can merge them.
+ * A result belongs to the pair of tips and holds until one of them moves, so a look costs only what moved. A pair whose
+ * paths meet and that is not merged yet is `pending`, and shown as not compared.
  *
- * What was found belongs to the pair of tips. It holds until one of them moves, so a look costs what moved. A pair that met
- * by its paths and was not merged yet is `pending`, and shown as not looked at: what is not known is never shown as known.
- *
- * Invariants: a pair whose tips are both as they were at a whole look, and that is not among its pairs, is apart. Tasks of a
- * pair are in the order of their ids, its tips in the order of its tasks.
+ * Invariants: after a whole look, a pair with unmoved tips that is not among its pairs is apart. The tasks of a pair are in
+ * the order of their ids, its tips in the order of its tasks.
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 
-/** What a branch changes. */
+/** The paths that a branch changes. */
 export interface Touched {
   readonly paths: readonly string[];
-  /** Folders that lost all they had. Git takes them for renamed, and moves along what others put into them. */
+  /** Folders that became empty. Git may take them for renamed and move files that another branch adds there. */
   readonly emptied: readonly string[];
-  /** So much that it is not listed: it may meet anybody. */
+  /** Too many paths to list: it may meet any branch. */
   readonly isWide: boolean;
 }
 
@@ -30,45 +29,45 @@ export interface LiveBranch {
   readonly branch: BranchName;
   readonly target: BranchName;
   readonly tip: CommitId;
-  /** Where it left the target. */
+  /** The commit where it left the target. */
   readonly base: CommitId;
   readonly touched: Touched;
 }
 
-export type Verdict =
-  /** Their paths met, and it came to nothing. */
-  | { readonly is: 'apart' }
-  | { readonly is: 'overlap' | 'conflict'; readonly files: readonly string[]; readonly omitted: number }
-  /** Not looked at yet; what was known before a tip moved. */
-  | { readonly is: 'pending'; readonly was: { readonly is: string; readonly since: Timestamp } | null };
+export type PairVerdict =
+  /** Their paths met, but they have no file in common. */
+  | { readonly kind: 'apart' }
+  | { readonly kind: 'overlap' | 'conflict'; readonly files: readonly string[]; readonly omitted: number }
+  /** Not compared yet. `was`: the result before a tip moved. */
+  | { readonly kind: 'pending'; readonly was: { readonly kind: string; readonly since: Timestamp } | null };
 
 export interface Pair {
   readonly tasks: readonly [TaskId, TaskId];
   readonly tips: readonly [CommitId, CommitId];
-  readonly verdict: Verdict;
+  readonly verdict: PairVerdict;
   readonly since: Timestamp;
 }
 
-/** What the next look need not find out again. */
+/** What the next look need not read again. */
 export interface RadarMemory {
   readonly branches: readonly LiveBranch[];
   readonly pairs: readonly Pair[];
-  /** There was room for all pairs. */
+  /** No pair was left out. */
   readonly isWhole: boolean;
 }
 
-/** What a look found, for whoever shows it. */
+/** The results of a look, for people. */
 export interface Sighting {
   readonly at: Timestamp;
   readonly branches: readonly Pick<LiveBranch, 'task' | 'branch' | 'tip'>[];
-  /** Without those that are apart; the worst first. */
+  /** Without pairs that are apart; conflicts first. */
   readonly pairs: readonly Pair[];
   readonly omitted: number;
 }
 
 export const nothingKnown: RadarMemory = { branches: [], pairs: [], isWhole: true };
 
-/** All pairs of these branches that are not apart by their paths; those that have to be merged are pending. */
+/** All pairs whose paths meet; those that need a trial merge are pending. */
 export function decidePairs(
   branches: readonly LiveBranch[],
   before: RadarMemory,
@@ -100,12 +99,12 @@ export function decidePairs(
   return pairs;
 }
 
-export function settlePair(pair: Pair, verdict: Verdict, at: Timestamp): Pair {
-  const was = pair.verdict.is === 'pending' ? pair.verdict.was : null;
-  return { ...pair, verdict, since: was?.is === verdict.is ? was.since : at };
+export function settlePair(pair: Pair, verdict: PairVerdict, at: Timestamp): Pair {
+  const was = pair.verdict.kind === 'pending' ? pair.verdict.was : null;
+  return { ...pair, verdict, since: was?.kind === verdict.kind ? was.since : at };
 }
 
-/** Files that both change. */
+/** Files that both changed. */
 export function sharedFiles(one: Touched, other: Touched): readonly string[] {
   const paths = new Set(one.paths);
   return other.paths.filter((path) => paths.has(path));
@@ -119,7 +118,13 @@ export function rememberLook(
   return { branches, pairs: pairs.slice(0, rememberedPairs), isWhole: pairs.length <= rememberedPairs };
 }
 
-const severity = ['conflict', 'pending', 'overlap'] as const;
+/** The lowest first; null: not shown. */
+const RANK: Readonly<Record<PairVerdict['kind'], number | null>> = {
+  conflict: 0,
+  pending: 1,
+  overlap: 2,
+  apart: null,
+};
 
 export function sightingOf(
   branches: readonly LiveBranch[],
@@ -127,7 +132,13 @@ export function sightingOf(
   at: Timestamp,
   { listedPairs }: Policy['radar'],
 ): Sighting {
-  const found = severity.flatMap((is) => pairs.filter(({ verdict }) => verdict.is === is));
+  const found = pairs
+    .flatMap((pair) => {
+      const rank = RANK[pair.verdict.kind];
+      return rank === null ? [] : [{ pair, rank }];
+    })
+    .toSorted((one, other) => one.rank - other.rank)
+    .map(({ pair }) => pair);
   return {
     at,
     branches: branches.map(({ task, branch, tip }) => ({ task, branch, tip })),
@@ -136,10 +147,10 @@ export function sightingOf(
   };
 }
 
-/** Where a branch is: undefined when it is gone, null when that cannot be told. */
+/** The tip of a branch: undefined when it is gone, null when it cannot be read. */
 export type TipOf = (branch: BranchName) => CommitId | undefined | null;
 
-/** The sighting as it is true now: what was found about a tip that moved is pending, and branches that went are left out. */
+/** The sighting with current tips: pairs with a moved tip are pending, pairs with a deleted branch are left out. */
 export function asOf(sighting: Sighting, tipOf: TipOf): Sighting {
   const branches = new Map(sighting.branches.map((one) => [one.task, one]));
   const seen = new Map<TaskId, CommitId | undefined | null>();
@@ -152,17 +163,17 @@ export function asOf(sighting: Sighting, tipOf: TipOf): Sighting {
     const tips = pair.tasks.map(now);
     if (tips.includes(undefined)) return [];
     if (pair.tips.every((tip, at) => tip === tips[at])) return [pair];
-    const { is } = pair.verdict;
-    const was = pair.verdict.is === 'pending' ? pair.verdict.was : { is, since: pair.since };
-    return [{ ...pair, verdict: { is: 'pending', was } }];
+    const { kind } = pair.verdict;
+    const was = pair.verdict.kind === 'pending' ? pair.verdict.was : { kind, since: pair.since };
+    return [{ ...pair, verdict: { kind: 'pending', was } }];
   });
   return { ...sighting, pairs };
 }
 
-/** A pair as one of its tasks sees it. */
+/** A pair from the point of view of one of its tasks. */
 export interface Finding {
   readonly other: TaskId;
-  readonly verdict: Verdict;
+  readonly verdict: PairVerdict;
   readonly since: Timestamp;
 }
 
@@ -173,7 +184,7 @@ export function findingsOf(pairs: readonly Pair[], task: TaskId): readonly Findi
   });
 }
 
-/** The paths of one branch, arranged for asking whether others meet them. */
+/** The paths of one branch, indexed for comparing with others. */
 class Footprint {
   readonly #isWide: boolean;
   readonly #paths: ReadonlySet<string>;
@@ -187,7 +198,7 @@ class Footprint {
     this.#emptied = new Set(emptied);
   }
 
-  /** The same path, a file where the other has a folder, or something in a folder that the other emptied. */
+  /** The same path, a file where the other has a folder, or a path in a folder that the other emptied. */
   meets({ paths, emptied, isWide }: Touched): boolean {
     if (this.#isWide || isWide) return true;
     if (emptied.some((folder) => this.#folders.has(folder))) return true;
@@ -200,7 +211,7 @@ class Footprint {
   }
 }
 
-/** Without a slash at the end; the top is none. */
+/** Without a trailing slash, and without the top folder. */
 export function foldersOf(path: string): readonly string[] {
   const folders: string[] = [];
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at));
@@ -209,17 +220,17 @@ export function foldersOf(path: string): readonly string[] {
 
 function pendingPair(one: LiveBranch, other: LiveBranch, before: Pair | undefined, at: Timestamp): Pair {
   const [first, second] = one.task < other.task ? [one, other] : [other, one];
-  const was = before && (before.verdict.is === 'pending' ? before.verdict.was : wasOf(before));
+  const was = before && (before.verdict.kind === 'pending' ? before.verdict.was : wasOf(before));
   return {
     tasks: [first.task, second.task],
     tips: [first.tip, second.tip],
-    verdict: { is: 'pending', was: was ?? null },
+    verdict: { kind: 'pending', was: was ?? null },
     since: at,
   };
 }
 
-function wasOf({ verdict: { is }, since }: Pair): { readonly is: string; readonly since: Timestamp } {
-  return { is, since };
+function wasOf({ verdict: { kind }, since }: Pair): { readonly kind: string; readonly since: Timestamp } {
+  return { kind, since };
 }
 
 function keyOf(one: TaskId, other: TaskId): string {

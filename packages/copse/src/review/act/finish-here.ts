@@ -1,4 +1,4 @@
-/** Finishing from inside a worktree: a look ahead for an agent that is about to stop, and the whole way for a person. */
+/** `copse finish` inside a worktree: a preview of the gate for an agent, and the whole way for a person. */
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { type Refused, refused } from '../../kernel/decision.ts';
@@ -13,7 +13,7 @@ import type { FinishReport } from '../../agents/act/report.ts';
 import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
-/** What the gate would say, as far as that can be told at once. */
+/** What the gate would refuse, as far as it can be told without running commands. */
 export async function previewFinish(
   context: RunContext,
   id: TaskId,
@@ -23,7 +23,7 @@ export async function previewFinish(
   return look === undefined ? undefined : refusalOf(look, id);
 }
 
-/** For work by hand: through the gate, and on as the landing policy says. */
+/** For work by hand: through the gate, then on by the landing policy. */
 export async function finishByHand(
   context: RunContext,
   id: TaskId,
@@ -33,18 +33,18 @@ export async function finishByHand(
   const claim = task?.state.status === 'in_progress' ? task.state.claim : undefined;
   const look = await lookHere(context, id, report, false);
   if (claim === undefined || look === undefined) {
-    return refusal(refused('wrong_status', `${id} is not being worked on here.`, `copse work ${id}`));
+    return refusal(refused('wrong_status', `You are not working on ${id} here.`, `copse work ${id}`));
   }
   const shut = refusalOf(look, id);
   if (shut) return refusal(shut);
   const { session, attempt, token } = claim;
   const { policy } = context.landing;
   const pushed = await pushFinished(context, id, look, { policy, settings: context.settings });
-  if (!pushed.goesOn)
+  if (pushed.kind === 'failed')
     return refusal(refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish'));
-  const ending = { to: 'finished', gate: look, policy, push: pushed.push } as const;
+  const ending = { kind: 'finished', gate: look, policy, push: pushed.push } as const;
   const ended = await endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
-  // Somebody is there who would like to see it.
+  // A person waits: open the pull request now, and not in the orchestrator's next pass.
   if (!ended.ok || submittedOf(ended.value) === undefined) return ended;
   await attendPullRequest(context, id);
   return { ok: true, value: (await context.board.get('task', id)) ?? ended.value };
@@ -73,6 +73,6 @@ async function lookHere(
 }
 
 function refusalOf({ verdict }: GateLook, id: TaskId): Refused | undefined {
-  if (verdict.gate === 'open') return undefined;
+  if (verdict.kind === 'passed') return undefined;
   return refused('wrong_status', `${id} is not finished. ${verdict.reason}`, 'copse finish');
 }

@@ -1,15 +1,15 @@
 /**
- * Follows pull requests until they are merged: then the task is done, whoever waited for it goes on, and its worktree goes.
+ * Follows pull requests until they are merged: then the task is done, its dependants may start, and its worktree is removed.
  *
- * Each is looked at once in a while and not on every pass; one that could not be opened or seen is tried again after ever longer
- * times; and a limit of the forge is waited for by all. Nothing of this is on the board, because whoever comes next may as well
- * look at once. Where nobody can be asked, what the remote's target contains tells.
+ * Each one is looked at every few minutes; after a failure with exponential backoff; and after a rate limit of the forge all of
+ * them wait. These times are not on the board: a new orchestrator looks at once. Without access to the forge, the content of
+ * the remote's target tells whether the work was merged.
  */
 
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
-import type { PullRequestFacts } from '../port.ts';
-import { recordChange, recordMerged, type Submitted, submittedOf } from './pull-request-record.ts';
+import type { ForgeProblem, PullRequestFacts } from '../port.ts';
+import { recordChange, recordMerged, type SubmittedTask, submittedOf } from './pull-request-record.ts';
 import {
   type Attended,
   type PullRequestStep,
@@ -27,11 +27,11 @@ export interface PullRequestWork {
   readonly work: () => Promise<void>;
 }
 
-/** What a loop remembers between its passes. */
+/** The times of the next looks, which an orchestrator keeps from pass to pass. */
 export class PullRequests {
   readonly #context: RunContext;
   readonly #onProblem: (task: TaskId, reason: string) => void;
-  /** By task and what was submitted: a task that comes back is looked at at once. */
+  /** By task and submitted head: a task that is submitted again is looked at immediately. */
   readonly #next = new Map<string, { readonly atMs: number; readonly failures: number }>();
   #limitedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -40,7 +40,7 @@ export class PullRequests {
     this.#onProblem = onProblem;
   }
 
-  /** Those that it is time for; each may be done beside others, and is due until it was. */
+  /** Those whose time has come. They may run in parallel, and stay due until they ran. */
   async due(): Promise<readonly PullRequestWork[]> {
     const { board, clock } = this.#context;
     const tasks = await board.tasks({ statuses: ['in_review'], order: 'urgent' });
@@ -65,16 +65,16 @@ export class PullRequests {
     const { lookEveryMs, closedLookEveryMs, firstAgainMs, mostAgainMs } = policy.pullRequest;
     const attended = await attendPullRequest(this.#context, id);
     const now = clock.elapsedMs();
-    if (attended.is === 'failed') {
+    if (attended.kind === 'failed') {
       this.#onProblem(id, attended.reason);
       const againMs = backoffMs(failures + 1, { firstMs: firstAgainMs, mostMs: mostAgainMs });
       this.#next.set(key, { atMs: now + againMs, failures: failures + 1 });
       if (attended.until !== null) this.#limitedUntilMs = now + Math.max(0, attended.until - clock.now());
       return;
     }
-    const isClosed = attended.is === 'seen' && attended.facts?.state === 'closed';
+    const isClosed = attended.kind === 'seen' && attended.facts?.state === 'closed';
     this.#next.set(key, { atMs: now + (isClosed ? closedLookEveryMs : lookEveryMs), failures: 0 });
-    if (attended.is === 'seen' && attended.facts?.state === 'merged') await this.#release(id);
+    if (attended.kind === 'seen' && attended.facts?.state === 'merged') await this.#release(id);
   }
 
   async #release(task: TaskId): Promise<void> {
@@ -83,7 +83,7 @@ export class PullRequests {
   }
 }
 
-/** One look at one of them; safe to repeat, and alone on this node. */
+/** Looks at one pull request once, under a lock of this node. Safe to repeat. */
 export async function attendPullRequest(
   context: RunContext,
   id: TaskId,
@@ -91,13 +91,13 @@ export async function attendPullRequest(
 ): Promise<Attended> {
   const done = await context.git.tryLock(`pull-request-${id}`, async () => {
     const submitted = submittedOf(await context.board.get('task', id));
-    // The branch is where the worktree is.
-    if (submitted === undefined || (await isElsewhere(context, id))) return { is: 'gone' } as const;
+    // Another node has the worktree, and with it the branch.
+    if (submitted === undefined || (await isElsewhere(context, id))) return { kind: 'gone' } as const;
     const attended = await look(context, submitted, onStep);
-    if (attended.is !== 'seen' || attended.facts?.state !== 'merged') return attended;
+    if (attended.kind !== 'seen' || attended.facts?.state !== 'merged') return attended;
     return finish(context, submitted, attended.facts);
   });
-  return done?.value ?? { is: 'gone' };
+  return done?.value ?? { kind: 'gone' };
 }
 
 async function isElsewhere(context: RunContext, task: TaskId): Promise<boolean> {
@@ -108,7 +108,7 @@ async function isElsewhere(context: RunContext, task: TaskId): Promise<boolean> 
 
 async function look(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   onStep?: (step: PullRequestStep) => void,
 ): Promise<Attended> {
   const { pullRequest } = submitted;
@@ -116,7 +116,7 @@ async function look(
     case 'wanted':
       return openPullRequest(context, submitted, onStep);
     case 'given_up':
-      return { is: 'gone' };
+      return { kind: 'gone' };
     case 'pushed': {
       if (isPushOnly(submitted)) return followTarget(context, submitted);
       const { attended, isUnknown } = await openPushed(context, submitted, pullRequest.url);
@@ -125,57 +125,65 @@ async function look(
     case 'open':
     case 'closed': {
       const looked = await context.forge.look(pullRequest);
-      if (looked.found) return recordSeen(context, submitted, looked.facts);
-      if (looked.because === 'unknown') return followTarget(context, submitted);
+      if (looked.kind === 'found') return recordSeen(context, submitted, looked.facts);
+      if (looked.kind === 'unknown') return followTarget(context, submitted);
       const { reason, until, because } = looked;
-      // What passes by itself is told to whoever watches; what does not is for whoever asks later, too.
-      const isLasting = because !== 'unreachable' && because !== 'rate_limited';
-      if (isLasting) await recordChange(context, submitted, { ...pullRequest, note: reason });
-      return { is: 'failed', reason, until };
+      if (IS_LASTING[because]) await recordChange(context, submitted, { ...pullRequest, note: reason });
+      return { kind: 'failed', reason, until };
     }
     default:
       throw new Error(`A pull request cannot be ${String(pullRequest satisfies never)}`);
   }
 }
 
-/** Without anybody to ask: merged is what the remote's target has all of. */
-async function followTarget(context: RunContext, submitted: Submitted): Promise<Attended> {
+/** Whether a person has to fix it: then it is recorded with the task, too. */
+const IS_LASTING: Readonly<Record<ForgeProblem['because'], boolean>> = {
+  not_authorised: true,
+  not_found: true,
+  refused: true,
+  rate_limited: false,
+  unreachable: false,
+};
+
+/** Without access to the forge: it is merged when the remote's target contains the work. */
+async function followTarget(context: RunContext, submitted: SubmittedTask): Promise<Attended> {
   const { head, pullRequest } = submitted;
   const { branch, target } = pullRequest;
   const brought = await bringTarget(context, target);
-  if ('reason' in brought) return { is: 'failed', reason: brought.reason, until: null };
+  if ('reason' in brought) return { kind: 'failed', reason: brought.reason, until: null };
   const isAncestor = await contains(context, brought.tip, head);
-  if (!isAncestor && !(await hasContent(context, submitted, brought.tip))) return { is: 'seen', facts: null };
+  if (!isAncestor && !(await hasContent(context, submitted, brought.tip)))
+    return { kind: 'seen', facts: null };
   const gone = await recordMerged(context, submitted, { commit: isAncestor ? head : null, hasAll: true });
-  if (gone !== undefined) return { is: 'gone' };
+  if (gone !== undefined) return { kind: 'gone' };
   const [url, number] = 'number' in pullRequest ? [pullRequest.url, pullRequest.number] : [branch, 0];
-  return { is: 'seen', facts: { state: 'merged', commit: null, head, target, url, number } };
+  return { kind: 'seen', facts: { state: 'merged', commit: null, head, target, url, number } };
 }
 
-/** The target of the remote has to be here first: whoever goes on begins from it. */
+/** Fetches the remote's target first, because dependants begin from it. */
 async function finish(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   facts: Extract<PullRequestFacts, { state: 'merged' }>,
 ): Promise<Attended> {
   if (submittedOf(await context.board.get('task', submitted.task.id)) === undefined)
-    return { is: 'seen', facts };
+    return { kind: 'seen', facts };
   const { commit, target } = facts;
   const brought = await bringTarget(context, target);
-  if ('reason' in brought) return { is: 'failed', reason: brought.reason, until: null };
+  if ('reason' in brought) return { kind: 'failed', reason: brought.reason, until: null };
   if (commit !== null && !(await contains(context, brought.tip, commit))) {
-    const reason = `Its pull request was merged as ${commit.slice(0, 12)}, which ${target} of the remote does not have yet.`;
-    return { is: 'failed', reason, until: null };
+    const reason = `Its pull request was merged as ${commit.slice(0, 12)}, which the remote's ${target} does not contain yet.`;
+    return { kind: 'failed', reason, until: null };
   }
   const hasAll = await hasSubmitted(context, submitted, facts, brought.tip);
   const gone = await recordMerged(context, submitted, { commit, hasAll });
-  return gone === undefined ? { is: 'seen', facts } : { is: 'gone' };
+  return gone === undefined ? { kind: 'seen', facts } : { kind: 'gone' };
 }
 
-/** Others may have pushed to it, even without what was submitted: then the branch here stays. */
+/** Others may have replaced the submitted commits on the branch: then the local branch is kept. */
 async function hasSubmitted(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   facts: PullRequestFacts,
   tip: CommitId,
 ): Promise<boolean> {
@@ -197,15 +205,15 @@ async function bringTarget(
   return tip ? { tip } : { reason: `The remote has no branch ${target}.` };
 }
 
-/** By their nearest common commit: one that is not known here is in nothing. */
+/** By the merge base: a commit that is not in this repository is contained in nothing. */
 async function contains({ git }: RunContext, tip: CommitId, commit: CommitId): Promise<boolean> {
   return (await git.mergeBase(commit, tip)) === commit;
 }
 
-/** As other commits: merged once more, it would change nothing. */
+/** The content landed as other commits: merging it again would change nothing. */
 async function hasContent(
   { merging, clock }: RunContext,
-  { task, head, pullRequest: { branch, target } }: Submitted,
+  { task, head, pullRequest: { branch, target } }: SubmittedTask,
   tip: CommitId,
 ): Promise<boolean> {
   const { id, title, plan } = task;

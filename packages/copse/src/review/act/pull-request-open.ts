@@ -1,38 +1,38 @@
 /**
- * Opens the pull request of a task that is finished.
+ * Opens the pull request of a finished task.
  *
- *   the task wants one (recorded when it finished) → push its branch → find the pull request that is there, or open one → record
+ *   wanted (recorded when the task finished) → push its branch → find an existing pull request, or open one → record
  *
- * Killed anywhere, the next look does all of it again: what is pushed is pushed already, and what was opened is found by its
- * branch. What fails is as `workspace.on_push_failure` says; nothing is taken back for it.
+ * After a kill at any step the next pass repeats all of it: the push is up to date, and the pull request is found by its branch.
+ * `workspace.on_push_failure` decides about failures; nothing is undone.
  */
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { PullRequest } from '../rules/pull-request.ts';
 import { describePullRequest } from '../rules/pull-request-text.ts';
-import type { ForgeProblem, Looked, PullRequestFacts, PullRequestOrder } from '../port.ts';
+import type { ForgeProblem, PullRequestLook, PullRequestFacts, PullRequestOrder } from '../port.ts';
 import { type RunContext, agentNamed } from '../../queue/context.ts';
-import { recordChange, recordGivenUp, type Submitted } from './pull-request-record.ts';
+import { recordChange, recordGivenUp, type SubmittedTask } from './pull-request-record.ts';
 
 export const pullRequestSteps = ['pushed', 'opened', 'recorded'] as const;
 export type PullRequestStep = (typeof pullRequestSteps)[number];
 
 export type Attended =
-  /** As far as can be seen: look again at the usual time. */
-  | { readonly is: 'seen'; readonly facts: PullRequestFacts | null }
-  /** Try again sooner or later; `until`, when a limit lifts. */
-  | { readonly is: 'failed'; readonly reason: string; readonly until: ForgeProblem['until'] }
-  /** The task is somewhere else by now, or another process is at it. */
-  | { readonly is: 'gone' };
+  /** Look again at the usual time. Null: the forge cannot be asked. */
+  | { readonly kind: 'seen'; readonly facts: PullRequestFacts | null }
+  /** Retry later; `until`: when the limit resets. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly until: ForgeProblem['until'] }
+  /** The task has moved on, or another process looks at it. */
+  | { readonly kind: 'gone' };
 
 export async function openPullRequest(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   onStep: (step: PullRequestStep) => void = () => {},
 ): Promise<Attended> {
   const order = await orderFor(context, submitted);
   const pushed = await push(context, order);
-  if (!pushed.pushed) {
+  if (pushed.kind === 'failed') {
     const { branch } = order;
     return fail(context, submitted, {
       reason: `${branch} could not be pushed: ${pushed.reason}`,
@@ -48,22 +48,23 @@ export async function openPullRequest(
   return attended;
 }
 
-/** Of one that is pushed: somebody may have opened one meanwhile, or logged in. */
+/** For a pushed branch: a person may have opened a pull request, or logged in, meanwhile. */
 export async function openPushed(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   hint: string | null,
 ): Promise<{ readonly attended: Attended; readonly isUnknown: boolean }> {
   const looked = await context.forge.open(await orderFor(context, submitted), hint);
-  if (looked.found) return { attended: await recordSeen(context, submitted, looked.facts), isUnknown: false };
-  if (looked.because === 'unknown') return { attended: { is: 'seen', facts: null }, isUnknown: true };
+  if (looked.kind === 'found')
+    return { attended: await recordSeen(context, submitted, looked.facts), isUnknown: false };
+  if (looked.kind === 'unknown') return { attended: { kind: 'seen', facts: null }, isUnknown: true };
   const { reason, until } = looked;
-  return { attended: { is: 'failed', reason, until }, isUnknown: false };
+  return { attended: { kind: 'failed', reason, until }, isUnknown: false };
 }
 
 async function orderFor(
   { board }: RunContext,
-  { task, head, pullRequest }: Submitted,
+  { task, head, pullRequest }: SubmittedTask,
 ): Promise<PullRequestOrder> {
   const ledger = await board.list('ledger', { task: task.id });
   const { branch, target } = pullRequest;
@@ -76,9 +77,10 @@ async function push(
   order: PullRequestOrder,
 ): Promise<Awaited<ReturnType<RunContext['forge']['push']>>> {
   const pushed = await context.forge.push(order);
-  // Others may have gone on from what was pushed before: then it is there.
-  const isThere = !pushed.pushed && pushed.because === 'rejected' && (await remoteHas(context, order));
-  return isThere ? { pushed: true, hint: null } : pushed;
+  // A rejected push is fine when others committed on top of ours: then the remote has it.
+  const isThere =
+    pushed.kind === 'failed' && pushed.because === 'rejected' && (await remoteHas(context, order));
+  return isThere ? { kind: 'pushed', hint: null } : pushed;
 }
 
 async function remoteHas(
@@ -91,42 +93,50 @@ async function remoteHas(
   return tip !== undefined && (await git.isAncestor(head, tip));
 }
 
-async function recordOpened(context: RunContext, submitted: Submitted, looked: Looked): Promise<Attended> {
-  if (looked.found) return recordSeen(context, submitted, looked.facts);
-  return looked.because === 'unknown'
+async function recordOpened(
+  context: RunContext,
+  submitted: SubmittedTask,
+  looked: PullRequestLook,
+): Promise<Attended> {
+  if (looked.kind === 'found') return recordSeen(context, submitted, looked.facts);
+  return looked.kind === 'unknown'
     ? recordPushed(context, submitted, looked)
     : fail(context, submitted, looked);
 }
 
 async function recordPushed(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   { hint: url, reason: note }: { readonly hint: string | null; readonly reason: string | null },
 ): Promise<Attended> {
   const { branch, target } = submitted.pullRequest;
   const only = isPushOnly(submitted) ? ({ isPushOnly: true } as const) : {};
   const gone = await recordChange(context, submitted, { is: 'pushed', branch, target, url, note, ...only });
-  return gone === undefined ? { is: 'seen', facts: null } : { is: 'gone' };
+  return gone === undefined ? { kind: 'seen', facts: null } : { kind: 'gone' };
 }
 
-export function isPushOnly({ pullRequest }: Submitted): boolean {
+export function isPushOnly({ pullRequest }: SubmittedTask): boolean {
   return 'isPushOnly' in pullRequest && pullRequest.isPushOnly;
 }
 
 export async function recordSeen(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   facts: PullRequestFacts,
 ): Promise<Attended> {
   const seen = describeSeen(submitted, facts);
   const gone = seen && (await recordChange(context, submitted, seen));
-  return gone === undefined ? { is: 'seen', facts } : { is: 'gone' };
+  return gone === undefined ? { kind: 'seen', facts } : { kind: 'gone' };
 }
 
-function describeSeen({ head, pullRequest }: Submitted, facts: PullRequestFacts): PullRequest | undefined {
+function describeSeen(
+  { head, pullRequest }: SubmittedTask,
+  facts: PullRequestFacts,
+): PullRequest | undefined {
   const { branch } = pullRequest;
   const { url, number, target } = facts;
-  const note = facts.head === head ? null : `somebody pushed to it: it is at ${facts.head.slice(0, 12)}`;
+  const note =
+    facts.head === head ? null : `another person pushed to it: it is at ${facts.head.slice(0, 12)}`;
   const of = { branch, target, note, url, number };
   switch (facts.state) {
     case 'open': {
@@ -142,29 +152,29 @@ function describeSeen({ head, pullRequest }: Submitted, facts: PullRequestFacts)
   }
 }
 
-/** As configured; a limit is only waited for. */
+/** Acts by `on_push_failure`; after a rate limit it only waits. */
 async function fail(
   context: RunContext,
-  submitted: Submitted,
+  submitted: SubmittedTask,
   problem: Pick<ForgeProblem, 'reason' | 'until'> & { readonly because?: ForgeProblem['because'] },
 ): Promise<Attended> {
   const { reason, until } = problem;
   const { branch, target } = submitted.pullRequest;
   const onFailure = problem.because === 'rate_limited' ? 'retry' : await onPushFailure(context, submitted);
-  const failed = { is: 'failed', reason, until } as const;
+  const failed = { kind: 'failed', reason, until } as const;
   if (onFailure === 'fail') {
     const gone = await recordGivenUp(context, submitted, reason);
-    return gone === undefined ? failed : { is: 'gone' };
+    return gone === undefined ? failed : { kind: 'gone' };
   }
   const of = { ...submitted.pullRequest, note: reason };
   const after: PullRequest = onFailure === 'warn' ? { is: 'given_up', branch, target, note: reason } : of;
   const gone = await recordChange(context, submitted, after);
-  return gone === undefined ? failed : { is: 'gone' };
+  return gone === undefined ? failed : { kind: 'gone' };
 }
 
 async function onPushFailure(
   context: RunContext,
-  { task }: Submitted,
+  { task }: SubmittedTask,
 ): Promise<RunContext['settings']['on_push_failure']> {
   const session = task.session === null ? undefined : await context.board.get('session', task.session);
   const agent = session && agentNamed(context, session.agent);

@@ -1,4 +1,4 @@
-/** What was seen of a pull request, put on the board: changed, merged, or given up. */
+/** Records the state of a pull request on the board: changed, merged, or given up. */
 
 import { decided } from '../../kernel/decision.ts';
 import { type ArtifactId, type CommitId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
@@ -10,23 +10,23 @@ import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { promoteDependants } from '../../tasks/act/promote.ts';
 import type { RunContext } from '../../queue/context.ts';
 
-/** A task in review whose pull request Copse looks after. */
-export interface Submitted {
+/** A task in review whose pull request Copse follows. */
+export interface SubmittedTask {
   readonly task: Task;
   readonly head: CommitId;
   readonly pullRequest: PullRequest;
 }
 
-export function submittedOf(task: Task | undefined): Submitted | undefined {
+export function submittedOf(task: Task | undefined): SubmittedTask | undefined {
   if (task?.state.status !== 'in_review' || task.state.pullRequest === null) return undefined;
   const { head, pullRequest } = task.state;
   return { task, head, pullRequest };
 }
 
-/** Undefined, or why it no longer applies: the task went on meanwhile. */
+/** Undefined, or why the change was refused: the task has moved on. */
 export async function recordChange(
   context: RunContext,
-  { task: { id }, head }: Submitted,
+  { task: { id }, head }: SubmittedTask,
   pullRequest: PullRequest,
 ): Promise<string | undefined> {
   const outcome = await change(context, async (change) => {
@@ -38,7 +38,7 @@ export async function recordChange(
   return outcome.ok ? undefined : outcome.refusal.reason;
 }
 
-/** It stays findable when the task is done. */
+/** An artifact, so that the address stays when the task is done. */
 async function addAddress(
   { random }: RunContext,
   change: Change,
@@ -52,10 +52,10 @@ async function addAddress(
   await change.apply(decided({ type: 'artifact.added', id, ...of }));
 }
 
-/** Done, and whoever waited for it goes on. */
+/** The task is done, and its dependants may start. */
 export async function recordMerged(
   context: RunContext,
-  { task: { id }, head }: Submitted,
+  { task: { id }, head }: SubmittedTask,
   { commit, hasAll }: { readonly commit: CommitId | null; readonly hasAll: boolean },
 ): Promise<string | undefined> {
   const outcome = await change(context, async (change) => {
@@ -66,10 +66,10 @@ export async function recordMerged(
   return outcome.ok ? undefined : outcome.refusal.reason;
 }
 
-/** `fail`: a person has to look. */
+/** `on_push_failure: fail`: the task needs attention. */
 export async function recordGivenUp(
   context: RunContext,
-  { task: { id }, head }: Submitted,
+  { task: { id }, head }: SubmittedTask,
   reason: string,
 ): Promise<string | undefined> {
   const because = 'push';

@@ -1,7 +1,7 @@
 /**
- * What waits for a person's yes, and their answer. What is shown is what would land: everything since the branch left its
- * target. A yes is about exactly the commit that was shown; if the branch goes on after that, the task comes back to review
- * (moved-branches.ts). A no goes to the agent, with the comment, and stays in the ledger for whoever works on it later.
+ * Tasks that wait for a review, and the person's answer. The review shows what would land: everything since the branch left its
+ * target. An approval counts for exactly the shown commit; when the branch moves after it, the task returns to review
+ * (moved-branches.ts). A task that is sent back goes to its agent with the comment, which is also kept in the ledger.
  */
 
 import { type Refused, refused } from '../../kernel/decision.ts';
@@ -24,36 +24,36 @@ import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
 /** What would land. */
-interface Change {
+interface ReviewedChange {
   readonly head: CommitId;
-  /** Where it left the target. */
+  /** Where the branch left the target. */
   readonly from: CommitId;
   readonly diff: Diff;
-  /** By which it could not land now. */
+  /** Files that conflict with the target now. */
   readonly conflicts: readonly string[];
 }
 
-export interface Review {
+export interface TaskReview {
   readonly task: Task;
-  /** Whoever worked on it last. */
+  /** The last agent. */
   readonly agent: AgentName | null;
   readonly target: BranchName | null;
-  /** Null when its commits are not in this repository. */
-  readonly change: Change | null;
-  /** Commands that had to succeed, and whether they did for exactly this change. */
+  /** Null when the commits are not in this repository. */
+  readonly change: ReviewedChange | null;
+  /** The number of accept commands, and whether they passed for exactly this change. */
   readonly accept: { readonly commands: number; readonly isOfThis: boolean };
   readonly checks: readonly { readonly name: string; readonly verdict: string }[];
-  /** Files in its worktree that would not land. */
+  /** Number of uncommitted files, which would not land. */
   readonly uncommitted: number;
-  /** What became of it when it last was in the queue, if that matters now. */
+  /** Why it left the queue the last time, if it was queued. */
   readonly before: string | null;
   readonly ledger: readonly LedgerEntry[];
 }
 
-/** Those that wait longest come first. */
-export async function listReviews(context: RunContext): Promise<readonly Review[]> {
+/** Longest waiting first. */
+export async function listReviews(context: RunContext): Promise<readonly TaskReview[]> {
   const waiting = await context.board.tasks({ statuses: ['in_review'], order: 'urgent' });
-  const reviews: Review[] = [];
+  const reviews: TaskReview[] = [];
   for (const { id } of waiting.toSorted((a, b) => a.state.since - b.state.since)) {
     const task = await context.board.get('task', id);
     if (task?.state.status === 'in_review') reviews.push(await look(context, task, { withoutPatch: true }));
@@ -61,7 +61,7 @@ export async function listReviews(context: RunContext): Promise<readonly Review[
   return reviews;
 }
 
-export async function loadReview(context: RunContext, id: TaskId): Promise<Outcome<Review>> {
+export async function loadReview(context: RunContext, id: TaskId): Promise<Outcome<TaskReview>> {
   const task = await context.board.get('task', id);
   if (task === undefined)
     return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
@@ -72,7 +72,7 @@ async function look(
   context: RunContext,
   task: Task,
   options: { readonly withoutPatch?: boolean },
-): Promise<Review> {
+): Promise<TaskReview> {
   const { board, git } = context;
   const { id, state } = task;
   const session = task.session === null ? undefined : await board.get('session', task.session);
@@ -108,7 +108,7 @@ async function compare(
   head: CommitId,
   target: BranchName,
   options: { readonly withoutPatch?: boolean },
-): Promise<Change | null> {
+): Promise<ReviewedChange | null> {
   const { git, diffs, merging } = context;
   if ((await git.tip(head)) === undefined) return null;
   const onto = await tipOfTarget(context, target);
@@ -118,8 +118,8 @@ async function compare(
   return { head, from, diff, conflicts: (await merging.trial(onto, head)).conflicts };
 }
 
-/** The latest verdicts about exactly this tree. */
-async function checksOf(context: RunContext, head: CommitId): Promise<Review['checks']> {
+/** The latest verdicts for exactly this tree. */
+async function checksOf(context: RunContext, head: CommitId): Promise<TaskReview['checks']> {
   const required = requiredChecks(context);
   if (required.length === 0) return [];
   const known = await context.board.checksOf(await context.merging.treeOf(head));
@@ -129,7 +129,7 @@ async function checksOf(context: RunContext, head: CommitId): Promise<Review['ch
   });
 }
 
-/** Into the queue, as it was shown. */
+/** Queues exactly the shown commit. */
 export async function approve(
   context: RunContext,
   id: TaskId,
@@ -141,7 +141,7 @@ export async function approve(
   const elsewhere = task && refuseIfElsewhere(task);
   if (elsewhere) return refusal(elsewhere);
   if (head === null) {
-    const reason = `What ${id} changes is not in this repository, so nobody can have looked at it here.`;
+    const reason = `Cannot approve ${id}: its commits are not in this repository, so they were not reviewed here.`;
     return refusal(refused('wrong_status', reason, `copse show ${id}`));
   }
   const wasQueued = task?.state.status === 'landing';
@@ -149,24 +149,24 @@ export async function approve(
   return queued.ok ? { ok: true, value: { landing: queued.value, wasQueued } } : queued;
 }
 
-/** One that was approved and has moved since is in review again, whether or not anybody leads the queue. */
+/** Returns a moved branch to review now, also while no orchestrator runs. */
 async function backIfMoved(context: RunContext, id: TaskId): Promise<void> {
   const open = (await context.board.openLandings()).filter(({ task }) => task === id);
   await noticeMovedBranches(context, open);
 }
 
-/** Whose pull request is open is approved there: here it would land beside it. */
+/** A task with an open pull request is approved on the forge: here it would land a second time. */
 function refuseIfElsewhere({ id, state }: Task): Refused | undefined {
   if (state.status !== 'in_review' || state.pullRequest === null) return undefined;
   const { pullRequest } = state;
   if (pullRequest.is !== 'open' && pullRequest.is !== 'wanted') return undefined;
   if (pullRequest.is === 'wanted' && pullRequest.isPushOnly) return undefined;
   const where = addressOf(pullRequest);
-  const reason = `${id} lands by its pull request${where === null ? '' : `, which is approved and merged at ${where}`}.`;
-  return refused('wrong_status', reason, `copse merge ${id} (lands it here all the same)`);
+  const reason = `${id} lands by its pull request${where === null ? '' : `: approve and merge it at ${where}`}.`;
+  return refused('wrong_status', reason, `copse merge ${id} (lands it here anyway)`);
 }
 
-/** Back to its agent, with what is to change. */
+/** Back to its agent, with the requested changes. */
 export async function sendBack(
   context: RunContext,
   id: TaskId,
@@ -175,15 +175,15 @@ export async function sendBack(
 ): Promise<Outcome<GoneOn>> {
   if (context.by.kind === 'session') return refusal(forPeople(id));
   if (comment.trim() === '') {
-    const reason = `${id} is not sent back without a comment: its agent would not know what to change.`;
-    return refusal(refused('invalid', reason, `copse review ${id} --send-back "what is to change"`));
+    const reason = `Cannot send ${id} back without a comment: its agent needs to know what to change.`;
+    return refusal(refused('invalid', reason, `copse review ${id} --send-back "what to change"`));
   }
   const task = await context.board.get('task', id);
   const refusedNow = task && (refuseInQueue(task) ?? refuseUnlessAllowed(task, 'resume'));
-  const nobody = task && (await refuseUnlessHere(context, task, unusable));
-  const first = refusedNow ?? nobody;
+  const noAgent = task && (await refuseUnlessHere(context, task, unusable));
+  const first = refusedNow ?? noAgent;
   if (first) return refusal(first);
-  // Before the agent begins, so that it is part of what it is told, now and later.
+  // Before the agent starts, so that its briefing includes it, now and later.
   const noted = await addLedgerEntry(context, id, { kind: 'decision', text: `Review: ${comment}` });
   return noted.ok ? resumeTask(context, id, comment) : noted;
 }
@@ -193,7 +193,7 @@ function refuseInQueue({ id, state }: Task): Refused | undefined {
   return refused('wrong_status', `${id} is in the queue.`, `copse queue cancel ${id}`, `copse why ${id}`);
 }
 
-/** The agent whose work it is has to be able to run here. */
+/** Its agent must be able to run here. */
 async function refuseUnlessHere(
   context: RunContext,
   { id, session: sessionId }: Task,
@@ -205,14 +205,14 @@ async function refuseUnlessHere(
   const why = unusable.find(({ name }) => name === agent)?.reason;
   const reason =
     why === undefined
-      ? `${id} was worked on by ${agent}, which is no agent of this repository: nobody was told.`
-      : `${id} cannot go back to ${agent}, which cannot run here: ${why}`;
+      ? `Cannot send ${id} back: its agent ${agent} is not configured in this repository.`
+      : `Cannot send ${id} back: its agent ${agent} cannot run here: ${why}`;
   const next = [`copse work ${id} --resume (by hand)`, `copse resume ${id} --message "…" (another agent)`];
   return refused('wrong_status', reason, ...(next as [string, ...string[]]));
 }
 
 function forPeople(id: TaskId): Refused {
-  const reason = `A session cannot review ${id}: what lands is for people to say.`;
+  const reason = `A session cannot review ${id}: only a person can approve it or send it back.`;
   return refused(
     'not_this_session',
     reason,

@@ -1,11 +1,11 @@
-/** Where a remote is, and what that says about who runs it. */
+/** Parses the address of a remote, and recognizes its forge. */
 
 export type ForgeKind = 'github' | 'gitlab' | 'none';
 
 export interface RemotePlace {
-  /** Null for a folder. With the port where that is part of a web address. */
+  /** Null for a folder. Includes the port of a web address. */
   readonly host: string | null;
-  /** Everything before the name; GitLab has groups in groups. */
+  /** Everything before the name; GitLab has nested groups. */
   readonly owner: string;
   readonly name: string;
 }
@@ -15,7 +15,7 @@ const URL_LIKE =
 /** `git@host:path`: a colon before any slash. */
 const SCP_LIKE = /^(?:[^/@]+@)?(?<host>\[[^\]]+\]|[^/:]+):(?<path>.+)$/;
 
-/** Undefined when there is no owner and no name in it. Settings that replace parts of addresses are not asked. */
+/** Undefined without an owner and a name. Ignores git's `insteadOf` settings. */
 export function parseRemote(address: string): RemotePlace | undefined {
   const url = URL_LIKE.exec(address)?.groups;
   const scp = url === undefined ? SCP_LIKE.exec(address)?.groups : undefined;
@@ -26,7 +26,7 @@ export function parseRemote(address: string): RemotePlace | undefined {
     .split('/')
     .filter((part) => part !== '' && part !== '~');
   const isFolder = url === undefined ? scp === undefined : url['scheme']?.toLowerCase() === 'file';
-  // Of a folder, only the last two can mean anything.
+  // Of a folder, only the last two parts matter.
   const [name, owner] = [parts.at(-1), parts.slice(isFolder ? -2 : 0, -1).join('/')];
   if (name === undefined || owner === '') return undefined;
   return { host: isFolder ? null : hostOf(url ?? scp ?? {}), owner, name };
@@ -35,11 +35,11 @@ export function parseRemote(address: string): RemotePlace | undefined {
 function hostOf({ host = '', scheme, port }: Readonly<Record<string, string | undefined>>): string {
   const isWeb = scheme === 'https' || scheme === 'http';
   const named = ALIASES[host.toLowerCase()] ?? host.toLowerCase();
-  // The port of ssh says nothing about the web.
+  // The port of ssh is not the web's.
   return isWeb && port !== undefined ? `${named}:${port}` : named;
 }
 
-/** Where they speak ssh on the port of the web. */
+/** Hosts for ssh over the port of https. */
 const ALIASES: Readonly<Record<string, string>> = {
   'ssh.github.com': 'github.com',
   'altssh.gitlab.com': 'gitlab.com',
@@ -59,7 +59,7 @@ export function kindOf({ host }: RemotePlace): ForgeKind {
   return /(^|\.)gitlab\./.test(name) ? 'gitlab' : 'none';
 }
 
-/** Where GitHub answers programs. */
+/** The base address of GitHub's API. */
 export function githubApi(host: string): string {
   if (host === 'github.com') return 'https://api.github.com';
   return host.endsWith('.ghe.com') ? `https://api.${host}` : `https://${host}/api/v3`;
@@ -69,7 +69,7 @@ export function gitlabApi(host: string): string {
   return `https://${host}/api/v4`;
 }
 
-/** A token goes only where nobody on the way can read it. Undefined when the address is not such a place. */
+/** A token is sent only over https, or to this machine. Undefined for other addresses. */
 export function safeBase(address: string): URL | undefined {
   if (!URL.canParse(address)) return undefined;
   const url = new URL(address);

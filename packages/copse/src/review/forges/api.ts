@@ -1,6 +1,6 @@
 /**
- * Asking a web API in JSON, and what its refusals mean. Nothing that is said about a failure has a header, a query or a body of
- * ours in it: a token is in some of them. Errors of `fetch`, which quote addresses, are told by their code alone.
+ * Requests to a JSON API, and the meaning of its refusals. Messages about failures never contain a header, a query or a body of
+ * the request, because some hold a token. Errors of `fetch`, which quote addresses, are reported by their code only.
  */
 
 import { type Timestamp, timestamp } from '../../kernel/ids.ts';
@@ -8,34 +8,34 @@ import { shown } from '../../kernel/text.ts';
 import type { ForgeProblem } from '../port.ts';
 import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
-export interface Question {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST';
   /** Relative, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** What an earlier answer was called: it is not sent again if it is still the same. */
+  /** The ETag of an earlier answer: an unchanged answer is not sent again. */
   readonly etag?: string | undefined;
 }
 
-export type Answer =
+export type ApiAnswer =
   | {
-      readonly answered: true;
+      readonly kind: 'answered';
       readonly status: number;
       readonly header: (name: string) => string | null;
       readonly body: unknown;
     }
-  | { readonly answered: false; readonly reason: string };
+  | { readonly kind: 'unreachable'; readonly reason: string };
 
-/** One way to an API; it never rejects. */
+/** Access to an API. Never rejects. */
 export interface Api {
-  /** For people: the host, and by which program. */
+  /** For people: the host, and the program if one is used. */
   readonly name: string;
-  ask(question: Question): Promise<Answer>;
+  ask(question: ApiRequest): Promise<ApiAnswer>;
 }
 
 export interface FetchOptions {
   readonly base: URL;
-  /** Of the headers, what nobody may read; an answer may quote it. */
+  /** The secret in the headers; removed from answers, which may quote it. */
   readonly secret: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -55,19 +55,19 @@ export function fetchApi({ base, secret, headers, timeoutMs }: FetchOptions): Ap
             ...(body !== undefined && { 'content-type': 'application/json' }),
           },
           ...(body !== undefined && { body: JSON.stringify(body) }),
-          // A token does not follow to where somebody else says.
+          // A redirect must not carry the token to another host.
           redirect: 'manual',
           signal: AbortSignal.timeout(timeoutMs),
         });
         const text = (await response.text()).replaceAll(secret, '…');
         return {
-          answered: true,
+          kind: 'answered',
           status: response.status,
           header: (name) => response.headers.get(name),
           body: parsed(text),
         };
       } catch (error) {
-        return { answered: false, reason: whyUnreachable(error, timeoutMs) };
+        return { kind: 'unreachable', reason: whyUnreachable(error, timeoutMs) };
       }
     },
   };
@@ -81,9 +81,9 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** What an answer that is no success means; undefined when it is one. */
-export function problemIn(api: Api, answer: Answer, now: Timestamp): ForgeProblem | undefined {
-  if (!answer.answered) return problem('unreachable', `${api.name}: ${answer.reason}.`);
+/** The problem in an answer; undefined for a success. */
+export function problemIn(api: Api, answer: ApiAnswer, now: Timestamp): ForgeProblem | undefined {
+  if (answer.kind !== 'answered') return problem('unreachable', `${api.name}: ${answer.reason}.`);
   const { status, header } = answer;
   if (status < 300 || status === 304) return undefined;
   const said = messageOf(answer.body);
@@ -94,7 +94,7 @@ export function problemIn(api: Api, answer: Answer, now: Timestamp): ForgeProble
   if (status === 429 || (status === 403 && (isLimit || header('retry-after') !== null)))
     return { because: 'rate_limited', reason: sentence, until };
   if (status === 401 || status === 403) return problem('not_authorised', sentence);
-  if (status === 404) return problem('not_found', `${api.name}: ${told}, or the token may not see it.`);
+  if (status === 404) return problem('not_found', `${api.name}: ${told}, or the token has no access.`);
   return problem(status >= 500 || status < 400 ? 'unreachable' : 'refused', sentence);
 }
 
@@ -102,7 +102,7 @@ function problem(because: ForgeProblem['because'], reason: string): ForgeProblem
   return { because, reason, until: null };
 }
 
-/** In seconds from now, or as a time of the epoch. */
+/** The headers have seconds from now, or an epoch time. */
 function limitEnds(header: (name: string) => string | null, now: Timestamp): Timestamp | null {
   const after = Number(header('retry-after') ?? Number.NaN);
   if (Number.isFinite(after)) return timestamp(now + after * 1_000);
@@ -112,7 +112,7 @@ function limitEnds(header: (name: string) => string | null, now: Timestamp): Tim
 
 const MOST_SAID = 300;
 
-/** GitHub: `message` and `errors`; GitLab: `message` or `error`, a text, a list or a mapping of lists. */
+/** GitHub: `message` and `errors`. GitLab: `message` or `error`, as a text, a list or a map of lists. */
 export function messageOf(body: unknown): string {
   const { message, error, errors } = fieldsOf(body);
   const details = Array.isArray(errors) ? errors.map((one) => textOf(fieldsOf(one)['message'] ?? one)) : [];
@@ -133,7 +133,6 @@ export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Of an answer whose shape is known; whoever answers otherwise is not the API that it was taken for. */
 export function stringIn(value: unknown, name: string): string | undefined {
   const found = fieldsOf(value)[name];
   return typeof found === 'string' && found !== '' ? found : undefined;

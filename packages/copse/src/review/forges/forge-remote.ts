@@ -1,13 +1,17 @@
 import type { ForgeRemote } from '../port.ts';
 import { pushAndListen } from '../../queue/target/push.ts';
 import { remoteRefs, usualAddress } from '../../git/refs/remote.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../git/process.ts';
 
-/** The remote, as whoever opens pull requests needs it. */
+/** The remote, as a forge needs it. */
 export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {
   return {
     address: () => usualAddress(dir),
-    push: (branch, commit, options = []) => pushAndListen(dir, branch, commit, { timeoutMs, options }),
+    push: async (branch, commit, options = []) => {
+      const pushed = await pushAndListen(dir, branch, commit, { timeoutMs, options });
+      if (pushed.pushed) return { kind: 'pushed', said: pushed.said };
+      return { kind: 'failed', because: pushed.because, reason: pushed.reason };
+    },
     refs: (pattern) => remoteRefs(dir, pattern, timeoutMs),
   };
 }

@@ -1,9 +1,9 @@
 /**
- * GitHub's API by its own program, with what a person logged in to there: `gh api`. The same questions and answers as without
- * it, so there is one understanding of them (github.ts). What is asked goes to its input, not to its arguments, which everybody
- * on the machine can read; its answer comes with the headers, which say how long a limit lasts.
+ * GitHub's API through its own program, with the person's login: `gh api`. Requests and answers are the same as without it, so
+ * github.ts serves both. The body goes to its input and not to its arguments, which all users of the machine can read; its
+ * output includes the headers, which tell how long a limit lasts.
  *
- * It runs where no repository is and no agent could make one: there it would ask git, and git would heed what the agent wrote.
+ * It runs in the root folder, where there is no repository: in one it would run git with settings that an agent could write.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { shown } from '../../kernel/text.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
-import { type Answer, type Api, type Question, parsed } from './api.ts';
+import { type ApiAnswer, type Api, type ApiRequest, parsed } from './api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -21,17 +21,17 @@ export interface GhOptions {
   readonly timeoutMs: number;
 }
 
-/** Undefined unless it is installed and has a token for the host. */
+/** Undefined unless `gh` is installed and has a token for the host. */
 export async function ghApi(options: GhOptions): Promise<Api | undefined> {
   const program = findProgram('gh', options.environment);
   if (program === undefined) return undefined;
-  // Asks nobody: whether the token is still good, the first question tells.
+  // Does not use the network: the first request shows whether the token is valid.
   const known = await run(program, ['auth', 'token', '--hostname', options.host], '', options);
   if (known.code !== 0) return undefined;
   return { name: `gh (${options.host})`, ask: (question) => ask(program, question, options) };
 }
 
-async function ask(program: string, question: Question, options: GhOptions): Promise<Answer> {
+async function ask(program: string, question: ApiRequest, options: GhOptions): Promise<ApiAnswer> {
   const { method, path: endpoint, body, etag } = question;
   const argv = [
     'api',
@@ -46,18 +46,18 @@ async function ask(program: string, question: Question, options: GhOptions): Pro
   ];
   const input = body === undefined ? '' : JSON.stringify(body);
   const { code, stdout, stderr } = await run(program, argv, input, options);
-  // It ends with 1 for whatever the API refuses, and has printed the answer all the same.
+  // It exits with 1 when the API refuses, and prints the answer anyway.
   const answer = readAnswer(stdout);
   if (answer !== undefined) return answer;
   const [line = ''] = stderr.trim().split('\n', 1);
-  const why = code === null ? 'it took too long' : line === '' ? `it ended with ${code}` : shown(line);
-  return { answered: false, reason: why.slice(0, MOST_SAID) };
+  const why = code === null ? 'timed out' : line === '' ? `exit code ${code}` : shown(line);
+  return { kind: 'unreachable', reason: why.slice(0, MOST_SAID) };
 }
 
 const MOST_SAID = 300;
 
-/** A status line, headers, an empty line, the body: as HTTP has it. */
-function readAnswer(text: string): Answer | undefined {
+/** The format of HTTP: a status line, headers, an empty line, the body. */
+function readAnswer(text: string): ApiAnswer | undefined {
   const [, status, rest] = /^HTTP\/[\d.]+ (\d{3})[^\n]*\n([^]*)$/.exec(text) ?? [];
   if (status === undefined || rest === undefined) return undefined;
   const lines = rest.split('\n');
@@ -69,7 +69,7 @@ function readAnswer(text: string): Answer | undefined {
     }),
   );
   return {
-    answered: true,
+    kind: 'answered',
     status: Number(status),
     header: (name) => headers.get(name.toLowerCase()) ?? null,
     body: parsed(lines.slice(end + 1).join('\n')),
@@ -97,12 +97,12 @@ function run(program: string, argv: readonly string[], input: string, options: G
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     child.on('error', (error) => resolve({ code: null, stdout: '', stderr: error.message }));
     child.on('close', (code) => resolve({ code, stdout, stderr }));
-    // It may end before it has read everything.
+    // It may exit before it has read all input.
     child.stdin.on('error', () => {}).end(input);
   });
 }
 
-/** It asks no question, opens no pager, and its host and repository are those that it is given. */
+/** Without prompts and pager, and with the given host and repository only. */
 function environmentOf(environment: Environment): NodeJS.ProcessEnv {
   const { GH_HOST: _, GH_REPO: _2, GH_DEBUG: _3, ...kept } = environment;
   return {

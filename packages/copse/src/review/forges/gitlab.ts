@@ -1,17 +1,23 @@
 /**
- * Merge requests on GitLab. With a token by its API; without one by push options, which need nothing but the right to push: the
- * answer to the push then names the merge request, and later its ref does, `refs/merge-requests/<number>/head`.
+ * Merge requests on GitLab: by its API with a token, otherwise by push options, which need only the right to push. Then the
+ * answer to the push names the merge request, and later its ref `refs/merge-requests/<number>/head`.
  */
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
-import type { Review } from '../rules/pull-request.ts';
-import type { BranchPushed, ForgeRemote, Looked, PullRequestFacts, PullRequestOrder } from '../port.ts';
+import type { ReviewVerdict } from '../rules/pull-request.ts';
+import type {
+  BranchPushed,
+  ForgeRemote,
+  PullRequestLook,
+  PullRequestFacts,
+  PullRequestOrder,
+} from '../port.ts';
 import type { RemotePlace } from './address.ts';
-import { type Answer, type Api, fieldsOf, numberIn, problemIn, stringIn } from './api.ts';
-import { type Hosted, strange } from './github.ts';
+import { type ApiAnswer, type Api, fieldsOf, numberIn, problemIn, stringIn } from './api.ts';
+import { type Hosted, unexpected } from './github.ts';
 import { hintIn, pushPlainly } from './plain.ts';
 
-export async function openOnGitlab(hosted: Hosted, order: PullRequestOrder): Promise<Looked> {
+export async function openOnGitlab(hosted: Hosted, order: PullRequestOrder): Promise<PullRequestLook> {
   const there = await findOnGitlab(hosted, order);
   if (there !== undefined) return there;
   const { api, now } = hosted;
@@ -22,13 +28,17 @@ export async function openOnGitlab(hosted: Hosted, order: PullRequestOrder): Pro
     body: { source_branch: branch, target_branch: target, title, description: body },
   });
   const problem = problemIn(api, answer, now());
-  if (problem === undefined) return read(api, answer.answered ? answer.body : null);
-  // Somebody else was faster.
-  const other = answer.answered && answer.status === 409 ? await findOnGitlab(hosted, order) : undefined;
-  return other ?? { found: false, ...problem };
+  if (problem === undefined) return read(api, answer.kind === 'answered' ? answer.body : null);
+  // Another orchestrator or a person opened it meanwhile.
+  const other =
+    answer.kind === 'answered' && answer.status === 409 ? await findOnGitlab(hosted, order) : undefined;
+  return other ?? { kind: 'failed', ...problem };
 }
 
-async function findOnGitlab(hosted: Hosted, { branch, head }: PullRequestOrder): Promise<Looked | undefined> {
+async function findOnGitlab(
+  hosted: Hosted,
+  { branch, head }: PullRequestOrder,
+): Promise<PullRequestLook | undefined> {
   const { api, place, now } = hosted;
   const asked = new URLSearchParams({
     source_branch: branch,
@@ -40,8 +50,9 @@ async function findOnGitlab(hosted: Hosted, { branch, head }: PullRequestOrder):
   const path = `${project(place)}/merge_requests?${asked.toString()}`;
   const answer = await api.ask({ method: 'GET', path });
   const problem = problemIn(api, answer, now());
-  if (problem !== undefined) return { found: false, ...problem };
-  const all = answer.answered && Array.isArray(answer.body) ? (answer.body as readonly unknown[]) : [];
+  if (problem !== undefined) return { kind: 'failed', ...problem };
+  const all =
+    answer.kind === 'answered' && Array.isArray(answer.body) ? (answer.body as readonly unknown[]) : [];
   const own = all.filter((one) => stringIn(one, 'source_branch') === branch);
   const found =
     own.find((one) => stringIn(one, 'state') === 'opened') ??
@@ -49,21 +60,23 @@ async function findOnGitlab(hosted: Hosted, { branch, head }: PullRequestOrder):
   return found === undefined ? undefined : read(api, found);
 }
 
-export async function lookOnGitlab(hosted: Hosted, number: number): Promise<Looked> {
+export async function lookOnGitlab(hosted: Hosted, number: number): Promise<PullRequestLook> {
   const { api, place, now } = hosted;
   const path = `${project(place)}/merge_requests/${number}`;
   const answer = await api.ask({ method: 'GET', path });
   const problem = problemIn(api, answer, now());
-  if (problem !== undefined) return { found: false, ...problem };
-  const looked = read(api, answer.answered ? answer.body : null);
-  if (!looked.found || looked.facts.state !== 'open' || looked.facts.review !== 'none') return looked;
-  // Not every GitLab has approvals.
+  if (problem !== undefined) return { kind: 'failed', ...problem };
+  const looked = read(api, answer.kind === 'answered' ? answer.body : null);
+  if (looked.kind !== 'found' || looked.facts.state !== 'open' || looked.facts.review !== 'none')
+    return looked;
+  // Some GitLab editions have no approvals.
   const approvals = await api.ask({ method: 'GET', path: `${path}/approvals` });
-  return { found: true, facts: { ...looked.facts, review: approvalIn(approvals) } };
+  return { kind: 'found', facts: { ...looked.facts, review: approvalIn(approvals) } };
 }
 
-function approvalIn(answer: Answer): Review {
-  const by = answer.answered && answer.status === 200 ? fieldsOf(answer.body)['approved_by'] : undefined;
+function approvalIn(answer: ApiAnswer): ReviewVerdict {
+  const by =
+    answer.kind === 'answered' && answer.status === 200 ? fieldsOf(answer.body)['approved_by'] : undefined;
   return Array.isArray(by) && by.length > 0 ? 'approved' : 'none';
 }
 
@@ -71,15 +84,15 @@ function project({ owner, name }: RemotePlace): string {
   return `projects/${encodeURIComponent(`${owner}/${name}`)}`;
 }
 
-function read(api: Api, body: unknown): Looked {
+function read(api: Api, body: unknown): PullRequestLook {
   const number = numberIn(body, 'iid');
   const url = stringIn(body, 'web_url');
   const sha = stringIn(body, 'sha');
   const target = stringIn(body, 'target_branch');
   if (number === undefined || url === undefined || sha === undefined || target === undefined)
-    return { found: false, ...strange(api) };
+    return { kind: 'failed', ...unexpected(api) };
   const seen = { url, number, head: brand<CommitId>(sha), target: brand<BranchName>(target) };
-  return { found: true, facts: stateOf(body, seen) };
+  return { kind: 'found', facts: stateOf(body, seen) };
 }
 
 function stateOf(
@@ -88,7 +101,7 @@ function stateOf(
 ): PullRequestFacts {
   const state = stringIn(body, 'state');
   if (state === 'merged') {
-    // A fast-forward made no commit of its own.
+    // A fast-forward has no merge commit.
     const commit = stringIn(body, 'merge_commit_sha') ?? stringIn(body, 'squash_commit_sha') ?? seen.head;
     return { ...seen, state: 'merged', commit: brand(commit) };
   }
@@ -99,7 +112,7 @@ function stateOf(
   return { ...seen, state: 'open', review, hasConflict: fieldsOf(body)['has_conflicts'] === true };
 }
 
-/** Opens one as well. A remote that knows no such options gets the branch alone. */
+/** Also opens a merge request. A remote without push options gets only the branch. */
 export async function pushToGitlab(remote: ForgeRemote, order: PullRequestOrder): Promise<BranchPushed> {
   const { branch, head, target, title, body } = order;
   const summary = body.split('\n').find((line) => line.trim() !== '') ?? '';
@@ -110,28 +123,28 @@ export async function pushToGitlab(remote: ForgeRemote, order: PullRequestOrder)
     ...(summary === '' ? [] : [`merge_request.description=${summary}`]),
   ];
   const pushed = await remote.push(branch, head, options);
-  if (pushed.pushed) return { pushed: true, hint: hintIn(pushed.said) };
+  if (pushed.kind === 'pushed') return { kind: 'pushed', hint: hintIn(pushed.said) };
   return /does not support push options/.test(pushed.reason) ? pushPlainly(remote, order) : pushed;
 }
 
-/** Without a token: what the answer to the push said, or the ref that the merge request has. */
+/** Without a token: from the answer to the push, or from the merge request's ref. */
 export async function findPushed(
   remote: ForgeRemote,
   place: RemotePlace,
   { branch, head, target }: PullRequestOrder,
   hint: string | null,
-): Promise<Looked> {
+): Promise<PullRequestLook> {
   const open = { head, target, state: 'open', review: 'none', hasConflict: false } as const;
   const [, named] = /\/merge_requests\/(\d+)$/.exec(hint ?? '') ?? [];
   if (named !== undefined && hint !== null)
-    return { found: true, facts: { ...open, url: hint, number: Number(named) } };
+    return { kind: 'found', facts: { ...open, url: hint, number: Number(named) } };
   const page = `https://${place.host ?? 'gitlab.com'}/${place.owner}/${place.name}/-/merge_requests`;
   for (const [ref, tip] of await remote.refs('refs/merge-requests/*/head')) {
     const [, number] = /^refs\/merge-requests\/(\d+)\/head$/.exec(ref) ?? [];
     if (number !== undefined && tip === head)
-      return { found: true, facts: { ...open, url: `${page}/${number}`, number: Number(number) } };
+      return { kind: 'found', facts: { ...open, url: `${page}/${number}`, number: Number(number) } };
   }
   const query = new URLSearchParams({ 'merge_request[source_branch]': branch });
-  const reason = `There is no merge request for ${branch} yet, and without GITLAB_TOKEN Copse cannot open one for a branch that was pushed before.`;
-  return { found: false, because: 'unknown', hint: `${page}/new?${query.toString()}`, reason };
+  const reason = `${branch} has no merge request. Copse cannot open one for a pushed branch without GITLAB_TOKEN.`;
+  return { kind: 'unknown', hint: `${page}/new?${query.toString()}`, reason };
 }

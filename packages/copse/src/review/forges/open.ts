@@ -1,12 +1,12 @@
 /**
- * The forge that the remote belongs to, found out for each question: somebody may log in meanwhile, or accept another address.
+ * The remote's forge, determined for each request, because a person may log in or accept another address meanwhile.
  *
- * GitHub by `gh` where it is installed and logged in, else by its API with a token from the environment. GitLab by its API with
- * a token, else by push options. Tokens are for the host that they are named for, and go nowhere without encryption.
+ * GitHub: by `gh` if it is installed and logged in, otherwise by its API with a token from the environment. GitLab: by its API
+ * with a token, otherwise by push options. A token is sent only to its host, and only encrypted.
  */
 
 import type { Timestamp } from '../../kernel/ids.ts';
-import type { Forge, ForgeRemote, Looked, PullRequestOrder } from '../port.ts';
+import type { Forge, ForgeRemote, PullRequestLook, PullRequestOrder } from '../port.ts';
 import {
   type ForgeKind,
   type RemotePlace,
@@ -24,7 +24,7 @@ import { pushPlainly } from './plain.ts';
 
 export interface ForgeOptions {
   readonly remote: ForgeRemote;
-  /** What copse.yml says it is, where the address does not. */
+  /** `landing.forge` in copse.yml, for addresses that do not tell. */
   readonly kind: ForgeKind | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
@@ -43,7 +43,7 @@ export function openForge(options: ForgeOptions): Forge {
     },
     async open(order, hint) {
       const found = findPlace(options);
-      if (!('kind' in found)) return nobody(found.reason, hint);
+      if (!('kind' in found)) return unknown(found.reason, hint);
       const { kind, place } = found;
       const api = await apiFor(options, found);
       if ('ask' in api) {
@@ -51,26 +51,26 @@ export function openForge(options: ForgeOptions): Forge {
         return kind === 'github' ? openOnGithub(hosted, order) : openOnGitlab(hosted, order);
       }
       if (kind === 'gitlab') return findPushed(remote, place, order, hint);
-      return nobody(api.reason, hint ?? newPullRequest(place, order));
+      return unknown(api.reason, hint ?? newPullRequest(place, order));
     },
     async look({ number }) {
       const found = findPlace(options);
-      if (!('kind' in found)) return nobody(found.reason, null);
+      if (!('kind' in found)) return unknown(found.reason, null);
       const { kind, place } = found;
       const api = await apiFor(options, found);
-      if (!('ask' in api)) return nobody(api.reason, null);
+      if (!('ask' in api)) return unknown(api.reason, null);
       const hosted = { api, place, now };
       return kind === 'github' ? reader.look(hosted, number) : lookOnGitlab(hosted, number);
     },
   };
 }
 
-interface Found {
+interface KnownForge {
   readonly kind: 'github' | 'gitlab';
   readonly place: RemotePlace;
 }
 
-function findPlace({ remote, kind }: ForgeOptions): Found | { readonly reason: string } {
+function findPlace({ remote, kind }: ForgeOptions): KnownForge | { readonly reason: string } {
   const at = remote.address();
   if ('reason' in at) return at;
   const place = parseRemote(at.address);
@@ -78,14 +78,14 @@ function findPlace({ remote, kind }: ForgeOptions): Found | { readonly reason: s
   if (place !== undefined && known !== 'none') return { kind: known, place };
   const reason =
     kind === 'none'
-      ? 'No pull request is opened here (landing.forge: none).'
-      : `Copse does not know who runs ${at.address}: if it is GitHub or GitLab, say so with landing.forge.`;
+      ? 'Pull requests are off (landing.forge: none).'
+      : `Copse does not recognize the forge at ${at.address}. If it is GitHub or GitLab, set landing.forge.`;
   return { reason };
 }
 
 async function apiFor(
   { environment, timeoutMs }: ForgeOptions,
-  { kind, place }: Found,
+  { kind, place }: KnownForge,
 ): Promise<Api | { readonly reason: string }> {
   const host = place.host ?? PUBLIC[kind];
   const given = environment['COPSE_FORGE_API'];
@@ -96,12 +96,12 @@ async function apiFor(
   const address = given ?? (kind === 'github' ? githubApi(host) : gitlabApi(host));
   const base = safeBase(address);
   if (base === undefined)
-    return { reason: 'COPSE_FORGE_API is not an address with https, or on this machine.' };
+    return { reason: 'COPSE_FORGE_API must be an https address, or one on this machine.' };
   const names = tokenNames(kind, host, given !== undefined);
   const token = names.map((name) => environment[name]).find((value) => value);
   if (token === undefined) {
     const login = kind === 'github' ? `gh auth login --hostname ${host}, or ` : '';
-    return { reason: `Nobody is logged in to ${host} here: ${login}set ${OWN_TOKEN}.` };
+    return { reason: `Not logged in to ${host}: ${login}set ${OWN_TOKEN}.` };
   }
   const headers = kind === 'github' ? githubHeaders(token) : { 'private-token': token };
   return fetchApi({ base, secret: token, headers, timeoutMs });
@@ -109,15 +109,15 @@ async function apiFor(
 
 const PUBLIC = { github: 'github.com', gitlab: 'gitlab.com' } as const;
 
-/** Agents inherit the environment, but for what is Copse's own: this one is for nobody else. */
+/** Agents do not inherit this variable. */
 const OWN_TOKEN = 'COPSE_FORGE_TOKEN';
 
-/** As `gh` has it: one for what GitHub runs itself, another for what others run. */
-function tokenNames(kind: Found['kind'], host: string, isGiven: boolean): readonly string[] {
+/** The variables of `gh`: one pair for GitHub's own hosts, another for GitHub Enterprise Server. */
+function tokenNames(kind: KnownForge['kind'], host: string, isGiven: boolean): readonly string[] {
   return [OWN_TOKEN, ...usualTokens(kind, host, isGiven)];
 }
 
-function usualTokens(kind: Found['kind'], host: string, isGiven: boolean): readonly string[] {
+function usualTokens(kind: KnownForge['kind'], host: string, isGiven: boolean): readonly string[] {
   if (kind === 'gitlab') return ['GITLAB_TOKEN'];
   const own = ['GH_TOKEN', 'GITHUB_TOKEN'];
   const enterprise = ['GH_ENTERPRISE_TOKEN', 'GITHUB_ENTERPRISE_TOKEN'];
@@ -138,6 +138,6 @@ function newPullRequest({ host, owner, name }: RemotePlace, { branch, target }: 
   return `https://${host ?? PUBLIC.github}/${owner}/${name}/compare/${to}...${from}?expand=1`;
 }
 
-function nobody(reason: string, hint: string | null): Looked {
-  return { found: false, because: 'unknown', hint, reason };
+function unknown(reason: string, hint: string | null): PullRequestLook {
+  return { kind: 'unknown', hint, reason };
 }

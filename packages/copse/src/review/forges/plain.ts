@@ -1,4 +1,4 @@
-/** A remote of which nothing is known but that one can push to it. */
+/** Pushes to a remote without a known forge. */
 
 import { shown } from '../../kernel/text.ts';
 import type { BranchPushed, ForgeRemote, PullRequestOrder } from '../port.ts';
@@ -8,10 +8,10 @@ export async function pushPlainly(
   { branch, head }: PullRequestOrder,
 ): Promise<BranchPushed> {
   const pushed = await remote.push(branch, head);
-  return pushed.pushed ? { pushed: true, hint: hintIn(pushed.said) } : pushed;
+  return pushed.kind === 'pushed' ? { kind: 'pushed', hint: hintIn(pushed.said) } : pushed;
 }
 
-/** Many remotes answer a push with the address where a person can go on. */
+/** Many remotes answer a push with an address for opening a pull request. */
 export function hintIn(said: readonly string[]): string | null {
   const [found] = said.flatMap((line) => /https?:\/\/[^\s<>"'`]+/.exec(line) ?? []);
   return found === undefined ? null : shown(found);

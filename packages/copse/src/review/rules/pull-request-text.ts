@@ -1,4 +1,4 @@
-/** What a pull request says: what was to be done, what was done and decided, and which task it is. */
+/** The text of a pull request: the summary, the assignment, the accept commands, the decisions, and the task's id. */
 
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
@@ -11,14 +11,14 @@ export interface PullRequestWords {
   readonly ledger: readonly Pick<LedgerEntry, 'kind' | 'text'>[];
 }
 
-/** Markdown, with trailers as its last paragraph, where a merge that takes it for a message leaves them. */
+/** Markdown with trailers as its last paragraph, so that a merge commit with this text keeps them. */
 export function describePullRequest({ task, summary, ledger }: PullRequestWords): string {
   const decisions = ledger.filter(({ kind }) => kind === 'decision').map(({ text }) => text);
   const accept = task.accept.map((line) => `- ${quotedCode(line)}`).join('\n');
   const parts = [
     words(summary ?? ''),
-    section('What was to be done', words(task.body)),
-    section('What has to succeed', accept),
+    section('Assignment', words(task.body)),
+    section('Accept commands', accept),
     section('Decisions', decisions.map((text) => `- ${words(text).replaceAll('\n', '\n  ')}`).join('\n')),
   ].filter((part) => part !== '');
   const trailers = [`Task: ${task.id}`, ...(task.plan === null ? [] : [`Plan: ${task.plan}`])].join('\n');
@@ -29,7 +29,7 @@ function section(title: string, text: string): string {
   return text === '' ? '' : `### ${title}\n\n${text}`;
 }
 
-/** A name after an @ would call people who know nothing of it; with something unseen in between it is only a name. */
+/** An invisible character after @ keeps the forge from notifying people of that name. */
 function words(text: string): string {
   return shown(text.trim().replaceAll('\r\n', '\n')).replaceAll(/@(?=[\p{L}\p{N}])/gu, '@\u2060');
 }
@@ -44,6 +44,6 @@ function quotedCode(line: string): string {
 function cut(text: string): string {
   const longest = defaultPolicy.pullRequest.bodyLength;
   if (text.length <= longest) return text;
-  // Not in the middle of a character.
+  // Never between the halves of a surrogate pair.
   return `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

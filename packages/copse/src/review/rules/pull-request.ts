@@ -1,41 +1,46 @@
 /**
- * The pull request of a task that is in review, as far as the board knows it.
+ * The pull request of a task in review, as recorded on the board.
  *
- *   wanted → open → merged, and the task is done
- *          │      ⇄ closed without being merged: a person decides, and it may be opened again
- *          ├→ pushed: nothing here can open one. Once its target has all of it, the task is done
+ *   wanted → open → merged: the task is done
+ *          │      ⇄ closed without a merge: a person decides, and may reopen it
+ *          ├→ pushed: Copse cannot open one. The task is done once its target contains the work
  *          └→ given_up: it could not be pushed or opened, and a person was told
  *
- * It is wanted in the transaction that ends the attempt, and opened afterwards: whoever is killed in between leaves a wish
- * that the next look fulfils. Merged is not among these: it is how the task is done.
+ * The transaction that ends the attempt records it as wanted; an orchestrator opens it afterwards, also after a kill in between.
+ * There is no state `merged`: a merged pull request makes the task done.
  */
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 
-export type Review = 'none' | 'approved' | 'changes_requested';
+export type ReviewVerdict = 'none' | 'approved' | 'changes_requested';
 
 interface Of {
-  /** Where it was pushed to, and what it is to be merged into. */
+  /** The pushed branch, and the branch to merge it into. */
   readonly branch: BranchName;
   readonly target: BranchName;
-  /** What a person should know: why it waits, or that somebody else pushed to it. */
+  /** For a person: why it waits, or that another person pushed to it. */
   readonly note: string | null;
 }
 
-interface Known {
+interface PullRequestAddress {
   readonly url: string;
   readonly number: number;
 }
 
 export type PullRequest =
-  /** With what the agent said that it did. Push only: somebody else decides what becomes of the branch. */
+  /** With the agent's summary. Push only: no pull request is opened. */
   | (Of & { readonly is: 'wanted'; readonly summary: string | null; readonly isPushOnly?: true })
   | (Of & { readonly is: 'given_up' })
-  /** The address is one where a person can open it, if the remote named one. */
+  /** The address where a person can open one, if the remote named it. */
   | (Of & { readonly is: 'pushed'; readonly url: string | null; readonly isPushOnly?: true })
-  | (Of & Known & { readonly is: 'open'; readonly review: Review; readonly hasConflict: boolean })
-  | (Of & Known & { readonly is: 'closed'; readonly by: string | null });
+  | (Of &
+      PullRequestAddress & {
+        readonly is: 'open';
+        readonly review: ReviewVerdict;
+        readonly hasConflict: boolean;
+      })
+  | (Of & PullRequestAddress & { readonly is: 'closed'; readonly by: string | null });
 
 export function isSame(one: PullRequest, other: PullRequest): boolean {
   const sorted = (of: PullRequest) =>
@@ -43,7 +48,7 @@ export function isSame(one: PullRequest, other: PullRequest): boolean {
   return sorted(one) === sorted(other);
 }
 
-/** The address is a thing of its own for programs. */
+/** The address alone, for programs. */
 export function addressOf(pullRequest: PullRequest | null): string | null {
   return pullRequest !== null && 'url' in pullRequest ? pullRequest.url : null;
 }
@@ -54,7 +59,7 @@ export function summarise(pullRequest: PullRequest): string {
     case 'wanted':
       return (
         pullRequest.note ??
-        (pullRequest.isPushOnly ? 'it is about to be pushed' : 'its pull request is about to be opened')
+        (pullRequest.isPushOnly ? 'waiting to be pushed' : 'waiting for its pull request to be opened')
       );
     case 'given_up':
       return `no pull request: ${pullRequest.note ?? 'it could not be opened'}`;
@@ -63,7 +68,7 @@ export function summarise(pullRequest: PullRequest): string {
     case 'open':
       return `pull request ${pullRequest.url}${words(pullRequest)}`;
     case 'closed':
-      return `pull request ${pullRequest.url} was closed without being merged`;
+      return `pull request ${pullRequest.url} was closed without a merge`;
     default:
       return unreachable(pullRequest);
   }
@@ -78,7 +83,7 @@ function words({ review, hasConflict, note }: Extract<PullRequest, { is: 'open' 
   return said.length === 0 ? '' : ` (${said.join('; ')})`;
 }
 
-/** Why the task is where it is: the first sentence answers, the rest is detail. */
+/** Why the task is in review: the first sentence answers, the rest is detail. */
 export function explain(pullRequest: PullRequest): readonly string[] {
   const { target, branch, note } = pullRequest;
   const noted = note === null ? [] : [note];
@@ -88,34 +93,34 @@ export function explain(pullRequest: PullRequest): readonly string[] {
         ? ['pushes it', 'it could not be pushed yet']
         : ['pushes it and opens its pull request', 'its pull request could not be opened yet'];
       return note === null
-        ? [`It is finished. An orchestrator ${will} at its next look.`]
-        : [`It is finished, and ${could}; an orchestrator tries again.`, note];
+        ? [`It is finished. The orchestrator ${will} next.`]
+        : [`It is finished, but ${could}; the orchestrator retries.`, note];
     }
     case 'given_up':
       return [
-        'It is finished and waits for a person; it could not be pushed, or has no pull request.',
+        'It is finished and needs you: it could not be pushed, or its pull request could not be opened.',
         ...noted,
       ];
     case 'pushed':
       return [
-        `It is finished and pushed as ${branch}; it is done as soon as ${target} of the remote has it.`,
+        `It is finished and pushed as ${branch}; it is done once the remote's ${target} contains it.`,
         ...noted,
-        ...(pullRequest.url === null ? [] : [`A pull request can be opened at ${pullRequest.url}`]),
+        ...(pullRequest.url === null ? [] : [`Open a pull request: ${pullRequest.url}`]),
       ];
     case 'open':
       return [
-        `It is finished and waits for its pull request to be merged into ${target}: ${pullRequest.url}`,
+        `It is finished and waits until its pull request is merged into ${target}: ${pullRequest.url}`,
         ...(pullRequest.review === 'approved' ? ['It was approved.'] : []),
         ...(pullRequest.review === 'changes_requested'
-          ? ['Changes were requested: resume it with what is to change.']
+          ? ['Changes were requested: resume it with the requested changes.']
           : []),
         ...(pullRequest.hasConflict ? [`It conflicts with ${target}.`] : []),
         ...noted,
       ];
     case 'closed':
       return [
-        `Its pull request was closed without being merged${pullRequest.by === null ? '' : ` by ${pullRequest.by}`}: ${pullRequest.url}`,
-        'Its work is kept. Opened again there, it is followed as before.',
+        `Its pull request was closed without a merge${pullRequest.by === null ? '' : ` by ${pullRequest.by}`}: ${pullRequest.url}`,
+        'Its work is kept. If it is reopened there, Copse follows it again.',
         ...noted,
       ];
     default:

@@ -284,7 +284,7 @@ async function make(
     return { branch };
   }
   const registered = await git.register({ path, name: task, branch });
-  if (!registered.registered) return { takenBy: registered.takenBy };
+  if (registered.kind === 'taken') return { takenBy: registered.takenBy };
   onStep('registered');
   await git.checkOut(registered.place, sparse);
   onStep('checked_out');

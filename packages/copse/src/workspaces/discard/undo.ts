@@ -164,7 +164,8 @@ async function makeAnew(
     }
   }
   const registered = await git.register({ path, name: task, branch });
-  if (!registered.registered) throw new Error(`${branch} was taken by ${registered.takenBy} at this moment`);
+  if (registered.kind === 'taken')
+    throw new Error(`${branch} was taken by ${registered.takenBy} at this moment`);
   await git.checkOut(registered.place, context.settings.sparse ?? []);
   return { ok: true, value: null };
 }

@@ -6,8 +6,7 @@ import type { Checkout, FurnishingGit } from '../ports/furnishing.ts';
 import { excludeFromGit } from '../../git/directory/exclude.ts';
 import { largeFiles } from './lfs.ts';
 import { initialiseSubmodules } from './submodules.ts';
-import { git, tryGit } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { git, tryGit, type TrustedDir } from '../../git/process.ts';
 
 export function furnishingGit(dir: TrustedDir): FurnishingGit {
   return {

@@ -10,8 +10,7 @@ import { lutimes, open } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Checkout } from '../ports/furnishing.ts';
-import { git, tryGit } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { git, tryGit, type TrustedDir } from '../../git/process.ts';
 
 const POINTER = 'version https://git-lfs.github.com/spec/v1\n';
 const MAX_POINTER_BYTES = 1024;

@@ -16,8 +16,7 @@ import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Checkout, SubmoduleOutcome } from '../ports/furnishing.ts';
-import { GitFailed, git, gitLine, tryGit } from '../../git/process.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
+import { GitFailed, git, gitLine, tryGit, type TrustedDir } from '../../git/process.ts';
 
 const UNFINISHED = 'copse-unfinished';
 const MAX_DEPTH = 5;

@@ -10,15 +10,13 @@ import path from 'node:path';
 import type { CheckoutChange, CheckoutState } from '../rules/escape.ts';
 import { brand } from '../../kernel/ids.ts';
 import type { Look } from '../ports/worktrees.ts';
-import { utf8 } from '../../git/byte-names.ts';
+import { utf8, entries, parseRaw } from '../../git/output.ts';
 import { statOf, versionOf } from '../../git/file-version.ts';
-import { copyIndex, entries, parseRaw } from '../../git/private-index.ts';
-import { type GitOptions, git } from '../../git/process.ts';
+import { copyIndex } from '../../git/private-index.ts';
+import { type GitOptions, git, type TrustedDir } from '../../git/process.ts';
 import { findTip } from '../../git/refs/refs.ts';
 import { emptyTree } from './rescue/snapshot-files.ts';
-import { requirePlace, withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
-import { headOf } from '../../git/worktrees/worktrees.ts';
+import { requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 
 export async function checkoutState(
   dir: TrustedDir,

@@ -9,15 +9,13 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { MainCheckout, MoveRequest, PathMove } from '../ports/worktrees.ts';
-import { latin1, nul, utf8 } from '../../git/byte-names.ts';
+import { latin1, nul, utf8, entries, parseRaw } from '../../git/output.ts';
 import { checkoutState } from './checkout-state.ts';
 import { replaceFile, statOf, versionOf } from '../../git/file-version.ts';
-import { copyIndex, entries, parseRaw } from '../../git/private-index.ts';
-import { type GitOptions, git, gitLine } from '../../git/process.ts';
+import { copyIndex } from '../../git/private-index.ts';
+import { type GitOptions, git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { mergeBase } from '../../git/refs/refs.ts';
-import { type Place, requirePlace, withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
-import { headOf } from '../../git/worktrees/worktrees.ts';
+import { type Place, requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 
 export function openCheckout(dir: TrustedDir, root: string): MainCheckout {
   return {

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 
 import type { ChangedFile, Diff, DiffRequest, Diffs } from '../ports/worktrees.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
-import { git, gitLine } from '../../git/process.ts';
+import { git, gitLine, type TrustedDir } from '../../git/process.ts';
 import { requirePlace, withScratch } from '../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../git/directory/trusted-dir.ts';
 
 export function openDiffs(dir: TrustedDir): Diffs {
   return { compare: (request) => compare(dir, request) };

@@ -1,9 +1,9 @@
 /**
- * Everything an agent is told at the beginning of an attempt, as facts. What is made of them for people and agents to read
- * is in texts.ts, for programs in agents/run/session-context.ts.
+ * Everything an agent is told at the beginning of a turn, as facts. texts.ts and prompts.ts make the texts of it,
+ * run/session-context.ts the JSON.
  *
- * Much of it was written by people and by agents, and some of those may wish to be taken for Copse. So the facts hold it
- * cut to a bearable length and marked as cut; whoever renders them keeps it apart from Copse's own words (fence.ts).
+ * People and other agents wrote much of it, and some may try to pass for Copse. Long texts are cut, with the number of missing
+ * characters, and every text keeps them apart from Copse's own words (fence.ts).
  */
 
 import type { BeginOf } from '../session/begin.ts';
@@ -20,13 +20,13 @@ import type { LedgerEntry } from '../../../tasks/rules/ledger.ts';
 import type { Priority } from '../../../tasks/rules/priority.ts';
 import type { TaskDefinition, TaskStatus } from '../../../tasks/rules/task.ts';
 
-/** The beginning of a text, and how many characters of it are missing. */
+/** The beginning of a text, and the number of missing characters. */
 export interface Excerpt {
   readonly text: string;
   readonly omitted: number;
 }
 
-/** Some of a list, and how many of it are missing. */
+/** A part of a list, and the number of missing items. */
 export interface Some<T> {
   readonly listed: readonly T[];
   readonly omitted: number;
@@ -41,18 +41,18 @@ export interface Briefing {
   readonly task: BriefedTask;
   readonly plan: BriefedPlan | null;
   readonly dependencies: readonly TaskMention[];
-  /** Of this task and of those that it depends on, oldest first. */
+  /** Entries of this task and of its dependencies, oldest first. */
   readonly ledger: Some<BriefedEntry>;
   /** Null for work without a worktree. */
   readonly git: GitState | null;
   readonly nearby: Some<Neighbour>;
-  /** Branches that get in the way of this one, as far as the conflict radar has looked. */
+  /** Branches that overlap or conflict with this one, according to the radar. */
   readonly collisions: Some<Collision>;
-  /** How often it crashed since it last went well, and how often it may. */
+  /** Crashes since the last success, and the limit. */
   readonly crashes: { readonly count: number; readonly limit: number };
-  /** The variables that the agent's processes have. */
+  /** The environment of the agent's processes. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What else was noticed while the workspace was made ready. */
+  /** Notes from preparing the workspace. */
   readonly notes: readonly string[];
 }
 
@@ -61,7 +61,7 @@ interface BriefedTask extends Pick<TaskDefinition, 'kind' | 'areas' | 'requires'
   readonly title: string;
   readonly body: Excerpt;
   readonly priority: Priority;
-  /** Commands that have to succeed before the work counts as finished. */
+  /** Commands that must succeed before the task is finished. */
   readonly accept: readonly string[];
   readonly isConventionRequired: boolean;
 }
@@ -89,25 +89,25 @@ export interface GitState {
   readonly worktree: string;
   /** Null when HEAD is detached. */
   readonly branch: string | null;
-  /** The branch that belongs to the task. */
+  /** The task's branch. */
   readonly ownBranch: string;
   readonly base: { readonly branch: string; readonly commit: CommitId };
   readonly head: CommitId;
-  /** A merge, rebase or the like that is not finished. */
+  /** An unfinished merge, rebase or the like. */
   readonly operation: string | null;
-  /** What the branch has and its base has not, newest first. */
+  /** Commits since the base, newest first. */
   readonly commits: Some<{ readonly id: CommitId; readonly subject: string }>;
   readonly changed: Some<string>;
   readonly untracked: Some<string>;
-  /** What was saved of earlier attempts, newest first. */
+  /** Rescues of earlier attempts, newest first. */
   readonly rescues: Some<{ readonly ref: string; readonly at: Timestamp; readonly changed: number }>;
 }
 
-/** Somebody else who is at work at the same time. */
+/** Another running or landing task. */
 export interface Neighbour extends TaskMention {
   readonly agent: AgentName | null;
   readonly areas: readonly string[];
-  /** One area of each side that can meet, if any can. */
+  /** One area of each side that overlap, or null. */
   readonly meets: readonly [mine: string, theirs: string] | null;
 }
 
@@ -117,7 +117,7 @@ export interface Collision extends TaskMention {
   readonly files: Some<string>;
 }
 
-/** Where an agent finds what was written for it: relative to its worktree where it is in there, otherwise absolute. */
+/** The paths of the agent's context files: relative to its worktree for files inside, otherwise absolute. */
 export interface ContextNames {
   readonly context: string;
   readonly facts: string;

@@ -1,6 +1,6 @@
 /**
- * Texts of others inside a text of Copse's own, in Markdown, so that a reader can always tell the two apart: the fence
- * around them is longer than any run of backticks inside, so nothing inside can end it, and control characters are shown.
+ * Quotes texts of people and agents inside Copse's own Markdown, so that a reader can always tell the two apart: the fence is
+ * longer than any run of backticks inside, so the text cannot end it, and control characters are made visible.
  */
 
 import { shown } from '../../../kernel/text.ts';
@@ -17,18 +17,18 @@ export function fenced(text: string | Excerpt): string {
   return `${fence}text\n${harmless}${end}${fence}${cut}`;
 }
 
-/** Lines of others, one each, whatever they hold. */
+/** One line for each text, whatever it contains. */
 export function fencedLines(lines: readonly string[], length: number): string {
   return fenced(lines.map((line) => oneLine(line, length)).join('\n'));
 }
 
-/** One line that stays one, at most so long. */
+/** At most `length` characters, without line breaks. */
 export function oneLine(text: string, length: number): string {
   const cut = text.length > length ? `${text.slice(0, length)}…` : text;
   return visible(cut).replaceAll('\n', String.raw`\n`);
 }
 
-/** What one word or path is called inside a sentence of Copse's own. */
+/** A name or path inside a sentence. */
 export function quoted(text: string, length: number): string {
   const line = oneLine(text, length);
   const ticks = '`'.repeat(longestRun(line) + 1);
@@ -37,8 +37,8 @@ export function quoted(text: string, length: number): string {
 }
 
 /**
- * Beside what no terminal should obey, what a person does not see and a model reads: separators that some take for a new
- * line, and the tag characters, in which whole sentences can be hidden.
+ * Besides terminal controls, also characters that a model reads and a person does not see: Unicode line separators, and tag
+ * characters, which can hide whole sentences.
  */
 function visible(text: string): string {
   return shown(text).replaceAll(

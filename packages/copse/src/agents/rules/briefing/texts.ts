@@ -1,4 +1,4 @@
-/** AGENT_CONTEXT.md: what an agent reads first, written anew for every attempt. Copse's words stand outside the fences. */
+/** AGENT_CONTEXT.md, which an agent reads first; written anew for every turn. Copse's own words are outside the fences. */
 
 import { finishingFor, reportingFor, rulesFor } from './agent-rules.ts';
 import type {
@@ -30,7 +30,7 @@ export function agentContextText(briefing: Briefing, names: ContextNames): strin
     ['Crashes', crashes(briefing)],
     ['Ledger', ledger(briefing)],
     ['Git', briefing.git && gitState(briefing.git)],
-    ['Who else is at work', nearby(briefing)],
+    ['Other running tasks', nearby(briefing)],
     ['Notes', briefing.notes.length === 0 ? null : fencedLines(briefing.notes, lineLength)],
     ['Rules', rulesFor(briefing)],
     ['Reporting', reportingFor(names)],
@@ -39,8 +39,8 @@ export function agentContextText(briefing: Briefing, names: ContextNames): strin
   const head = [
     `# ${task.id}`,
     '',
-    `Written by Copse at ${time(briefing.at)} for attempt ${briefing.attempt} of session ${briefing.session}; written anew for the next.`,
-    `How work is done here: ${quoted(names.instructions, lineLength)}. The same facts for programs: ${quoted(names.facts, lineLength)}.`,
+    `Written by Copse at ${time(briefing.at)} for attempt ${briefing.attempt} of session ${briefing.session}.`,
+    `How to work here: ${quoted(names.instructions, lineLength)}. The same facts as JSON: ${quoted(names.facts, lineLength)}.`,
   ];
   const body = sections.flatMap(([title, text]) => (text === null ? [] : ['', `## ${title}`, '', text]));
   return `${[...head, ...body].join('\n')}\n`;
@@ -61,14 +61,14 @@ function assignment({ task, agent }: Briefing): string {
     '',
     fencedLines([task.title], lineLength),
     '',
-    ...(task.body.text.trim() === '' ? [] : ['What is to be done:', '', fenced(task.body), ...cut, '']),
+    ...(task.body.text.trim() === '' ? [] : ['The assignment:', '', fenced(task.body), ...cut, '']),
     fencedLines(facts, lineLength),
   ].join('\n');
 }
 
 function acceptance({ task }: Briefing): string | null {
   if (task.accept.length === 0) return null;
-  return `These commands run in the worktree when you finish, and all of them have to succeed:\n\n${fencedLines(task.accept, lineLength)}`;
+  return `Copse runs these commands in the worktree when you finish. All of them must succeed:\n\n${fencedLines(task.accept, lineLength)}`;
 }
 
 function plan({ plan: of }: Briefing): string | null {
@@ -98,22 +98,24 @@ function crashes({ crashes: { count, limit }, git }: Briefing): string | null {
     `The task crashed ${count === 1 ? 'once' : `${count} times`} before this attempt. ${next}`,
     '',
     '- Read the crash entries of the ledger first, and do not repeat what ended the last attempt.',
-    '- Go in small steps and commit after each, so that nothing has to be done twice.',
+    '- Work in small steps and commit after each, so that a crash costs little.',
     ...(git === null
       ? []
-      : ['- What the last attempt left is still in the worktree: look at it before you write anything.']),
-    '- If it crashes for a reason that you cannot remove, say so: `copse stuck --reason "…"`.',
+      : [
+          '- The files of the last attempt are still in the worktree: look at them before you write anything.',
+        ]),
+    '- If you cannot remove the cause of the crashes: `copse stuck --reason "…"`.',
   ].join('\n');
 }
 
-/** What matters most comes first. */
+/** In the order in which they are shown: the most important first. */
 const kindTitles: Readonly<Record<LedgerEntry['kind'], string>> = {
-  handoff: 'Handed over by those before you',
-  crash: 'What broke',
-  decision: 'Decided',
-  learning: 'Learned',
+  handoff: 'Handed over by earlier agents',
+  crash: 'Crashes',
+  decision: 'Decisions',
+  learning: 'Learnings',
 };
-const kindOrder: readonly LedgerEntry['kind'][] = ['handoff', 'crash', 'decision', 'learning'];
+const kindOrder = Object.keys(kindTitles) as readonly LedgerEntry['kind'][];
 
 function ledger({ ledger: { listed, omitted }, task }: Briefing): string | null {
   if (listed.length === 0) return null;
@@ -136,22 +138,22 @@ function gitState(git: GitState): string {
   const on =
     branch === ownBranch
       ? `On the branch ${name(ownBranch)}, at ${short(head)}.`
-      : `HEAD is ${branch === null ? 'detached' : `on ${name(branch)}`}, at ${short(head)}. Your branch is ${name(ownBranch)}: go back to it first.`;
+      : `HEAD is ${branch === null ? 'detached' : `on ${name(branch)}`}, at ${short(head)}. Your branch is ${name(ownBranch)}: switch to it first.`;
   return [
     `${on} It began from ${name(base.branch)}, at ${short(base.commit)}.`,
-    ...(operation === null ? [] : [`A ${name(operation)} is not finished: finish it or abort it first.`]),
+    ...(operation === null ? [] : [`A ${name(operation)} is in progress: complete or abort it first.`]),
     '',
     ...commitList(git.commits),
     '',
     ...fileList('Tracked files with uncommitted changes', git.changed),
-    ...fileList('Files that git does not track yet', git.untracked),
+    ...fileList('Untracked files', git.untracked),
     ...(git.changed.listed.length + git.untracked.listed.length === 0 ? ['Nothing is uncommitted.'] : []),
     ...rescueList(git.rescues),
   ].join('\n');
 }
 
 function commitList({ listed, omitted }: GitState['commits']): readonly string[] {
-  if (listed.length === 0) return ['It has no commits of its own yet.'];
+  if (listed.length === 0) return ['It has no own commits yet.'];
   const lines = listed.map(({ id, subject }) => `${short(id)} ${subject}`);
   return [
     'Its own commits, newest first:',
@@ -186,7 +188,7 @@ function collisions({ collisions: { listed, omitted }, task }: Briefing): readon
   if (listed.length === 0) return [];
   return [
     '',
-    'These branches change the same files as yours; where it says conflict, git cannot merge the two. Keep your change small there, and `copse sync` once they have landed:',
+    'These branches change the same files as yours; for those marked conflict, git cannot merge the two. Keep your change small there, and run `copse sync` once they have landed:',
     '',
     fencedLines(listed.map(collisionLine), lineLength),
     ...more(omitted, 'branches', `copse radar ${task.id}`),
@@ -202,10 +204,10 @@ function collisionLine({ id, title, status, how, files }: Collision): string {
 }
 
 function neighbours({ nearby: { listed, omitted } }: Briefing): string {
-  if (listed.length === 0) return 'Nobody else is at work right now.';
+  if (listed.length === 0) return 'No other task is running.';
   const close = listed.some(({ meets }) => meets !== null)
     ? [
-        'Those marked with ! may touch the same files as you: keep to your own task there, and `copse sync` often.',
+        'Those marked with ! may touch the same files as you: keep to your own task there, and run `copse sync` often.',
         '',
       ]
     : [];

@@ -1,7 +1,7 @@
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { AttentionCause, HandbackReason } from '../../../tasks/rules/task.ts';
 
-/** Why an attempt begins, with what was said about it: as it is on the board, or as much of it as an agent is told. */
+/** Why an attempt begins. `Text` is a string on the board, and an excerpt in what the agent is told. */
 export type BeginOf<Text> =
   | { readonly why: 'claimed' }
   /** A rate limit had interrupted it. */
@@ -11,7 +11,7 @@ export type BeginOf<Text> =
   | {
       readonly why: 'resumed';
       readonly message: Text | null;
-      /** Why a person had to look, when that is why it stopped. */
+      /** Present when the task had stopped because it needed attention. */
       readonly attention?: { readonly because: AttentionCause; readonly reason: Text };
     }
   | {

@@ -1,6 +1,15 @@
 /**
- * What an agent says about its work, in `.copse/session.json` or through the command line. It is written by programs of
- * all kinds, so what can be understood is taken and the rest is named; nothing in it is believed to be complete.
+ * An agent's report about its work, in `.copse/session.json` or by a command. Any program may write it: known fields are
+ * taken, the others are listed as ignored.
+ *
+ *   phase            how far the agent is; recorded at once
+ *   status           `finished` or `stuck`; the runner acts on it when the agent's process has ended
+ *   noChanges        with `finished`: nothing had to be done
+ *   reason           with `stuck`: the question for a person
+ *   summary          with `finished`: what was done, for the commit message and the pull request
+ *   triedToFinish    the agent ran `copse finish` and was refused; written by that command
+ *   ledger           entries for the next agent; each is recorded once
+ *   heartbeat        any text or number; read and not used
  */
 
 import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
@@ -18,27 +27,24 @@ interface ReportedEntry {
 export interface Report {
   readonly phase?: OpenPhase;
   readonly status?: ReportStatus;
-  /** Finished because there was nothing to do. */
   readonly noChanges?: boolean;
-  /** Why it is stuck. */
   readonly reason?: string;
   readonly summary?: string;
-  /** It said that it is finished and was told what is missing; written by the command that refused. */
   readonly triedToFinish?: boolean;
   readonly ledger?: readonly ReportedEntry[];
-  /** Whatever the agent writes to show that it is alive, as text. */
   readonly heartbeat?: string;
 }
 
 export type ReportSeen =
   | {
+      readonly kind: 'report';
       readonly report: Report;
-      /** Sentences about what was left out. */
+      /** One sentence for each field that was not understood. */
       readonly ignored: readonly string[];
     }
-  | { readonly problem: string };
+  | { readonly kind: 'problem'; readonly problem: string };
 
-/** Undefined when it says nothing at all, as a file does that is about to be written. */
+/** Undefined for an empty file, which a program may be about to write. */
 export function parseReport(text: string): ReportSeen | undefined {
   const json = text.replace(/^\uFEFF/, '').trim();
   if (json === '') return undefined;
@@ -46,15 +52,19 @@ export function parseReport(text: string): ReportSeen | undefined {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    return { problem: `It is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      kind: 'problem',
+      problem: `It is not JSON: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
-  if (!isRecord(value)) return { problem: 'It has to be one JSON object, such as {"status": "finished"}.' };
+  if (!isRecord(value))
+    return { kind: 'problem', problem: 'It must be one JSON object, for example {"status": "finished"}.' };
   return reportFrom(value);
 }
 
 /**
- * What is there with the new report on top, as it is written: fields that Copse does not know stay. A new status takes
- * the place of the old one with all that was said about it, and ledger entries are added.
+ * The text of the file with the new report merged in. Unknown fields stay, ledger entries are added, and a new status removes
+ * the old one together with its reason and summary.
  */
 export function mergeReport(before: string, report: Report): string {
   const old = recordIn(before);
@@ -102,10 +112,10 @@ function reportFrom(value: Readonly<Record<string, unknown>>): ReportSeen {
     ...(ledger !== undefined && { ledger }),
     ...(heartbeat !== undefined && { heartbeat }),
   };
-  return { report, ignored };
+  return { kind: 'report', report, ignored };
 }
 
-/** Left out and null are the same: nothing is said. */
+/** Null counts as absent. */
 function oneOf<T extends string>(
   value: unknown,
   known: readonly T[],
@@ -114,20 +124,19 @@ function oneOf<T extends string>(
 ): T | undefined {
   if (value == null) return undefined;
   const found = known.find((one) => one === value);
-  if (found === undefined)
-    ignored.push(`${name} is ${brief(value)}, and has to be one of ${known.join(', ')}.`);
+  if (found === undefined) ignored.push(`${name} is ${brief(value)}: it must be one of ${known.join(', ')}.`);
   return found;
 }
 
 function flag(value: unknown, name: string, ignored: string[]): boolean | undefined {
   if (value == null || typeof value === 'boolean') return value ?? undefined;
-  ignored.push(`${name} is ${brief(value)}, and has to be true or false.`);
+  ignored.push(`${name} is ${brief(value)}: it must be true or false.`);
   return undefined;
 }
 
 function textOf(value: unknown, name: string, ignored: string[]): string | undefined {
   if (value == null || typeof value === 'string') return value ?? undefined;
-  ignored.push(`${name} is ${brief(value)}, and has to be text.`);
+  ignored.push(`${name} is ${brief(value)}: it must be text.`);
   return undefined;
 }
 
@@ -138,18 +147,18 @@ function heartbeatOf(value: unknown, ignored: string[]): string | undefined {
 function entriesOf(value: unknown, ignored: string[]): readonly ReportedEntry[] | undefined {
   if (value == null) return undefined;
   if (!Array.isArray(value)) {
-    ignored.push('ledger has to be a list of {"kind": …, "text": …}.');
+    ignored.push('ledger must be a list of {"kind": …, "text": …}.');
     return undefined;
   }
   const most = defaultPolicy.text.listLength;
   if (value.length > most)
-    ignored.push(`ledger has ${value.length} entries, and the first ${most} were read.`);
+    ignored.push(`ledger has ${value.length} entries; only the first ${most} were read.`);
   return value.slice(0, most).flatMap((entry: unknown, index) => entryOf(entry, `ledger[${index}]`, ignored));
 }
 
 function entryOf(value: unknown, name: string, ignored: string[]): readonly ReportedEntry[] {
   if (!isRecord(value)) {
-    ignored.push(`${name} is ${brief(value)}, and has to be {"kind": …, "text": …}.`);
+    ignored.push(`${name} is ${brief(value)}: it must be {"kind": …, "text": …}.`);
     return [];
   }
   const kind = oneOf(value['kind'] ?? 'learning', ledgerKinds, `${name}.kind`, ignored);

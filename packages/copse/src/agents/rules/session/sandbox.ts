@@ -1,43 +1,43 @@
 /**
- * What an agent in a sandbox may write and whom it may reach. Reading is not restricted.
+ * Which files an agent in a sandbox may write, and which hosts it may reach. Reading is not restricted.
  *
- * For a commit in a linked worktree git writes the worktree, its own folder in `worktrees/`, new objects, the branch and
- * the branch's log. A branch is a file that git replaces, so the folder around it has to be writable, and with it every
- * branch in there: a sandbox needs branches in a folder that is the task's alone.
+ * For a commit in a linked worktree git writes the worktree, its folder in `worktrees/`, new objects, the branch and the
+ * branch's log. A branch is a file that git replaces, so its folder must be writable, and with it every branch in that folder:
+ * a sandboxed task needs a branch folder of its own.
  *
- * Inside what may be written some things are kept as they are, because others believe them: which repository a worktree
- * belongs to, its configuration, and what is packed.
+ * Some files inside the writable folders stay read-only, because git trusts them outside of the sandbox: the repository that
+ * a worktree belongs to, its configuration, and packed objects.
  */
 
 import type { BranchName, TaskId } from '../../../kernel/ids.ts';
 
 export type SandboxKind = 'runtime' | 'docker';
 
-/** The folder below `refs/heads` that has branches of this task and of no other; undefined when there is none. */
+/** The folder below `refs/heads` that holds only branches of this task; undefined when there is none. */
 export function ownNamespace(branch: BranchName, task: TaskId): string | undefined {
   const folders = branch.split('/').slice(0, -1);
   return folders.includes(task) ? folders.join('/') : undefined;
 }
 
-/** Whether every branch that a pattern makes is in a folder of its task. */
+/** Whether every branch of a pattern is in a folder of its task. */
 export function hasOwnNamespace(pattern: string): boolean {
   return pattern.split('/').slice(0, -1).includes('{task}');
 }
 
-/** Absolute paths, with `/` between their parts and no link on the way. */
+/** Absolute paths with `/`, and no symbolic link in them. */
 export interface WorktreePlaces {
   readonly worktree: string;
-  /** What git keeps about this worktree. */
+  /** The worktree's folder in `worktrees/`. */
   readonly gitDir: string;
-  /** What all worktrees share. */
+  /** The repository that all worktrees share. */
   readonly commonDir: string;
   readonly namespace: string;
 }
 
 export interface WriteSet {
-  /** Folders with all that is in them, and files. */
+  /** Folders with their content, and files. */
   readonly write: readonly string[];
-  /** Inside of these, and nevertheless not to be written. */
+  /** Inside of these, but read-only. */
   readonly keep: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function worktreeWriteSet({ worktree, gitDir, commonDir, namespace }: Wor
     keep: [
       `${worktree}/.git`,
       ...['commondir', 'gitdir', 'locked', 'config.worktree'].map((name) => `${gitDir}/${name}`),
-      // A commit adds loose objects. Whoever packs, or names other places to look for objects, does it for all.
+      // A commit adds loose objects. Packs and alternates would affect all worktrees.
       `${objects}/pack`,
       `${objects}/info`,
     ],
@@ -70,8 +70,8 @@ export interface ProgramFacts {
 }
 
 /**
- * Where a vendor's program keeps conversations and the like. Not all of its folder: settings, hooks, plugins and commands
- * are there too, and what an agent wrote into those would run outside of any sandbox the next time.
+ * Where a vendor's program keeps its conversations. Not its whole folder: that has settings, hooks, plugins and commands too,
+ * and code that an agent wrote there would later run outside of the sandbox.
  */
 export function programWriteSet(facts: ProgramFacts): {
   readonly folders: readonly string[];
@@ -107,7 +107,7 @@ const PROGRAM_PLACES: Readonly<
       'debug',
       'cache',
     ],
-    // A token that was renewed and not saved is lost, and with it the login.
+    // A renewed token that cannot be saved is lost, and with it the login.
     files: ['.credentials.json', 'history.jsonl'],
   },
   codex: {
@@ -136,8 +136,8 @@ const VENDOR_HOSTS: Readonly<Record<Vendor, readonly string[]>> = {
 };
 
 /**
- * The vendor's own hosts, those that variables such as ANTHROPIC_BASE_URL name, and those that a person allowed. A host of a
- * variable is allowed at its port only: on this machine, other ports are other things.
+ * The vendor's hosts, those in variables like ANTHROPIC_BASE_URL, and those that a person allowed. A variable allows a host
+ * at its port only: other ports of this machine are other services.
  */
 export function hostsFor(facts: ProgramFacts, allowed: readonly string[]): readonly string[] {
   const vendors = vendorsOf(facts).flatMap((vendor) => VENDOR_HOSTS[vendor]);
@@ -155,7 +155,7 @@ const MODEL_ADDRESSES = [
   'OPENAI_BASE_URL',
 ];
 
-/** Without the URL class, which is not part of the language: scheme, perhaps a user, host, perhaps a port. */
+/** Parses without the URL class, which rules may not use: scheme, optional user, host, optional port. */
 function hostOf(address: string): string | undefined {
   const match = /^(https?):\/\/(?:[^/?#@]*@)?(\[[0-9a-f:.]+\]|[^/?#:@[\]]+)(?::(\d+))?(?=[/?#]|$)/i.exec(
     address,
@@ -165,7 +165,7 @@ function hostOf(address: string): string | undefined {
   return `${host.toLowerCase()}:${port ?? (scheme.toLowerCase() === 'https' ? '443' : '80')}`;
 }
 
-/** What is on this machine is reached through the sandbox's proxy too, although programs usually go there directly. */
+/** Programs usually bypass the proxy for these hosts; in a sandbox they must not. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host);
 }

@@ -4,10 +4,9 @@
  *
  *   registered → planning → planning_complete → working → shipping → reviews_in_progress → pr_ready → complete
  *
- * with stuck and cancelled from anywhere. An agent may skip phases forward, never move backward; only a handback
- * or a resume brings a session back to `working`. A stuck session goes on in two ways: `restart` begins a fresh
- * conversation, which is a new session at `working` that names the one it follows; or a person pauses it and
- * later resumes the same conversation.
+ * with stuck and cancelled from anywhere. An agent may skip phases, but never goes back; only a handback or a resume
+ * returns a session to `working`. A stuck session continues in two ways: `restart` opens a new session at `working` that
+ * names the one it follows; or a person pauses it and later resumes the same conversation.
  */
 
 import { type Decision, decided, refused } from '../../../kernel/decision.ts';
@@ -29,7 +28,7 @@ export const openPhases = [
 export type OpenPhase = (typeof openPhases)[number];
 type Phase = OpenPhase | 'complete' | 'stuck' | 'cancelled';
 
-/** The agent's process is alive but waits for a person. */
+/** The agent's process is alive and waits for a person. */
 export type Attention = 'permission' | 'idle';
 
 export const interruptions = ['crashed', 'paused', 'timed_out', 'over_budget', 'rate_limited'] as const;
@@ -55,31 +54,31 @@ export interface Session {
   readonly id: SessionId;
   readonly task: TaskId;
   readonly agent: AgentName;
-  /** The same agent on the same work item resumes; a different work item starts fresh. */
+  /** The same agent on the same work item resumes; another work item begins a new session. */
   readonly workItem: string | null;
   readonly follows: SessionId | null;
-  /** The runtime's own name for the conversation, as soon as it is known. */
+  /** The runtime's id of the conversation, as soon as it is known. */
   readonly conversation: string | null;
-  /** All that it used until now, over all its attempts. */
+  /** The sum over all attempts. */
   readonly usage: Usage;
-  /** What it asked last to be allowed. */
+  /** The agent's last request for a permission. */
   readonly question: Question | null;
   readonly startedAt: Timestamp;
   readonly state: SessionState;
 }
 
-/** An agent asks a person whether it may do something, and waits. */
+/** An agent waits for a person's permission. */
 export interface Question {
   readonly id: string;
-  /** The program's name for what it wants to use. */
+  /** The program's name of the tool. */
   readonly tool: string;
   readonly what: string;
-  readonly answer: Answer | null;
+  readonly answer: PermissionAnswer | null;
 }
 
-export interface Answer {
+export interface PermissionAnswer {
   readonly isAllowed: boolean;
-  /** What the agent hears with it. */
+  /** Passed on to the agent. */
   readonly message: string | null;
 }
 
@@ -117,11 +116,11 @@ export type SessionEvent =
   | (Of<'session.advanced'> & { readonly phase: OpenPhase })
   | (Of<'session.attention'> & { readonly attention: Attention | null; readonly message?: string })
   | (Of<'session.conversation_known'> & { readonly conversation: string })
-  /** What was used since this was last said. */
+  /** Used since the last such event. */
   | (Of<'session.used'> & { readonly usage: Usage })
   | (Of<'session.asked'> & { readonly question: Omit<Question, 'answer'> })
-  | (Of<'session.answered'> & { readonly question: string; readonly answer: Answer })
-  /** The agent reported something that cannot be understood; nothing came of it. */
+  | (Of<'session.answered'> & { readonly question: string; readonly answer: PermissionAnswer })
+  /** The agent's report could not be parsed; nothing else follows. */
   | (Of<'session.misreported'> & { readonly problem: string })
   | Of<'session.completed'>
   | (Of<'session.stuck'> & { readonly reason: string })
@@ -135,7 +134,7 @@ export type SessionRequest =
   | { readonly action: 'converse'; readonly conversation: string }
   | { readonly action: 'use'; readonly usage: Usage }
   | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
-  | ({ readonly action: 'answer' } & Answer)
+  | ({ readonly action: 'answer' } & PermissionAnswer)
   | { readonly action: 'complete' }
   | { readonly action: 'stick'; readonly reason: string }
   | { readonly action: 'interrupt'; readonly because: Interruption }
@@ -153,7 +152,7 @@ export function decideSession(
   if (from[life] === undefined) {
     return refused(
       'wrong_status',
-      `Session ${session.id} of ${session.task} is ${life}: ${request.action} is not possible there.`,
+      `Cannot ${request.action} session ${session.id} of ${session.task}: it is ${life}.`,
       `copse show ${session.task}`,
     );
   }
@@ -163,7 +162,7 @@ export function decideSession(
       if (rank(request.phase) < rank(phase)) {
         return refused(
           'backward',
-          `Session ${session.id} is in ${phase} and cannot go back to ${request.phase}.`,
+          `Session ${session.id} cannot go back from ${phase} to ${request.phase}.`,
           phase === openPhases.at(-1) ? 'copse finish' : `copse phase ${nextPhase(phase)}`,
         );
       }
@@ -187,7 +186,7 @@ export function decideSession(
       const { isAllowed, message } = request;
       const { question } = session;
       if (question === null || question.answer !== null) {
-        const reason = `Session ${session.id} of ${session.task} waits for no answer: its agent asks nothing.`;
+        const reason = `Session ${session.id} of ${session.task} has no open question.`;
         return refused('wrong_status', reason, `copse show ${session.task}`);
       }
       return decided({
@@ -203,7 +202,7 @@ export function decideSession(
       if (request.reason.trim() === '') {
         return refused(
           'invalid',
-          `Session ${session.id} cannot be stuck without a reason: say what only a person can decide.`,
+          `Session ${session.id} cannot be stuck without a reason: name the decision that a person has to make.`,
           'copse stuck --reason "…"',
         );
       }
@@ -221,7 +220,7 @@ export function decideSession(
   }
 }
 
-/** A fresh conversation in the same worktree: after a restart, a crash or a context handoff. */
+/** A new conversation in the same worktree: after a restart, a crash or a context handoff. */
 export function decideFollowUp(previous: Session, id: SessionId, at: Timestamp): Decision<SessionEvent> {
   const { task, agent, workItem } = previous;
   return decided({
@@ -326,7 +325,7 @@ function nextState(
   }
 }
 
-/** A stuck session that is paused will go on working when it is resumed. */
+/** A stuck session that is paused continues at `working`. */
 function openPhase(state: SessionState): OpenPhase {
   return state.life === 'live' || state.life === 'interrupted' ? state.phase : 'working';
 }

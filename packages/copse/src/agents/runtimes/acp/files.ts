@@ -1,4 +1,4 @@
-/** Files that an agent reads and writes through its client. Copse does not offer that; who asks all the same gets no further than its folder. */
+/** File access through the client. Copse does not offer it; an agent that asks anyway stays inside its folder. */
 
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { number, text } from '../fields.ts';
 import { isInside } from './permissions.ts';
 import { INVALID, RpcError } from './rpc.ts';
 
-/** Replaces a file below a folder through no link; `file` has slashes, `scratch` is a folder for the unfinished file. */
+/** Replaces a file below a folder without following links; `file` uses slashes, `scratch` is the folder for the temporary file. */
 export type WriteInside = (
   file: { readonly root: string; readonly file: string; readonly scratch: string },
   text: string,
@@ -33,7 +33,7 @@ export async function writeForAgent(
   const file = requirePath(params);
   if (!isInside(folder, file)) throw outside(file);
   const relative = path.relative(folder, path.resolve(folder, file)).split(path.sep).join('/');
-  // What is git's or Copse's own there is nobody's work.
+  // Never git's or Copse's own files.
   if (/^\.(?:git|copse)(?:\/|$)/.test(relative)) throw outside(file);
   await writeInside({ root: folder, file: relative, scratch: '.copse' }, text(params, 'content') ?? '');
   return null;
@@ -46,5 +46,5 @@ function requirePath(params: unknown): string {
 }
 
 function outside(file: string): RpcError {
-  return new RpcError(INVALID, `${file} is outside of the folder that the agent works in.`);
+  return new RpcError(INVALID, `${file} is outside of the agent's folder.`);
 }

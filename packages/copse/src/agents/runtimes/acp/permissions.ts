@@ -1,22 +1,21 @@
-/** An agent's policy, in the words of the protocol: which of its modes it works in, and what it may do when it asks. */
+/** An agent's permissions in terms of the protocol: its mode, and the answers to its questions. */
 
 import path from 'node:path';
 
 import { isWithin } from '../../../kernel/system/within.ts';
+import type { Permissions } from '../../ports/runtime.ts';
 import { fields, list, text } from '../fields.ts';
 import type { ToolCall } from './updates.ts';
 
-export type Permissions = 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
-
-/** As Claude, Codex and Gemini name them, the best first. */
+/** The names of Claude, Codex and Gemini, best first. */
 const MODES = {
   ask: ['default', 'read-only'],
   accept_edits: ['acceptEdits', 'workspace-write', 'autoEdit', 'auto_edit', 'default'],
-  // Claude does not offer the first to root: then it asks, and is allowed.
+  // Claude does not offer the first to root; then it asks, and Copse allows.
   all: ['bypassPermissions', 'agent-full-access', 'yolo', 'default'],
 } as const;
 
-/** The mode to set; null when it is set, or when the agent offers none that is known. */
+/** The mode to set; null when it is set already, or when the agent offers no known mode. */
 export function modeFor(permissions: Permissions, session: unknown): string | null {
   const modes = fields(session, 'modes');
   const offered = new Set(list(modes, 'availableModes').map((mode) => text(mode, 'id')));
@@ -25,7 +24,7 @@ export function modeFor(permissions: Permissions, session: unknown): string | nu
   return mode === text(modes, 'currentModeId') ? null : mode;
 }
 
-/** Whether it may without anybody being asked. */
+/** Whether it is allowed without asking a person. */
 export function isAllowed(permissions: Permissions, call: ToolCall, folder: string): boolean {
   if (permissions === 'all') return true;
   if (permissions === 'ask') return false;
@@ -36,18 +35,18 @@ export function isAllowed(permissions: Permissions, call: ToolCall, folder: stri
   return [call.name, call.kind].some((name) => name !== undefined && permissions.allow.includes(name));
 }
 
-/** By name; a link that leads out is followed by the agent itself, which no answer of ours can prevent. */
+/** Compares paths only: Copse's answer cannot keep the agent from following a link that leads outside. */
 export function isInside(folder: string, file: string): boolean {
   const place = path.resolve(folder, file);
   return place !== path.resolve(folder) && isWithin(folder, place);
 }
 
-type Outcome =
+type PermissionOutcome =
   | { readonly outcome: 'cancelled' }
   | { readonly outcome: 'selected'; readonly optionId: string };
 
-/** Once and never for good: what a person allowed is not allowed for the next time. */
-export function answerFor(mayUse: boolean, request: unknown): { readonly outcome: Outcome } {
+/** Prefers `once`: a person's permission does not count for the next time. */
+export function answerFor(mayUse: boolean, request: unknown): { readonly outcome: PermissionOutcome } {
   const wanted = mayUse ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
   const options = list(request, 'options');
   for (const kind of wanted) {

@@ -1,6 +1,6 @@
 /**
- * JSON-RPC 2.0, one message on a line, both ways: what the Agent Client Protocol is spoken in. By hand and not by the
- * protocol's own package, because that checks every message with zod, which would be a third of a runner's memory.
+ * JSON-RPC 2.0 with one message on a line, in both directions: the transport of the Agent Client Protocol. Copse does not use
+ * the protocol's package, because it checks every message with zod, which would be a third of a runner's memory.
  */
 
 import { type Fields, isFields, number, text } from '../fields.ts';
@@ -8,15 +8,15 @@ import { type Fields, isFields, number, text } from '../fields.ts';
 export interface RpcSettings {
   readonly input: NodeJS.WritableStream;
   readonly output: NodeJS.ReadableStream;
-  /** What it asks. Throw `RpcError` to refuse. */
+  /** Answers a request of the agent. Throw `RpcError` to refuse. */
   readonly onRequest: (method: string, params: unknown) => Promise<unknown>;
   readonly onNotice: (method: string, params: unknown) => void;
-  /** Is told of every line, in both directions. */
+  /** Gets every line, in both directions. */
   readonly record: (line: string) => void;
 }
 
 export interface Rpc {
-  /** Rejects with `RpcError` when it is refused, and with `RpcClosed` when nobody is there any more. */
+  /** Rejects with `RpcError` when the agent refuses, and with `RpcClosed` when the program is gone. */
   request(method: string, params: Fields): Promise<unknown>;
   notify(method: string, params: Fields): void;
 }
@@ -41,13 +41,13 @@ export const NO_SUCH_METHOD = -32_601;
 export const INVALID = -32_602;
 const INTERNAL = -32_603;
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
 export function openRpc({ input, output, onRequest, onNotice, record }: RpcSettings): Rpc {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PendingRequest>();
   let requests = 0;
   let isClosed = false;
 
@@ -87,14 +87,14 @@ export function openRpc({ input, output, onRequest, onNotice, record }: RpcSetti
   };
   const close = (): void => {
     isClosed = true;
-    for (const { reject } of waiting.values()) reject(new RpcClosed('The program does not answer any more.'));
+    for (const { reject } of waiting.values()) reject(new RpcClosed('The program closed the connection.'));
     waiting.clear();
   };
   splitLines(output, take, close);
   return {
     request: (method, params) =>
       new Promise((resolve, reject) => {
-        if (isClosed) return reject(new RpcClosed('The program does not answer any more.'));
+        if (isClosed) return reject(new RpcClosed('The program closed the connection.'));
         requests += 1;
         waiting.set(requests, { resolve, reject });
         send({ id: requests, method, params });
@@ -105,10 +105,10 @@ export function openRpc({ input, output, onRequest, onNotice, record }: RpcSetti
   };
 }
 
-/** A line that is longer is not a message of an honest program. */
+/** Longer lines are skipped. */
 const LONGEST_LINE = 32 * 1024 * 1024;
 
-/** Not by readline, which also ends lines at characters that JSON has in its texts. */
+/** Not with readline, which also splits at characters that JSON allows in strings. */
 function splitLines(output: NodeJS.ReadableStream, take: (line: string) => void, close: () => void): void {
   let rest: Buffer[] = [];
   let length = 0;
@@ -137,7 +137,7 @@ function parse(line: string): Fields | undefined {
     const value: unknown = JSON.parse(line);
     return isFields(value) ? value : undefined;
   } catch {
-    // Some print what they should not; it is in the record.
+    // Some agents print other text; the record has it.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Any agent that speaks the Agent Client Protocol, as its client. The protocol is spoken over pipes, so the program ends
- * with its runner; a turn is a run of the program, and the agent itself keeps the conversation between them.
+ * Any agent that speaks the Agent Client Protocol, with Copse as its client. The protocol uses pipes, so the program ends with
+ * its runner. A turn is one run of the program; the agent keeps the conversation between turns.
  */
 
 import { appendFileSync, statSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { lastOutput } from '../last-output.ts';
 import { openTranscript, rawTranscript } from '../transcript.ts';
 
 export interface AcpSettings extends SessionSettings {
-  /** One of the agents below by its name, a line for the shell, or a program and its arguments. */
+  /** A name from `AGENTS`, a shell line, or a program and its arguments. */
   readonly command: string | readonly string[];
 }
 
@@ -53,7 +53,7 @@ export function acpRuntime(settings: AcpSettings, programs: Programs, writeInsid
       resume: 'anywhere',
       permissions: 'asks',
       cost: /claude/.test(words) ? 'dollars' : 'tokens',
-      // Inside Codex's sandbox git's own folder cannot be written.
+      // Codex's sandbox makes the .git folder read-only.
       commits: !/codex/.test(words) || settings.permissions === 'all',
     },
     start: (turn) => startTurn(settings, programs, writeInside, turn),
@@ -81,7 +81,7 @@ async function startTurn(
   const worked = work(session, rpc, connection, () => errorsIn(raw, from));
   const ended = worked.then(async (outcome): Promise<RuntimeOutcome> => {
     await leave(connection);
-    return isStopped ? { outcome: 'cancelled' } : outcome;
+    return isStopped ? { kind: 'cancelled' } : outcome;
   });
   return {
     process,
@@ -89,7 +89,7 @@ async function startTurn(
     stop: async ({ graceMs }) => {
       isStopped = true;
       session.cancel(rpc);
-      // An agent that ends its turn itself has saved its conversation.
+      // An agent that ends its own turn saves its conversation.
       await Promise.race([worked, sleep(graceMs / 2, undefined, { ref: false })]);
       await connection.stop({ graceMs: graceMs / 2 });
       await ended;
@@ -118,7 +118,7 @@ async function start(
     const sentence =
       known === undefined
         ? error.message
-        : `The program ${file} is not there. Install it with: ${known.install}`;
+        : `The program ${file} is not installed. Install it: ${known.install}`;
     throw new RuntimeUnavailable(sentence, { cause: error });
   }
 }
@@ -136,14 +136,14 @@ async function work(
     const how = end === null ? (error instanceof Error ? error.message : String(error)) : howOf(end);
     const printed = tail();
     return {
-      outcome: 'crashed',
+      kind: 'crashed',
       exitCode: end?.kind === 'exited' ? end.code : null,
       reason: printed === '' ? how : `${how}\n${printed}`,
     };
   }
 }
 
-/** What it printed as errors is among its messages: some print much that is nobody's business while all is well. */
+/** The log mixes errors with messages; only the errors are shown, and only after a crash. */
 function errorsIn(raw: string, from: number): string {
   const lines = lastOutput(raw, from).split('\n');
   return lines.filter((line) => !/^(?:…|\{"jsonrpc")/.test(line)).join('\n');
@@ -152,14 +152,14 @@ function errorsIn(raw: string, from: number): string {
 function howOf(end: ProgramEnd): string {
   if (end.kind === 'exited') return `the agent’s program ended with exit code ${end.code}`;
   return end.kind === 'signalled'
-    ? `the agent’s program was ended by ${end.signal}`
-    : 'the agent’s program vanished';
+    ? `the agent’s program was killed by ${end.signal}`
+    : 'the agent’s program disappeared';
 }
 
 const EXIT_WAIT_MS = 3_000;
 const GRACE_MS = 1_000;
 
-/** The turn is over when nothing of it is left. */
+/** Ends the program and all that it started. */
 async function leave(connection: Connection): Promise<void> {
   connection.input.end();
   await Promise.race([connection.ended, sleep(EXIT_WAIT_MS, undefined, { ref: false })]);

@@ -3,15 +3,15 @@
  *
  *   initialize → session/new | session/resume | session/load → its mode and model → session/prompt → why it stopped
  *
- * A session that is loaded tells all of its past first; what comes before the prompt is not of this turn. An agent that was
- * refused something hears what the person said with it as another prompt, because the protocol has no other way.
+ * A loaded session repeats its whole past first: messages before the prompt are not of this turn. When a person refuses a tool
+ * with a message, the message becomes another prompt, because the protocol has no other way to pass it on.
  */
 
-import type { RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import type { Permissions, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { fields, list, text } from '../fields.ts';
 import { type WriteInside, readForAgent, writeForAgent } from './files.ts';
 import { outcomeOfError, outcomeOfStop } from './outcome.ts';
-import { type Permissions, answerFor, isAllowed, modeFor } from './permissions.ts';
+import { answerFor, isAllowed, modeFor } from './permissions.ts';
 import { NO_SUCH_METHOD, type Rpc, RpcError } from './rpc.ts';
 import { type UpdateReader, callOf, readUpdates, whatOf } from './updates.ts';
 import type { Transcript } from '../transcript.ts';
@@ -20,7 +20,7 @@ export interface SessionSettings {
   readonly permissions: Permissions;
   readonly model?: string;
   readonly systemPrompt?: string;
-  /** What the session may cost, where the agent can be told. */
+  /** The session's budget, for agents that take one. */
   readonly dollars?: number;
 }
 
@@ -36,7 +36,7 @@ export class AcpSession {
   readonly #over = Promise.withResolvers<'over'>();
   #id: string | null = null;
   #isPrompted = false;
-  /** What the person said when it was refused something, and it has not heard yet. */
+  /** A person's messages with refusals that the agent has not been told yet. */
   readonly #refusals: string[] = [];
 
   constructor(settings: SessionSettings, turn: Turn, transcript: Transcript, writeInside: WriteInside) {
@@ -47,7 +47,7 @@ export class AcpSession {
     this.#reader = readUpdates(turn, transcript);
   }
 
-  /** Rejects with `RpcClosed` when the program is gone before it has answered. */
+  /** Rejects with `RpcClosed` when the program ends before it has answered. */
   async run(rpc: Rpc): Promise<RuntimeOutcome> {
     try {
       const prompt = await this.#open(rpc);
@@ -60,7 +60,7 @@ export class AcpSession {
     }
   }
 
-  /** Asks it to end its turn. */
+  /** Asks the agent to end its turn. */
   cancel(rpc: Rpc): void {
     this.#over.resolve('over');
     if (this.#id !== null) rpc.notify('session/cancel', { sessionId: this.#id });
@@ -68,7 +68,7 @@ export class AcpSession {
 
   takeNotice(method: string, params: unknown): void {
     if (method !== 'session/update' || !this.#isPrompted) return;
-    // Those that it started for itself have sessions of their own.
+    // Subagents have their own sessions.
     if (text(params, 'sessionId') === this.#id) this.#reader.take(fields(params, 'update'));
   }
 
@@ -96,7 +96,7 @@ export class AcpSession {
     }
   }
 
-  /** The prompt of this turn, once there is a session to send it to. */
+  /** Opens the session, and returns the prompt for it. */
   async #open(rpc: Rpc): Promise<string> {
     const about = await rpc.request('initialize', {
       protocolVersion: PROTOCOL_VERSION,
@@ -125,7 +125,7 @@ export class AcpSession {
           : null;
     const isNew = conversation === null || how === null;
     if (conversation !== null && how === null)
-      this.#transcript.note('It cannot go on with an earlier conversation.');
+      this.#transcript.note('The agent cannot resume an earlier conversation.');
     const session = isNew
       ? await rpc.request('session/new', where)
       : await rpc.request(how, { ...where, sessionId: conversation });
@@ -135,16 +135,16 @@ export class AcpSession {
     return isNew && !takesInstructions && instructions !== '' ? `${instructions}\n\n${prompt}` : prompt;
   }
 
-  /** What only one of them understands. */
+  /** Options that only one agent understands. */
   #own(agent: string): Readonly<Record<string, unknown>> {
     if (!agent.includes('claude')) return {};
     const { permissions, dollars } = this.#settings;
     const options = {
-      // A guess at what a person would say next, which nobody reads and which costs.
+      // Suggestions for the next prompt cost tokens and are not used.
       promptSuggestions: false,
       ...(typeof permissions === 'object' && { allowedTools: permissions.allow }),
       ...(dollars !== undefined && {
-        // It counts what this turn costs, and not what was before.
+        // The agent counts the cost of this turn only.
         maxBudgetUsd: Math.max(LEAST_DOLLARS, dollars - (this.#turn.used.dollars ?? 0)),
       }),
     };
@@ -162,7 +162,7 @@ export class AcpSession {
       await rpc.request('session/set_config_option', { sessionId, configId, value: model });
     else if (fields(session, 'models') !== undefined)
       await rpc.request('session/set_model', { sessionId, modelId: model });
-    else this.#transcript.note(`It lets nobody choose its model; ${model} is not used.`);
+    else this.#transcript.note(`The agent has no option for its model: ${model} is not used.`);
   }
 
   async #prompt(rpc: Rpc, prompt: string): Promise<RuntimeOutcome> {
@@ -196,7 +196,7 @@ export class AcpSession {
     if (!said.isAllowed) {
       this.#transcript.note(`refused: ${tool} ${what}`);
       this.#refusals.push(
-        `You were not allowed to use ${tool}: ${what}\n${said.message ?? 'Go on without it, or say what you need.'}`,
+        `You were not allowed to use ${tool}: ${what}\n${said.message ?? 'Continue without it, or say what you need.'}`,
       );
     }
     return answer(said.isAllowed);
@@ -205,6 +205,6 @@ export class AcpSession {
 
 function requireId(session: unknown): string {
   const id = text(session, 'sessionId');
-  if (id === undefined) throw new RpcError(0, 'The agent opened a session and did not say which.');
+  if (id === undefined) throw new RpcError(0, 'The agent opened a session without an id.');
   return id;
 }

@@ -1,4 +1,4 @@
-/** What an agent says and does during its turn (`session/update`), as far as it goes into the log or to the runner. */
+/** An agent's updates during its turn (`session/update`), for the log and the runner. */
 
 import { type Usage, isNothing, usageSince } from '../../../kernel/usage.ts';
 import type { Turn } from '../../ports/runtime.ts';
@@ -7,11 +7,11 @@ import type { Transcript } from '../transcript.ts';
 
 export interface UpdateReader {
   take(update: unknown): void;
-  /** What the answer to a prompt says about tokens: those of this prompt alone. */
+  /** The tokens in the answer to a prompt: of this prompt only. */
   takeUsage(usage: unknown): void;
-  /** What is known of a tool call by its id. */
+  /** A tool call by its id, as far as it was reported. */
   toolCall(id: string): ToolCall | undefined;
-  /** To be called when the agent has ended its turn. */
+  /** Called when the agent has ended its turn. */
   end(): TurnWords;
 }
 
@@ -25,12 +25,12 @@ export interface ToolCall {
 
 export interface TurnWords {
   readonly lastWords: string;
-  /** Whether it said or did anything at all. */
+  /** Whether it wrote a message or called a tool. */
   readonly hasOutput: boolean;
   readonly hasTools: boolean;
-  /** Codex ends its turn as if all were well when its model cannot be reached; this is what it said then. */
+  /** Codex ends its turn normally when its model cannot be reached; this is its last message then. */
   readonly failure: string | null;
-  /** When a limit of the vendor's lifts, where it said so. */
+  /** When the vendor's limit resets, if it was reported. */
   readonly resetsAtMs: number | null;
 }
 
@@ -147,7 +147,7 @@ function merge(before: ToolCall | undefined, update: Fields): ToolCall & { isSho
   };
 }
 
-/** A tool call as a request for permission has it, with what was told of it before. */
+/** A tool call from a permission request, merged with earlier updates about it. */
 export function callOf(request: unknown, known: ToolCall | undefined): ToolCall {
   return isFields(request) ? merge(known, request) : (known ?? merge(undefined, {}));
 }
@@ -161,7 +161,7 @@ function pathsOf(update: Fields): readonly string[] {
 
 const LONGEST_INPUT = 2_000;
 
-/** For a person who reads it, and may have to allow it: the command itself, the files, or all of the input. */
+/** For a person who may have to allow it: the command, the files, or all of the input. */
 export function whatOf({ title = '', input, paths }: ToolCall): string {
   const command = input?.['command'];
   if (typeof command === 'string') return command;
@@ -172,7 +172,7 @@ export function whatOf({ title = '', input, paths }: ToolCall): string {
   return `${title} ${rest.slice(0, LONGEST_INPUT)}`.trim();
 }
 
-/** Some count what came from the cache as input too; the total tells. */
+/** Some agents count cached tokens as input too; the total shows which. */
 function tokensOf(usage: unknown): Usage | null {
   const input = number(usage, 'inputTokens');
   const output = number(usage, 'outputTokens');

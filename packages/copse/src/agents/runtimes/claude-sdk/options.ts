@@ -1,26 +1,26 @@
-/** What the SDK is asked for: an agent's settings and one turn, in its words. */
+/** The SDK's options for an agent's settings and one turn. */
 
-import type { PermissionAnswer, StopAnswer, Turn } from '../../ports/runtime.ts';
-import { isConversationKept } from '../claude/conversation.ts';
+import type { Permissions, StopAnswer, Turn } from '../../ports/runtime.ts';
+import type { PermissionAnswer } from '../../rules/session/session.ts';
+import { isConversationKept } from '../claude/record.ts';
 import { fields, list, text } from '../fields.ts';
 import { type Windows, describeInput } from '../claude/messages.ts';
-import { type Permissions, claudePermissions } from '../claude/permissions.ts';
+import { claudePermissions, reportingServers } from '../claude/permissions.ts';
 import type { SpawnRequest, SpawnedProcess } from './process.ts';
-import { reportingServers } from '../claude/tools.ts';
 
 export interface ClaudeSdkSettings {
   readonly permissions: Permissions;
   readonly model?: string;
   readonly systemPrompt?: string;
-  /** What the whole conversation may cost. */
+  /** The budget of the whole conversation. */
   readonly dollars?: number;
-  /** The main checkout. The project's settings come from it: those in a worktree may be an agent's. */
+  /** The main checkout, for the project's settings: an agent could change those in its worktree. */
   readonly projectFolder?: string;
-  /** How much each model holds, as earlier conversations learned it. */
+  /** Context sizes of models, learned from earlier conversations. */
   readonly windows?: Windows;
-  /** Folders from which the package is looked for first. */
+  /** Folders that are searched for the package first. */
   readonly packageFrom?: readonly string[];
-  /** The program to start in place of the one that the package carries. */
+  /** Started instead of the package's own program. */
   readonly program?: string;
 }
 
@@ -41,7 +41,7 @@ export interface TurnParts {
   readonly conversation: string;
   readonly abort: AbortController;
   readonly spawn: (request: SpawnRequest) => SpawnedProcess;
-  /** The agent wants to know something of a person. */
+  /** The agent asks a person a question. */
   readonly onQuestion: (question: string) => void;
 }
 
@@ -55,7 +55,7 @@ export function optionsFor(settings: ClaudeSdkSettings, turn: Turn, parts: TurnP
     env: { ...turn.environment, CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: MANY },
     ...(isKept ? { resume: conversation } : { sessionId: conversation }),
     systemPrompt: { type: 'preset', preset: 'claude_code', append },
-    // Without the user's own, whose hooks are meant for conversations with that user.
+    // Not the user's settings, whose hooks are for the user's own conversations.
     settingSources: ['project'],
     ...(settings.projectFolder && { projectConfigRoot: settings.projectFolder }),
     ...(settings.model && { model: settings.model }),
@@ -75,20 +75,20 @@ export function optionsFor(settings: ClaudeSdkSettings, turn: Turn, parts: TurnP
   };
 }
 
-/** The program counts what this turn costs, and not what was before. */
+/** The program counts the cost of this turn only. */
 function dollarsLeft(dollars: number, { used }: Turn): number {
   return Math.max(LEAST_DOLLARS, dollars - (used.dollars ?? 0));
 }
 
 const LEAST_DOLLARS = 0.000_001;
 
-/** After so many refusals in a row the program would stop all the same; how often is for the finish gate to say. */
+/** The program stops after this many blocks in a row; the gate has its own limit. */
 const MANY = '1000000';
 
-/** The gate runs the project's own commands, and a person may sleep before answering. */
+/** Very long: the gate runs accept commands, and a person may answer the next day. */
 const LONG_SECONDS = 7 * 24 * 60 * 60;
 
-/** Work happens in this worktree and in this turn: no other worktrees, no plans to be approved, no appointments. */
+/** An agent works in this worktree and this turn: no other worktrees, no plan approval, no scheduled wake-ups. */
 const NOT_HERE = [
   'EnterWorktree',
   'ExitWorktree',
@@ -100,7 +100,7 @@ const NOT_HERE = [
   'ScheduleWakeup',
 ];
 
-/** Never throws: a hook that does lets the agent stop, and so does this when the gate cannot be asked. */
+/** Never throws. When the gate cannot be asked, the agent may stop, as after a hook that throws. */
 async function stopHook(turn: Turn): Promise<unknown> {
   let answer: StopAnswer;
   try {
@@ -108,12 +108,12 @@ async function stopHook(turn: Turn): Promise<unknown> {
   } catch {
     return {};
   }
-  return answer.may ? {} : { decision: 'block', reason: answer.because };
+  return answer.kind === 'allowed' ? {} : { decision: 'block', reason: answer.reason };
 }
 
 const YES = Promise.resolve<PermissionAnswer>({ isAllowed: true, message: null });
 
-/** A question that is taken back, because the turn is interrupted, is answered with no. */
+/** Refuses a question that is withdrawn because the turn is interrupted. */
 async function mayUse(
   turn: Turn,
   tool: string,
@@ -131,13 +131,13 @@ async function permit(answer: Promise<PermissionAnswer>, input: unknown): Promis
   if (isAllowed) return { behavior: 'allow', updatedInput: input };
   return {
     behavior: 'deny',
-    message: message ?? 'This is not allowed here. Find another way, or say that you are stuck.',
+    message: message ?? 'This is not allowed. Find another way, or report that you are stuck.',
   };
 }
 
 const QUESTION = 'AskUserQuestion';
 
-/** Nobody is there to answer now: the turn ends, and the question is what it ends with. */
+/** Ends the turn with the question as its outcome: a person answers later. */
 async function askPerson(input: unknown, { onQuestion }: TurnParts): Promise<unknown> {
   const questions = list(input, 'questions').flatMap((one) => {
     const choices = list(one, 'options').flatMap((option) => text(option, 'label') ?? []);

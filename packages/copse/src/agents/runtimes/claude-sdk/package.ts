@@ -1,7 +1,7 @@
 /**
- * The Claude Agent SDK: a package of hundreds of megabytes that Copse does not install. It is looked for when it is needed,
- * with Node's own rules, from the repository, from Copse, and where `npm install --global` puts things. Never from a
- * worktree: what an agent could have written is not loaded into its runner.
+ * The Claude Agent SDK: a package of hundreds of megabytes that Copse does not install. Copse searches for it when it is
+ * needed, with Node's rules: from the repository, from Copse, and in npm's global folder. Never from a worktree: a runner must
+ * not load code that an agent could have written.
  */
 
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ import type { SdkOptions } from './options.ts';
 
 export const SDK_PACKAGE = '@anthropic-ai/claude-agent-sdk';
 
-/** As much of it as is used here; its own types are there only where it is installed. */
+/** The used part of its interface; its own types exist only where it is installed. */
 export interface ClaudeSdk {
   query(question: { readonly prompt: string; readonly options: SdkOptions }): SdkQuery;
 }
@@ -22,7 +22,7 @@ export interface SdkQuery extends AsyncIterable<unknown> {
   interrupt(): Promise<unknown>;
 }
 
-/** `folders` are looked at first, in their order. */
+/** `folders` are searched first, in this order. */
 export async function loadClaudeSdk(
   folders: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -30,16 +30,16 @@ export async function loadClaudeSdk(
   const file = findClaudeSdk(folders, environment);
   if (file === undefined)
     throw new RuntimeUnavailable(
-      `The runtime claude-sdk needs the package ${SDK_PACKAGE}, which is not installed: npm install ${SDK_PACKAGE} (with --global for all repositories).`,
+      `The runtime claude-sdk needs the package ${SDK_PACKAGE}, which is not installed. Install it: npm install ${SDK_PACKAGE} (with --global for all repositories)`,
     );
   const sdk: unknown = await import(pathToFileURL(file).href);
   if (isSdk(sdk)) return sdk;
   throw new RuntimeUnavailable(
-    `${file} is not a version of ${SDK_PACKAGE} that Copse can use. Update it: npm install ${SDK_PACKAGE}@latest`,
+    `Copse cannot use this version of ${SDK_PACKAGE}: ${file}. Update it: npm install ${SDK_PACKAGE}@latest`,
   );
 }
 
-/** The file that would be loaded; undefined when it is not installed. */
+/** The package's main file; undefined when it is not installed. */
 export function findClaudeSdk(
   folders: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -47,7 +47,7 @@ export function findClaudeSdk(
   return findPackageFile(SDK_PACKAGE, folders, environment);
 }
 
-/** A package, or a file of one, that a user may have installed. */
+/** A package, or a file in one, that the user may have installed. */
 export function findPackageFile(
   name: string,
   folders: readonly string[],
@@ -66,7 +66,7 @@ function findFrom(folder: string, name: string): string | undefined {
   }
 }
 
-/** Programs that npm installs globally are in `<prefix>/bin`, and their packages in `<prefix>/lib/node_modules`. */
+/** npm installs global programs into `<prefix>/bin`, and their packages into `<prefix>/lib/node_modules`. */
 function globalFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const { PATH = '', NPM_CONFIG_PREFIX, npm_config_prefix } = environment;
   const places = PATH.split(path.delimiter).filter((folder) => path.isAbsolute(folder));

@@ -1,4 +1,4 @@
-/** The program that the SDK talks to, started in Copse's way, in the shape that the SDK wants: half of a ChildProcess. */
+/** The SDK's program, started by Copse, in the form that the SDK needs: a part of a ChildProcess. */
 
 import { EventEmitter } from 'node:events';
 
@@ -42,7 +42,7 @@ class Spawned extends EventEmitter implements SpawnedProcess {
   async #exit({ ended }: Connection): Promise<void> {
     const end = await ended;
     if (end.kind === 'exited') this.exitCode = end.code;
-    // The SDK only asks whether there was one.
+    // The SDK only checks whether there is one.
     else this.signalCode = end.kind === 'signalled' ? (end.signal as NodeJS.Signals) : 'SIGKILL';
     this.emit('exit', this.exitCode, this.signalCode);
   }

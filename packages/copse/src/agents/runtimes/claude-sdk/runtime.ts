@@ -1,11 +1,11 @@
 /**
- * Claude through its Agent SDK: the package talks to a Claude Code of its own, and calls back when the agent wants to stop
- * or to use something. The process is Copse's: it is started, marked and ended like any other agent's.
+ * Claude through its Agent SDK: the package talks to its own Claude Code, and calls back when the agent wants to stop or to
+ * use a tool. Copse starts, marks and ends the process like that of any other agent.
  *
  *   load the package → start → messages … → ( the Stop hook asks the gate )* → result → the process exits
  *
- * A turn has ended when the process is gone and not when there is a result. Of the two ways in which the SDK says that
- * something failed, a result and an exception after it, the result counts, because it has the facts.
+ * A turn ends when the process is gone, not with the result. The SDK reports a failure twice, as a result and then as an
+ * exception: the result counts, because it has the facts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -46,21 +46,21 @@ export function claudeSdkRuntime(settings: ClaudeSdkSettings, programs: Programs
       commits: true,
     },
     start: async (turn) => {
-      // The SDK would say that the program is missing.
+      // The SDK's own error would say that the program is missing.
       if (!statSync(turn.folder, { throwIfNoEntry: false })?.isDirectory())
-        throw new Error(`The agent cannot be started: its folder ${turn.folder} is gone.`);
+        throw new Error(`The agent cannot start: its folder ${turn.folder} is gone.`);
       const sdk = await loadClaudeSdk(settings.packageFrom ?? [], turn.environment);
       return startTurn(sdk, settings, programs, windows, turn);
     },
   };
 }
 
-/** What became known besides messages. */
-interface Facts {
+/** Facts about the turn besides its messages. */
+interface TurnFacts {
   isStopped: boolean;
-  /** What the agent wants to know of a person. */
+  /** The agent's question to a person. */
   question: string | null;
-  /** What the SDK threw. */
+  /** The SDK's exception. */
   failure: string | null;
 }
 
@@ -73,7 +73,7 @@ async function startTurn(
 ): Promise<RunningTurn> {
   const from = statSync(turn.log, { throwIfNoEntry: false })?.size ?? 0;
   const conversation = turn.conversation ?? randomUUID();
-  const facts: Facts = { isStopped: false, question: null, failure: null };
+  const facts: TurnFacts = { isStopped: false, question: null, failure: null };
   const abort = new AbortController();
   const opened = Promise.withResolvers<Connection>();
   const options = optionsFor(settings, turn, {
@@ -88,7 +88,7 @@ async function startTurn(
       facts.question = question;
     },
   });
-  // Before there is one: whoever is killed now can still go on with it.
+  // Recorded before the conversation exists, so that it can be resumed after a kill.
   turn.on({ type: 'conversation', id: conversation });
   const query = ask(sdk, asWritten(turn.prompt), options);
   const { used, on } = turn;
@@ -107,7 +107,7 @@ async function startTurn(
     stop: async ({ graceMs }) => {
       facts.isStopped = true;
       const untilMs = Date.now() + graceMs;
-      // Asked, it writes down that it was interrupted, and the conversation can go on later.
+      // An interrupted program saves the conversation, so that it can be resumed.
       query.interrupt().catch(() => {});
       await Promise.race([ended, sleep(graceMs / 2)]);
       await connection.stop({ graceMs: Math.max(0, untilMs - Date.now()) });
@@ -130,7 +130,7 @@ function programOf(turn: Turn, { command, args, env }: SpawnRequest): ConnectedP
   };
 }
 
-/** What begins with a slash would be one of the program's own commands. */
+/** The program would take a leading slash for a command of its own. */
 function asWritten(prompt: string): string {
   return prompt.trimStart().startsWith('/') ? `Your task:\n\n${prompt}` : prompt;
 }
@@ -143,7 +143,7 @@ function ask(sdk: ClaudeSdk, prompt: string, options: SdkOptions): SdkQuery {
   }
 }
 
-function requireProcess({ failure }: Facts): never {
+function requireProcess({ failure }: TurnFacts): never {
   throw unavailable(failure);
 }
 
@@ -154,8 +154,8 @@ function unavailable(error: unknown): RuntimeUnavailable {
   });
 }
 
-/** Until there is nothing more to hear. Never rejects. */
-async function listen(query: SdkQuery, raw: string, reader: ClaudeReader, facts: Facts): Promise<void> {
+/** Reads all messages. Never rejects. */
+async function listen(query: SdkQuery, raw: string, reader: ClaudeReader, facts: TurnFacts): Promise<void> {
   try {
     for await (const message of query) {
       appendFileSync(raw, `${JSON.stringify(message)}\n`, { mode: 0o600 });
@@ -166,7 +166,7 @@ async function listen(query: SdkQuery, raw: string, reader: ClaudeReader, facts:
   }
 }
 
-/** All was heard and the process is gone. One of both is not always followed by the other. */
+/** Waits for the last message and for the process's end; either may stay away, so the second is waited for briefly. */
 async function settle(listened: Promise<void>, connection: Connection): Promise<ProgramEnd> {
   await Promise.race([listened, connection.ended]);
   const both = Promise.all([listened, connection.ended]);
@@ -175,17 +175,22 @@ async function settle(listened: Promise<void>, connection: Connection): Promise<
   return connection.ended;
 }
 
-/** How long it has to go after its last message, and its last messages have to arrive after it went. */
+/** Time for the process to exit after its last message, or for its last messages to arrive after its exit. */
 const LAST_MS = 5_000;
 
-function outcomeOf(end: ProgramEnd, facts: Facts, reader: ClaudeReader, tail: () => string): RuntimeOutcome {
-  if (facts.isStopped) return { outcome: 'cancelled' };
-  if (facts.question !== null) return { outcome: 'needs_input', question: facts.question };
+function outcomeOf(
+  end: ProgramEnd,
+  facts: TurnFacts,
+  reader: ClaudeReader,
+  tail: () => string,
+): RuntimeOutcome {
+  if (facts.isStopped) return { kind: 'cancelled' };
+  if (facts.question !== null) return { kind: 'needs_input', question: facts.question };
   const outcome = reader.outcome();
   if (outcome !== undefined) return outcome;
   const exitCode = end.kind === 'exited' ? end.code : null;
   const how =
-    end.kind === 'signalled' ? `it was ended by ${end.signal}` : 'its program ended without a result';
+    end.kind === 'signalled' ? `it was killed by ${end.signal}` : 'its program ended without a result';
   const reason = [how, facts.failure ?? '', tail()].filter((line) => line !== '').join('\n');
-  return { outcome: 'crashed', exitCode, reason };
+  return { kind: 'crashed', exitCode, reason };
 }

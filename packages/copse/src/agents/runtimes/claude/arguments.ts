@@ -1,9 +1,9 @@
-/** The command line of Claude Code for one turn, with the hooks by which it asks its runner. */
+/** The command line of Claude Code for one turn, with the hooks that ask its runner. */
 
-import type { Turn } from '../../ports/runtime.ts';
+import type { Program, RunningProgram } from '../../../processes/ports/programs.ts';
+import type { Asks, Permissions, Turn } from '../../ports/runtime.ts';
 import type { Windows } from './messages.ts';
-import { type Permissions, claudePermissions } from './permissions.ts';
-import { REPORTING_TOOLS, reportingServers } from './tools.ts';
+import { claudePermissions, REPORTING_TOOLS, reportingServers } from './permissions.ts';
 
 export interface ClaudeSettings {
   /** The program and its first arguments; without it, the `claude` on the agent's PATH. */
@@ -11,22 +11,31 @@ export interface ClaudeSettings {
   readonly model?: string;
   readonly systemPrompt?: string;
   readonly permissions: Permissions;
-  /** What the whole session may cost. */
+  /** The budget of the whole session. */
   readonly dollars?: number;
-  /** How much each model holds, as earlier conversations learned it. */
+  /** Context sizes of models, learned from earlier conversations. */
   readonly windows?: Windows;
 }
 
 export interface Conversation {
   readonly id: string;
-  /** Whether the program knows it already. */
+  /** Whether the program has it already. */
   readonly isKnown: boolean;
 }
 
-/** For as long as it takes: accept commands run for minutes, and a person may sleep before answering. */
+/** What a turn needs, with a terminal and without. */
+export interface ClaudeParts {
+  readonly settings: ClaudeSettings & Required<Pick<ClaudeSettings, 'command'>>;
+  readonly asks: Asks;
+  readonly start: (program: Program) => Promise<RunningProgram>;
+  readonly conversation: Conversation;
+  readonly windows: Windows;
+}
+
+/** Very long: accept commands run for minutes, and a person may answer the next day. */
 const WAIT_S = 7 * 24 * 60 * 60;
 
-/** Without the prompt, which is read or follows. Lists are one word each: the program takes all that follow for one. */
+/** Without the prompt. A list is one argument with `=`, because the program would take all following words for its items. */
 export function argumentsOf(
   settings: ClaudeSettings,
   turn: Turn,
@@ -59,30 +68,26 @@ export function headlessArguments({ dollars }: ClaudeSettings): readonly string[
   ];
 }
 
-/** Where everything is allowed: the hook would say yes to these too, a process for each question later. */
+/** With `permissions: all` the hook would allow these too; listing them saves a process for each question. */
 const UNASKED = ['Bash', 'WebFetch', 'WebSearch', REPORTING_TOOLS];
 
-/** What the program's environment needs besides the agent's. */
 export function environmentOf(turn: Turn): Readonly<Record<string, string>> {
   return {
     ...turn.environment,
     COPSE_ASK_FOLDER: turn.folder,
-    // The runner counts how often the gate was shut; the program would give up after the eighth time.
+    // The runner counts handbacks; without this the program stops at the ninth block in a row.
     CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
   };
 }
 
-/**
- * As an argument and not in a file of the worktree or of the user: nothing has to be taken back, and nothing of it can be
- * committed. They come on top of the user's own.
- */
+/** Passed as an argument and not as a file: nothing to clean up, nothing to commit. They add to the user's own hooks. */
 function hooks(): object {
   return { Stop: hook('stop', WAIT_S), PermissionRequest: hook('permission', WAIT_S) };
 }
 
 /**
- * What the program prints without a terminal, it tells here by other ways: that it waits, that the model failed, and what it
- * costs, which only its status line knows. The status line is run for every change, so it must be cheap.
+ * In a terminal the program prints no events: hooks tell that it waits or that the model failed, and its status line tells the
+ * cost. The status line runs at every change, so it must be cheap.
  */
 function terminalSettings(): object {
   const notice = hook('notice', 10);
@@ -98,7 +103,7 @@ function terminalSettings(): object {
 export const STATUS_VARIABLE = 'COPSE_STATUS_FILE';
 
 function hook(kind: string, seconds: number): readonly object[] {
-  // A hook that fails would be taken for an answer.
+  // The program would take a failed hook for an answer.
   const command = `copse hook ${kind} --timeout ${seconds} || true`;
   return [{ hooks: [{ type: 'command', command, timeout: seconds + 60 }] }];
 }
@@ -116,7 +121,7 @@ function systemPromptOf({ systemPrompt }: ClaudeSettings, turn: Turn): string {
   throw new Error('The system prompt does not fit into an argument: it has 128 KiB or more. Shorten it.');
 }
 
-/** A first character that the program takes for a command of its own loses that meaning. */
+/** Keeps the program from taking the prompt's first character for a command of its own. */
 export function plainPrompt(prompt: string): string {
   return /^\s*[/!#]/.test(prompt) ? `Your instructions:\n\n${prompt}` : prompt;
 }

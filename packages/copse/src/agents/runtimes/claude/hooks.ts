@@ -1,21 +1,21 @@
 /**
- * What Claude Code asks through its hooks, and what it hears, each in the form that its hooks have.
+ * Questions of Claude Code's hooks, and the answers, in the form of its hooks.
  *
  *   Stop               → may it stop?       → nothing, or { decision: 'block', reason }
  *   PermissionRequest  → may it use this?   → { hookSpecificOutput: { decision: { behavior: 'allow' | 'deny' } } }
- *   Notification, StopFailure               → nothing is asked
+ *   Notification, StopFailure               → no answer
  */
 
-import type { Ask } from '../../ports/asks.ts';
-import type { PermissionAnswer, Turn } from '../../ports/runtime.ts';
+import type { Ask, Permissions, Turn } from '../../ports/runtime.ts';
+import type { PermissionAnswer } from '../../rules/session/session.ts';
 import { describeInput } from './messages.ts';
 import { fields, text } from '../fields.ts';
-import { type Permissions, claudePermissions } from './permissions.ts';
+import { claudePermissions } from './permissions.ts';
 
 export interface HookEvents {
-  /** The first that says where the program keeps its conversation. */
+  /** Called with the file of the program's conversation. */
   readonly onRecord?: (file: string) => void;
-  /** It may stop and is about to. */
+  /** The gate allowed it to stop, and it is about to. */
   readonly onStop?: (lastWords: string | undefined) => void;
   readonly onNotice?: (input: unknown) => void;
 }
@@ -30,8 +30,8 @@ export function answerHooks(
     if (record !== undefined) onRecord?.(record);
     switch (kind) {
       case 'stop': {
-        const answer = await turn.beforeStop().catch(() => ({ may: true }) as const);
-        if (!answer.may) return { decision: 'block', reason: answer.because };
+        const answer = await turn.beforeStop().catch(() => ({ kind: 'allowed' }) as const);
+        if (answer.kind === 'refused') return { decision: 'block', reason: answer.reason };
         onStop?.(text(input, 'last_assistant_message'));
         return null;
       }
@@ -41,12 +41,12 @@ export function answerHooks(
         onNotice?.(input);
         return null;
       default:
-        throw new Error(`Nobody asks ${String(kind satisfies never)}`);
+        throw new Error(`There is no hook ${String(kind satisfies never)}`);
     }
   };
 }
 
-/** These are questions to a person rather than tools; allowing them would answer them with nothing. */
+/** Questions to a person in the form of tools; allowing them would answer them with nothing. */
 const QUESTIONS: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode']);
 
 async function answerPermission(turn: Turn, permissions: Permissions, input: unknown): Promise<unknown> {

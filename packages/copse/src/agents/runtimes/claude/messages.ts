@@ -1,26 +1,29 @@
 /**
- * What Claude Code says while it works, through its SDK or on its command line (`stream-json`): the same messages.
+ * Messages of a working Claude Code. Its SDK and its command line (`stream-json`) send the same ones.
  *
  *   system/init → ( assistant | user | system/… | rate_limit_event )* → result
  *
- * Tokens are told as they are used, so that a turn which is killed has told most of them; the result tells the rest, and
- * the dollars. Messages of unknown kinds mean nothing.
+ * Tokens are reported with each message, so a killed turn has reported most of them; the result reports the rest and the
+ * dollars. Messages of unknown types are ignored.
+ *
+ * Fields: `parts` is the usage that each message reported since the last result (a message comes in parts), `told` their sum,
+ * `before` the total at the last result, `contextTokens` the last message's context until it was reported.
  */
 
 import { type Usage, addUsage, isNothing, noUsage, usageSince } from '../../../kernel/usage.ts';
 import type { RuntimeEvent, RuntimeOutcome } from '../../ports/runtime.ts';
 import { type Fields, count, fields, isFields, list, number, text } from '../fields.ts';
-import { epochMs, outcomeOfResult } from './messages-outcome.ts';
+import { epochMs, outcomeOfResult } from './outcome.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Tokens that each model's context holds, by name, as far as results have told. Kept for as long as its runtime. */
+/** Context size in tokens of each model, from earlier results. */
 export interface Windows {
   get(model: string): number | undefined;
   set(model: string, tokens: number): void;
 }
 
 export interface ClaudeReading {
-  /** What the conversation used before this turn. */
+  /** Used before this turn. */
   readonly used: Usage;
   readonly on: (event: RuntimeEvent) => void;
   readonly transcript: Transcript;
@@ -28,7 +31,7 @@ export interface ClaudeReading {
   readonly now?: () => number;
 }
 
-/** Where a result does not say. */
+/** For results that do not report it. */
 const USUAL_WINDOW = 200_000;
 
 export class ClaudeReader {
@@ -39,11 +42,9 @@ export class ClaudeReader {
   #result: Fields | undefined;
   #resetsAtMs: number | null = null;
   #lastDelayMs: number | null = null;
-  /** What each message has told of itself, since the last result; a message comes in parts. */
   #parts = new Map<string, Usage>();
   #told = noUsage;
   #before: Usage;
-  /** Of the last message, until it was told. */
   #contextTokens: number | null = null;
 
   constructor(reading: ClaudeReading) {
@@ -67,7 +68,7 @@ export class ClaudeReader {
     }
   }
 
-  /** From the last result; undefined while there is none. What the program's exit says is for the caller. */
+  /** From the last result; undefined while there is none. The caller judges the program's exit. */
   outcome(): RuntimeOutcome | undefined {
     if (this.#result === undefined) return undefined;
     return outcomeOfResult(this.#result, {
@@ -114,7 +115,7 @@ export class ClaudeReader {
     const resetsAt = number(info, 'resetsAt');
     const isReached = text(info, 'status') === 'rejected' && info?.['isUsingOverage'] !== true;
     this.#resetsAtMs = isReached && resetsAt !== undefined ? epochMs(resetsAt) : null;
-    if (isReached) this.#reading.transcript.note('The limit of the plan is reached.');
+    if (isReached) this.#reading.transcript.note('The limit of the plan was reached.');
   }
 
   #takeAssistant(message: Fields): void {
@@ -123,18 +124,18 @@ export class ClaudeReader {
     const model = text(inner, 'model');
     const id = text(inner, 'id');
     const usage = usageOfMessage(fields(inner, 'usage'));
-    // What the program itself says in the model's place, such as API errors, costs nothing.
+    // Messages of the program itself, for example API errors, cost nothing.
     if (model === undefined || model === SYNTHETIC || id === undefined || usage === undefined) return;
     const since = moreThan(usage, this.#parts.get(id) ?? noUsage);
     this.#tell(since);
     this.#told = addUsage(this.#told, since);
-    // What a subagent reads is in a context of its own.
+    // A subagent has its own context.
     const isFirstPart = !this.#parts.has(id);
     this.#parts.set(id, usage);
     if (!isFirstPart || text(message, 'parent_tool_use_id') !== undefined) return;
     this.#model = model;
     this.#contextTokens = usage.input + usage.cached + usage.output;
-    // Rather nothing than a share of a guess: a model may hold five times as much.
+    // No guess here: models differ by a factor of five.
     this.#tellContext(this.#reading.windows.get(model));
   }
 
@@ -146,7 +147,7 @@ export class ClaudeReader {
       const window = count(model, 'contextWindow');
       if (window > 0) windows.set(name, window);
     }
-    // Totals go on from where a resumed conversation was left. Newer versions also say what is new.
+    // Totals include earlier turns of a resumed conversation. Newer versions also report the difference.
     const total = { ...usageOfModels(models), dollars: count(message, 'total_cost_usd') };
     const own = fields(message, 'model_usage_since_last_result');
     const since = own === undefined ? usageSince(total, this.#before) : usageOfModels(own);
@@ -181,7 +182,7 @@ export class ClaudeReader {
 
 const SYNTHETIC = '<synthetic>';
 
-/** What a tool would do, for a person: the one thing that says it, or all of it. */
+/** A tool's input for a person: its most telling field, or all of it. */
 export function describeInput(input: unknown): string {
   for (const name of TELLING) {
     const value = text(input, name);
@@ -213,7 +214,7 @@ function usageOfModels(models: Fields): Usage {
     .reduce(addUsage, noUsage);
 }
 
-/** What one has more than the other. Nothing is ever taken back. */
+/** The difference, never negative. */
 function moreThan(usage: Usage, other: Usage): Usage {
   return {
     input: Math.max(0, usage.input - other.input),

@@ -1,16 +1,17 @@
-/** An agent's policy in the words of Claude Code. What a policy does not allow is asked. */
+/** An agent's permissions in terms of Claude Code. Claude asks for everything else. */
 
-import { REPORTING_TOOLS } from './tools.ts';
+import type { Permissions, Turn } from '../../ports/runtime.ts';
 
-export type Permissions = 'ask' | 'accept_edits' | 'all' | { readonly allow: readonly string[] };
+/** The tools by which Claude reports (`copse mcp`). Claude uses them without a question. */
+export const REPORTING_TOOLS = 'mcp__copse';
 
 export interface ClaudePermissions {
   readonly mode: 'default' | 'acceptEdits';
-  /** Rules for what needs no question. */
+  /** Rules for tools that need no question. */
   readonly allowed: readonly string[];
   /**
-   * Whether every question is answered with yes. Claude Code's own mode for that is not used: it refuses to start as root,
-   * and it overrides what the project forbids.
+   * Whether Copse allows every question. Claude Code's `bypassPermissions` is not used: it refuses to start as root, and it
+   * overrides what the project forbids.
    */
   readonly isAllAllowed: boolean;
 }
@@ -28,5 +29,14 @@ export function claudePermissions(policy: Permissions): ClaudePermissions {
   }
 }
 
-/** Who may edit may also commit that, and say how it goes. */
+/** An agent that may edit may also commit and report. */
 const KEEPING_WORK = ['Bash(git add:*)', 'Bash(git commit:*)', 'Bash(copse:*)', REPORTING_TOOLS];
+
+/** The server of these tools, in the form that Claude's settings have. */
+export function reportingServers({ environment }: Turn): Readonly<Record<string, object>> {
+  // Some versions do not pass their environment to servers; these variables name the task.
+  const own = Object.entries(environment).filter(([name]) => name.startsWith('COPSE_'));
+  const env = Object.fromEntries(own);
+  // Without `alwaysLoad` Claude does not see the tools until it searches for them.
+  return { copse: { type: 'stdio', command: 'copse', args: ['mcp'], env, alwaysLoad: true } };
+}

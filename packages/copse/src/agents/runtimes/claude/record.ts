@@ -1,9 +1,10 @@
 /**
- * What Claude Code in a terminal writes down itself: its conversation, line by line, and its status. Both are read while it
- * works, to tell what it does and what that costs.
+ * Files that Claude Code writes in a terminal: its conversation, line by line, and its status. Copse reads both while it works,
+ * for the log and the cost.
  */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
 
 import { type Usage, noUsage, usageSince } from '../../../kernel/usage.ts';
 import type { RuntimeEvent } from '../../ports/runtime.ts';
@@ -12,7 +13,7 @@ import { type LineReader, readJsonLines } from '../json-lines.ts';
 
 const LOOK_EVERY_MS = 250;
 
-/** Only what was written since: a conversation that goes on in another folder brings its past along. */
+/** Entries since `sinceMs`: a conversation that continues in another folder copies its past there. */
 export class ClaudeRecord {
   readonly #sinceMs: number;
   readonly #on: (entry: Fields) => void;
@@ -26,7 +27,7 @@ export class ClaudeRecord {
     this.#timer = setInterval(() => this.#open(), LOOK_EVERY_MS);
   }
 
-  /** Where it is; it may come later. */
+  /** Names the file, which may appear later. */
   isAt(file: string): void {
     this.#file ??= file;
     this.#open();
@@ -52,13 +53,13 @@ export class ClaudeRecord {
   }
 }
 
-/** What a line of the conversation is in a program without a terminal. */
+/** The entry in the form of the headless program's message. */
 export function messageOfEntry(entry: Fields): Fields {
-  // Subagents are marked in another way.
+  // Subagents have another mark here.
   return entry['isSidechain'] === true ? { ...entry, parent_tool_use_id: 'subagent' } : entry;
 }
 
-/** The failure that a turn ended with, as the result of a program without a terminal says it. */
+/** The failure of a turn in the form of the headless program's result. */
 export function failureResult(notice: unknown, entry: Fields | undefined): Fields {
   const words = text(notice, 'last_assistant_message') ?? 'the model failed';
   const [, told] = /\b([45]\d\d)\b/.exec(words) ?? [];
@@ -76,11 +77,11 @@ export function failureResult(notice: unknown, entry: Fields | undefined): Field
 
 export interface StatusSeen {
   readonly record: string | undefined;
-  /** What the conversation cost in all, as the program counts it. */
+  /** Total cost of the conversation, as counted by the program. */
   readonly dollars: number | null;
 }
 
-/** The status line's input: dollars and how full the context is. */
+/** The status line's input: dollars, and how full the context is. */
 export class ClaudeStatus {
   readonly #file: string;
   readonly #on: (event: RuntimeEvent) => void;
@@ -145,4 +146,25 @@ export class ClaudeStatus {
     if (share !== this.#share) this.#on({ type: 'context', share });
     this.#share = share;
   }
+}
+
+/**
+ * Whether Claude Code has kept a conversation. Copse chooses the id before the program starts: the program may have been killed
+ * before it wrote anything, and it deletes old ones. It refuses to resume an unknown id, and to begin a known one.
+ */
+export function isConversationKept(environment: Readonly<Record<string, string>>, id: string): boolean {
+  // One folder for each working directory; the worktree may have been at another path then.
+  const projects = path.join(configFolder(environment), 'projects');
+  let folders: readonly string[];
+  try {
+    folders = readdirSync(projects);
+  } catch {
+    return false;
+  }
+  return folders.some((folder) => existsSync(path.join(projects, folder, `${id}.jsonl`)));
+}
+
+function configFolder({ CLAUDE_CONFIG_DIR, HOME = '' }: Readonly<Record<string, string>>): string {
+  // An empty variable counts as unset.
+  return [CLAUDE_CONFIG_DIR].find(Boolean) ?? path.join(HOME, '.claude');
 }

@@ -1,22 +1,27 @@
 /**
- * Claude Code on its command line: without a terminal it prints what it does as lines of JSON; in tmux it is the program
- * that people know, started with its prompt.
+ * Claude Code on its command line: headless, with its events as lines of JSON; or in tmux, as people use it, with the prompt as
+ * its argument (terminal.ts).
  *
- * The runner chooses the conversation's id, so it is known before anything runs. The program asks by its hooks before it
- * stops and before it uses what its settings do not allow (claude-hooks.ts).
+ * The runner chooses the conversation's id, so it is recorded before the program starts. The program asks by hooks before it
+ * stops and before it uses tools that its settings do not allow (hooks.ts).
  */
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
-import type { Asks } from '../../ports/asks.ts';
+import {
+  type Asks,
+  type RunningTurn,
+  type Runtime,
+  RuntimeUnavailable,
+  type Turn,
+} from '../../ports/runtime.ts';
 import {
   type Program,
   ProgramMissing,
   type Programs,
   type RunningProgram,
 } from '../../../processes/ports/programs.ts';
-import { type RunningTurn, type Runtime, RuntimeUnavailable, type Turn } from '../../ports/runtime.ts';
 import {
   type ClaudeSettings,
   type Conversation,
@@ -24,12 +29,12 @@ import {
   environmentOf,
   headlessArguments,
   plainPrompt,
+  type ClaudeParts,
 } from './arguments.ts';
-import { isConversationKept } from './conversation.ts';
+import { isConversationKept } from './record.ts';
 import { answerHooks } from './hooks.ts';
 import { ClaudeReader, type Windows } from './messages.ts';
 import { outcomeOf } from './outcome.ts';
-import type { ClaudeParts } from './parts.ts';
 import { startInTerminal } from './terminal.ts';
 import { readJsonLines } from '../json-lines.ts';
 import { openTranscript, rawTranscript } from '../transcript.ts';
@@ -63,13 +68,13 @@ export function claudeRuntime(settings: ClaudeSettings, programs: Programs, asks
 }
 
 const INSTALL =
-  'Claude Code is not installed: npm install --global @anthropic-ai/claude-code, and then once: claude (to log in).';
+  'Claude Code is not installed. Install it: npm install --global @anthropic-ai/claude-code, then log in once: claude';
 
 function conversationOf(turn: Turn): Conversation {
   const id = turn.conversation ?? randomUUID();
   const isKnown = turn.conversation !== null && isConversationKept(turn.environment, id);
   if (turn.conversation !== null && !isKnown)
-    openTranscript(turn.log).note('Its earlier conversation is gone; it begins anew.');
+    openTranscript(turn.log).note('Its earlier conversation is gone: it begins a new one.');
   turn.on({ type: 'conversation', id });
   return { id, isKnown };
 }
@@ -104,7 +109,7 @@ async function startHeadless(
     answering.stop();
     throw error;
   } finally {
-    // The program has it open by now, and nobody else should read it.
+    // The program has it open by now, and no other program should read it.
     rmSync(input, { force: true });
   }
   const on: Turn['on'] = (event) => {
@@ -128,7 +133,7 @@ async function startHeadless(
     ended: running.ended.then((end) => {
       lines.stop();
       answering.stop();
-      return isStopped ? { outcome: 'cancelled' } : outcomeOf(end, reader.outcome(), others);
+      return isStopped ? { kind: 'cancelled' } : outcomeOf(end, reader.outcome(), others);
     }),
     stop: async (options) => {
       isStopped = true;

@@ -1,35 +1,45 @@
 /**
- * Claude Code as people use it, in a tmux session that they can join.
+ * Claude Code in a tmux session that people can join.
  *
- *   trust the folder → start with the prompt → it works, asks, is told to go on → it may stop → it is ended
+ *   trust the folder → start with the prompt → it works, asks, is told to continue → it may stop → Copse ends it
  *
- * It would wait for the next prompt for ever, so the turn is over, and the program ended, once its stop hook was told that
- * it may stop or a failure of the model stopped it. A person who joined sees it close; the conversation is kept.
+ * The program would wait for another prompt, so Copse ends it when the stop hook allowed it to stop, or when the model failed.
+ * A person who joined sees it close; the conversation is kept.
  *
- * It does not print what it does for a program to read. That comes from its hooks, its record and its status line. A
- * program that shows no status line stands in a dialog, and is told to wait for a person.
+ * It prints no events: these come from its hooks, its record and its status line. A program without a status line after
+ * `READY_MS` shows a dialog, and is reported as idle.
+ *
+ * Fields: `told` is the outcome once it is known, `pending` the number of permission questions to a person, `failed` the
+ * entry of the model's last error, `isStopped` that Copse stopped the turn, `isOver` that the program is gone.
  */
 
 import { rmSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RunningProgram } from '../../../processes/ports/programs.ts';
-import type { RunningTurn, RuntimeEvent, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
-import { STATUS_VARIABLE, argumentsOf, environmentOf, fitsArgument, plainPrompt } from './arguments.ts';
+import type { Attention } from '../../rules/session/session.ts';
+import type { RunningTurn, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import {
+  STATUS_VARIABLE,
+  argumentsOf,
+  environmentOf,
+  fitsArgument,
+  plainPrompt,
+  type ClaudeParts,
+} from './arguments.ts';
 import { answerHooks } from './hooks.ts';
 import { ClaudeReader } from './messages.ts';
 import { type Fields, text } from '../fields.ts';
 import { outcomeOf } from './outcome.ts';
-import type { ClaudeParts } from './parts.ts';
 import { ClaudeRecord, ClaudeStatus, failureResult, messageOfEntry } from './record.ts';
 import { trustFolder } from './trust.ts';
 import { lastOutput } from '../last-output.ts';
 import { openTranscript } from '../transcript.ts';
 
-/** Until its last words are written down and its hook has ended. */
+/** Time for the program to write its last message and for the hook to end. */
 const SETTLE_MS = 500;
 const END_GRACE_MS = 5_000;
-/** It is ready in a second or two, unless it asks something before. */
+/** The program is ready after a second or two, unless it shows a dialog. */
 const READY_MS = 60_000;
 
 export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<RunningTurn> {
@@ -37,7 +47,7 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
   const transcript = openTranscript(turn.log);
   if (!(await trustFolder(turn.environment, turn.folder)))
     transcript.note(
-      'Claude Code may ask whether it trusts the worktree: its .claude.json cannot be changed.',
+      'Claude Code may ask whether to trust the worktree: its .claude.json could not be changed.',
     );
   let told: RuntimeOutcome | undefined;
   let isStopped = false;
@@ -64,7 +74,7 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
     clearTimeout(unready);
     if (file !== undefined) record.isAt(file);
     if (settings.dollars !== undefined && (dollars ?? 0) >= settings.dollars)
-      finish({ outcome: 'needs_input', question: `It may not go on: it has cost ${dollars} dollars.` });
+      finish({ kind: 'needs_input', question: `It stopped at its budget: it has cost ${dollars} dollars.` });
   });
   const mayUse: Turn['mayUse'] = async (permission) => {
     pending += 1;
@@ -75,15 +85,15 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
     }
   };
   const fail = async (notice: unknown): Promise<void> => {
-    // Its record, which knows the status, is written at the same moment.
+    // The record, which has the status, is written at the same moment.
     await sleep(SETTLE_MS);
     reader.take(failureResult(notice, failed));
-    finish(reader.outcome() ?? { outcome: 'crashed', exitCode: null, reason: 'the model failed' });
+    finish(reader.outcome() ?? { kind: 'crashed', exitCode: null, reason: 'the model failed' });
   };
   const answer = answerHooks({ ...turn, mayUse }, settings.permissions, {
     onRecord: (file) => record.isAt(file),
     onStop: (lastWords) =>
-      finish({ outcome: 'completed', exitCode: 0, ...(lastWords !== undefined && { lastWords }) }),
+      finish({ kind: 'completed', exitCode: 0, ...(lastWords !== undefined && { lastWords }) }),
     onNotice: (notice) => {
       if (text(notice, 'hook_event_name') === 'StopFailure') {
         void fail(notice);
@@ -125,10 +135,10 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
     process: running.process,
     ended: running.ended.then((end) => {
       close();
-      if (isStopped) return { outcome: 'cancelled' };
+      if (isStopped) return { kind: 'cancelled' };
       if (told !== undefined) return told;
-      // A person who joined has left it.
-      if (end.kind === 'exited' && end.code === 0) return { outcome: 'completed', exitCode: 0 };
+      // A person who joined has closed it.
+      if (end.kind === 'exited' && end.code === 0) return { kind: 'completed', exitCode: 0 };
       return outcomeOf(end, undefined, end.kind === 'exited' ? [lastOutput(screen, from)] : []);
     }),
     stop: async (options) => {
@@ -138,11 +148,9 @@ export async function startInTerminal(parts: ClaudeParts, turn: Turn): Promise<R
   };
 }
 
-type Attention = Extract<RuntimeEvent, { type: 'attention' }>['attention'];
-
-/** Tells only what is new. */
-function attention(on: Turn['on']): (attention: Attention) => void {
-  let last: Attention = null;
+/** Reports changes only. */
+function attention(on: Turn['on']): (attention: Attention | null) => void {
+  let last: Attention | null = null;
   return (now) => {
     if (now !== last) on({ type: 'attention', attention: now });
     last = now;
@@ -156,5 +164,5 @@ function noticed(notification: string | undefined): Attention {
 function promptArgument({ prompt, promptFile }: Turn): string {
   const plain = plainPrompt(prompt);
   if (fitsArgument(plain)) return plain;
-  return `Your instructions do not fit into an argument. Read them from this file, and follow them: ${promptFile}`;
+  return `Your instructions are too long for an argument. Read them from this file, and follow them: ${promptFile}`;
 }

@@ -1,14 +1,13 @@
 /**
- * Answers beforehand, for exactly one folder, the dialog in which Claude Code asks whether it is trusted. Every worktree is a
- * new folder to it, and an agent that waits in a dialog which nobody sees is lost.
+ * Answers Claude Code's trust dialog in advance, for exactly one folder. Every worktree is a new folder to it, and an agent in
+ * a dialog would wait unseen for ever.
  *
- * The file is the user's, and a running program writes it too, as a whole, holding a lock beside it: the folder
- * `.claude.json.lock`. So does this: take the lock, read, add, write beside it, rename. The one who comes later reads what
- * the other wrote. One that writes without the lock may still lose our answer, never its own: it is read back, and added
- * again if it is gone.
+ * The file belongs to the user, and running programs rewrite it under a lock, the folder `.claude.json.lock`. Copse does the
+ * same: take the lock, read, add, write beside it, rename. A program that writes without the lock may lose Copse's answer,
+ * never its own: Copse reads the file again, and adds the answer again if it is gone.
  *
- * Only `projects[folder].hasTrustDialogAccepted` changes, and on a file that nobody has used yet what the first start asks,
- * where a key in the environment shows that nobody has to log in. A file that cannot be understood is left as it is.
+ * Only `projects[folder].hasTrustDialogAccepted` changes; in a file that was never used also the answers to the first start's
+ * questions, if a key in the environment makes a login unnecessary. A file that cannot be parsed is not changed.
  */
 
 import { mkdirSync, readFileSync, realpathSync, rmSync, rmdirSync, statSync } from 'node:fs';
@@ -24,7 +23,7 @@ type Environment = Readonly<Record<string, string>>;
 
 const TRIES = 5;
 
-/** False when the file could not be understood or changed: then the dialog may come. */
+/** False when the file could not be parsed or changed: then the dialog may appear. */
 export async function trustFolder(environment: Environment, folder: string): Promise<boolean> {
   const named = answersOf(environment);
   const file = followed(named);
@@ -44,12 +43,12 @@ export async function trustFolder(environment: Environment, folder: string): Pro
   return false;
 }
 
-/** Beside the usual folder for settings, and inside of any other. */
+/** Beside the default settings folder, but inside a configured one. */
 function answersOf({ CLAUDE_CONFIG_DIR, HOME }: Environment): string {
   return path.join(CLAUDE_CONFIG_DIR ?? HOME ?? homedir(), '.claude.json');
 }
 
-/** The file's new text, the same one when nothing is missing, undefined when it is not for us to change. */
+/** The file's new text; the same text when no answer is missing; undefined when it cannot be parsed. */
 function answered(
   text: string | undefined,
   folders: readonly string[],
@@ -68,12 +67,12 @@ function answered(
   return `${JSON.stringify({ ...before, ...first, projects }, null, 2)}\n`;
 }
 
-/** Somebody who never started it, and need not log in. */
+/** Claude Code was never started here, and needs no login. */
 function isFresh(answers: Fields, environment: Environment): boolean {
   return answers['hasCompletedOnboarding'] !== true && Boolean(environment['ANTHROPIC_API_KEY']);
 }
 
-/** The theme, and that the key in the environment may be used, which it asks by the end of the key. */
+/** The theme, and the approval of the key in the environment, which is stored by the key's last characters. */
 function firstAnswers(answers: Fields, environment: Environment): Fields {
   const keys = fields(answers, 'customApiKeyResponses');
   const end = (environment['ANTHROPIC_API_KEY'] ?? '').slice(-KEY_END);
@@ -105,7 +104,7 @@ function readText(file: string): string | undefined {
   }
 }
 
-/** People keep such files elsewhere and link them; the link stays. */
+/** Some users link the file to another place; the link stays. */
 function followed(file: string): string {
   try {
     return realpathSync(file);
@@ -121,10 +120,10 @@ function replace(file: string, text: string): void {
 
 const LOCK_LOOKS = 200;
 const LOCK_LOOK_MS = 25;
-/** As the program itself sees it: who holds it longer was killed. */
+/** The program's own rule: a lock that is older was left by a killed process. */
 const LEFT_BEHIND_MS = 10_000;
 
-/** A lock that nobody gives back is passed over: an agent that waits in a dialog is worse than a lost answer. */
+/** Goes on without the lock after a while: an agent in a dialog is worse than a lost answer. */
 async function withLock(lock: string, work: () => void): Promise<void> {
   let isOurs = false;
   for (let look = 0; look < LOCK_LOOKS && !isOurs; look += 1) {

@@ -1,9 +1,9 @@
 /**
- * What Codex prints (`codex exec --json`) and what its record says, as what a runner wants to know.
+ * Codex's output (`codex exec --json`) and its record, as runtime events.
  *
  *   thread.started → turn.started → ( item.started | item.completed | error )* → turn.completed | turn.failed
  *
- * Tokens are counted from the beginning of the conversation, in both. An `error` while it goes on is a try that failed.
+ * Both count tokens from the beginning of the conversation. An `error` during a turn is a failed try that Codex retries.
  */
 
 import { type Usage, isNothing, noUsage, usageSince } from '../../../kernel/usage.ts';
@@ -13,7 +13,7 @@ import type { CodexFailure } from './failure.ts';
 import type { Transcript } from '../transcript.ts';
 
 export interface CodexReader {
-  /** A line that it printed. */
+  /** A line of its output. */
   take(value: unknown): void;
   /** A line of its record. */
   takeRecord(value: unknown): void;
@@ -61,7 +61,7 @@ export function readCodex({ turn, transcript }: CodexReading): CodexReader {
         isComplete = true;
         return takeUsage(usageOf(fields(value, 'usage')));
       case 'turn.failed':
-        failed = text(fields(value, 'error'), 'message') ?? 'Codex did not say why.';
+        failed = text(fields(value, 'error'), 'message') ?? 'Codex gave no reason.';
         return;
       case 'error':
         return transcript.note(text(value, 'message') ?? 'an error');
@@ -90,7 +90,7 @@ export function readCodex({ turn, transcript }: CodexReading): CodexReader {
   };
 }
 
-/** What was read includes what came from the cache. */
+/** Codex counts cached tokens as input too. */
 function usageOf(counts: Fields | undefined): Usage | null {
   const input = number(counts, 'input_tokens');
   const output = number(counts, 'output_tokens');
@@ -106,7 +106,7 @@ function shareOf(info: Fields | undefined): number | null {
   return tokens === undefined || !window ? null : Math.min(1, tokens / window);
 }
 
-/** When the last of the limits that are reached lifts. */
+/** When the last of the reached limits resets. */
 function resetOf(limits: Fields | undefined): number | null {
   const times = [fields(limits, 'primary'), fields(limits, 'secondary')].flatMap((limit) => {
     const at = number(limit, 'resets_at');

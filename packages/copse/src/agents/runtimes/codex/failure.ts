@@ -1,16 +1,15 @@
-/** How a turn of Codex failed: from the kind of failure in its record, and from its words where that says nothing. */
+/** How a turn of Codex failed: from the error's kind in its record, otherwise from its message. */
 
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { durationOf } from '../duration-words.ts';
-import { passesByWaiting } from '../api-status.ts';
+import { durationOf, isRetryableStatus } from '../api-failure.ts';
 import { type Fields, fields, isFields, number, text } from '../fields.ts';
 
 export interface CodexFailure {
   readonly message: string;
-  /** Its own `codex_error_info`: a word, or an object with one field that is the word. Null where it is not known. */
+  /** `codex_error_info`: a word, or an object whose only field is the word. Null when unknown. */
   readonly kind: unknown;
-  /** When the limits that are reached lift, where the vendor told. */
+  /** When the reached limits reset, if the vendor reported it. */
   readonly resetsAtMs: number | null;
 }
 
@@ -19,18 +18,18 @@ export function outcomeOfFailure({ message, kind, resetsAtMs }: CodexFailure, no
   const reason = text(fields(body, 'error'), 'message') ?? message;
   const word = wordOf(kind);
   const status = statusIn(kind) ?? STATUS_OF[word] ?? statusOfWords(message) ?? (body === null ? null : 400);
-  // A plan without Codex is told like a limit, and waiting does not help it.
+  // A plan without Codex looks like a limit, but waiting does not help.
   const isLimit = (LIMITS.has(word) || status === 429 || LIMIT_WORDS.test(message)) && !NO_PLAN.test(message);
   if (isLimit) {
     const until = resetsAtMs === null ? untilIn(message, nowMs) : timestamp(Math.ceil(resetsAtMs));
-    return { outcome: 'limit', until, reason };
+    return { kind: 'limit', until, reason };
   }
   const isRetryable =
     !FINAL.has(word) &&
     !NO_PLAN.test(message) &&
-    // No status at all means that nobody was reached, or that the answer broke off.
-    (status === null || passesByWaiting(status));
-  return { outcome: 'api_error', status, isRetryable, reason };
+    // No status: the server was not reached, or the answer broke off.
+    (status === null || isRetryableStatus(status));
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const LIMITS: ReadonlySet<string> = new Set(['usage_limit_exceeded', 'rate_limit_exceeded']);
@@ -52,7 +51,7 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   model_not_found: 404,
 };
 
-/** A request that is refused is told as the answer’s body, and nothing else. */
+/** For a refused request the message is the answer's JSON body. */
 function bodyIn(message: string): Fields | null {
   if (!message.startsWith('{')) return null;
   try {
@@ -84,7 +83,7 @@ const AT = /try again at (?:([A-Z][a-z]{2}) (\d{1,2})(?:st|nd|rd|th), (\d{4}) )?
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** `try again in 1m30s`, `try again at 3:05 PM`, `try again at Nov 20th, 2026 3:05 PM`: times of the day are local. */
+/** `try again in 1m30s`, `try again at 3:05 PM`, `try again at Nov 20th, 2026 3:05 PM`, in local time. */
 function untilIn(message: string, nowMs: number): Timestamp | null {
   const [, after] = AFTER.exec(message) ?? [];
   if (after !== undefined) return timestamp(Math.ceil(nowMs + durationOf(after)));
@@ -93,7 +92,7 @@ function untilIn(message: string, nowMs: number): Timestamp | null {
   const at = new Date(nowMs);
   if (month !== undefined) at.setFullYear(Number(year), MONTHS.indexOf(month), Number(day));
   at.setHours((Number(hours) % 12) + (half === 'P' ? 12 : 0), Number(minutes), 0, 0);
-  // It tells no seconds.
+  // The message has no seconds.
   const told = at.getTime() + MINUTE;
   return timestamp(month === undefined && told <= nowMs ? told + DAY : told);
 }

@@ -1,17 +1,17 @@
 /**
- * Codex, run once for each turn (`codex exec`), going on with its own conversation where there is one.
+ * Codex, run once for each turn (`codex exec`); later turns resume its conversation.
  *
- *   what it prints → `<attempt>.jsonl`, read while it is written      what its own record says → codex-record.ts
+ *   its output → `<attempt>.jsonl`, read while it is written (events.ts)      its own record of the conversation → record.ts
  *
- * Codex prints neither how full a conversation is nor what kind of failure ended it; its record of the conversation has
- * both. Where the record is missing, only that is missing. The user's settings stay as they are: what has to differ is
- * said on the command line.
+ * Only the record says how full the context is and which kind of failure ended a turn. Without a record, only these are
+ * missing. Copse does not change the user's settings: it overrides some on the command line.
  */
 
 import path from 'node:path';
 
 import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
 import {
+  type Permissions,
   type RunningTurn,
   type Runtime,
   type RuntimeOutcome,
@@ -20,9 +20,9 @@ import {
 } from '../../ports/runtime.ts';
 import { type CodexReader, readCodex } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
-import { followRecord } from './record.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
-import { notThere } from '../headless-words.ts';
+import { findRecord } from './record.ts';
+import { type HeadlessSettings, endReason, startHeadlessTurn, notInstalled } from '../headless-turn.ts';
+import { followRecord } from '../json-lines.ts';
 import { openTranscript } from '../transcript.ts';
 
 export function codexRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
@@ -32,7 +32,7 @@ export function codexRuntime(settings: HeadlessSettings, programs: Programs): Ru
       resume: 'anywhere',
       permissions: 'decides',
       cost: 'tokens',
-      // Inside its sandbox git's own folder cannot be written.
+      // Codex's sandbox makes the .git folder read-only.
       commits: settings.permissions === 'all',
     },
     start: async (turn) => startTurn(settings, programs, turn),
@@ -43,18 +43,19 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
   const transcript = openTranscript(turn.log);
   const command = commandOf(settings, turn);
   const reader = readCodex({ turn, transcript });
-  // Before it starts: what is in the record by then is of earlier turns.
-  const record = followRecord(codexHome(turn.environment), turn.conversation, (line) =>
-    reader.takeRecord(line),
+  // Before the start: the record so far is of earlier turns.
+  const record = followRecord(
+    () => findRecord(codexHome(turn.environment), reader.conversation()),
+    (line) => reader.takeRecord(line),
   );
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
-    missing: notThere('Codex', 'codex'),
+    missing: notInstalled('Codex', 'codex'),
     take: (value) => {
       reader.take(value);
-      record.look(reader.conversation());
+      record.look();
     },
-    end: () => record.stop(reader.conversation()),
+    end: () => record.stop(),
     outcome: (end, tail) => outcomeOf(end, reader, tail),
   });
 }
@@ -79,7 +80,7 @@ export function commandOf(settings: HeadlessSettings, turn: Turn): CodexCommand 
   const fits = Buffer.byteLength(setting) < LONGEST_ARGUMENT;
   const options = [
     '--json',
-    // A task without files has no repository either, and a new worktree is not among those that the user trusts.
+    // A task without files has no repository, and the user has not trusted a new worktree.
     '--skip-git-repo-check',
     `--sandbox=${sandbox}`,
     '--config=approval_policy="never"',
@@ -93,27 +94,27 @@ export function commandOf(settings: HeadlessSettings, turn: Turn): CodexCommand 
   };
 }
 
-/** With room for the option's name below the longest that Linux takes. */
+/** Linux's limit of 128 KiB, less the option's name. */
 const LONGEST_ARGUMENT = 127 * 1024;
 
-type Sandbox = 'workspace-write' | 'danger-full-access';
+type CodexSandbox = 'workspace-write' | 'danger-full-access';
 
-function sandboxOf(permissions: HeadlessSettings['permissions']): Sandbox {
+function sandboxOf(permissions: Permissions): CodexSandbox {
   if (permissions === 'accept_edits') return 'workspace-write';
   if (permissions === 'all') return 'danger-full-access';
-  const what = permissions === 'ask' ? 'cannot ask anybody' : 'knows no list of tools that it may use';
+  const what = permissions === 'ask' ? 'cannot ask a person' : 'takes no list of allowed tools';
   throw new RuntimeUnavailable(
-    `Codex ${what} when it works on its own. Set the agent’s \`permissions\` to accept_edits or all, or let it ask through \`runtime: acp\` with \`command: codex\` (npm install --global @agentclientprotocol/codex-acp).`,
+    `Codex ${what} when it runs without a terminal. Set the agent’s \`permissions\` to accept_edits or all, or let it ask through \`runtime: acp\` with \`command: codex\` (npm install --global @agentclientprotocol/codex-acp).`,
   );
 }
 
-const ABOUT_SANDBOX: Readonly<Record<Sandbox, string>> = {
+const ABOUT_SANDBOX: Readonly<Record<CodexSandbox, string>> = {
   'danger-full-access': '',
   'workspace-write':
-    'Your sandbox cannot write into git’s own folder, so `git add`, `git commit` and the like fail: do not try. Leave your changes in the files; they are committed for you when you end your turn.',
+    'Your sandbox cannot write to the .git folder, so `git add` and `git commit` fail: do not try them. Leave your changes in the files; Copse commits them when you end your turn.',
 };
 
-/** JSON’s strings are TOML’s, but for two characters that TOML wants escaped and halves of pairs that it does not have. */
+/** A JSON string is a TOML string, except for NUL, DEL and lone surrogates. */
 function tomlString(text: string): string {
   return JSON.stringify(text.toWellFormed().replaceAll('\0', '')).replaceAll('\u007f', String.raw`\u007f`);
 }
@@ -122,7 +123,7 @@ function outcomeOf(end: ProgramEnd, reader: CodexReader, tail: () => string): Ru
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (end.kind === 'exited' && end.code === 0 && reader.isComplete())
-    return { outcome: 'completed', exitCode: 0, lastWords: reader.lastWords() };
+    return { kind: 'completed', exitCode: 0, lastWords: reader.lastWords() };
   const reason = endReason('Codex', end, tail);
-  return { outcome: 'crashed', exitCode: end.kind === 'exited' ? end.code : null, reason };
+  return { kind: 'crashed', exitCode: end.kind === 'exited' ? end.code : null, reason };
 }

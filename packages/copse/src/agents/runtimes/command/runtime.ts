@@ -1,10 +1,10 @@
 /**
- * Any program as an agent: it gets a prompt, works, and exits. There is nobody to talk to: it cannot be asked to go on, so
- * every turn is a run of its own, and only its exit code says how it went.
+ * Any program as an agent: it gets a prompt, works, and exits. It keeps no conversation, so every turn is a new run, and only
+ * its exit code says how it went.
  *
- *   0 → completed    75 (EX_TEMPFAIL) → a limit: try again later    anything else → crashed
+ *   0 → completed    75 (EX_TEMPFAIL) → a limit: retry later    other codes → crashed
  *
- * The prompt is text that people and agents wrote. It is an argument, input or a file, and never part of a shell line.
+ * People and agents wrote the prompt. It is passed as an argument, as input or as a file, never as part of a shell line.
  */
 
 import { rmSync, statSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import {
 import { lastOutput } from '../last-output.ts';
 
 export interface CommandSettings {
-  /** A line for the shell, or a program and its arguments. */
+  /** A shell line, or a program and its arguments. */
   readonly command: string | readonly string[];
   readonly promptBy: 'file' | 'stdin' | 'argument';
   readonly systemPrompt?: string;
@@ -48,7 +48,7 @@ export function commandRuntime(settings: CommandSettings, programs: Programs): R
 async function startTurn(settings: CommandSettings, programs: Programs, turn: Turn): Promise<RunningTurn> {
   const from = statSync(turn.log, { throwIfNoEntry: false })?.size ?? 0;
   const input = settings.promptBy === 'stdin' ? `${turn.log}.input` : null;
-  // A file and not a pipe: whoever would write into the pipe may be killed halfway.
+  // A file and not a pipe, because a runner that is killed halfway would leave half a prompt in a pipe.
   if (input !== null) writeFileSync(input, turn.prompt, { mode: 0o600 });
   let running: RunningProgram;
   try {
@@ -57,12 +57,12 @@ async function startTurn(settings: CommandSettings, programs: Programs, turn: Tu
     if (error instanceof ProgramMissing) throw new RuntimeUnavailable(error.message, { cause: error });
     throw error;
   } finally {
-    // Who reads it has it open by now, and nobody else should read it.
+    // The program has it open by now, and no other program should read it.
     if (input !== null) rmSync(input, { force: true });
   }
   let isStopped = false;
   const outcome = running.ended.then((end): RuntimeOutcome => {
-    if (isStopped) return { outcome: 'cancelled' };
+    if (isStopped) return { kind: 'cancelled' };
     return outcomeOf(end, () => lastOutput(turn.log, from));
   });
   return {
@@ -80,7 +80,7 @@ function programOf(settings: CommandSettings, turn: Turn, input: string | null):
   const prompt = promptBy === 'argument' ? [promptArgument(turn)] : [];
   const [file = '', ...rest] =
     typeof command === 'string'
-      ? // What follows the line is `$0` and `$1` in it.
+      ? // The words after the line are its `$0` and `$1`.
         ['sh', '-c', command, 'sh']
       : command.map((word) => word.replaceAll('{prompt_file}', () => turn.promptFile));
   return {
@@ -98,7 +98,7 @@ function programOf(settings: CommandSettings, turn: Turn, input: string | null):
   };
 }
 
-/** The longest argument or variable that Linux takes, with the NUL at its end. */
+/** Linux's limit for an argument or a variable, including the final NUL. */
 const LONGEST = 128 * 1024;
 
 function isTooMuch(text: string): boolean {
@@ -107,10 +107,10 @@ function isTooMuch(text: string): boolean {
 
 function promptArgument({ prompt, promptFile }: Turn): string {
   if (!isTooMuch(prompt)) return prompt;
-  return `Your instructions do not fit into an argument. Read them from this file, and follow them: ${promptFile}`;
+  return `Your instructions are too long for an argument. Read them from this file, and follow them: ${promptFile}`;
 }
 
-/** A program has no system prompt that something could be added to, so it gets it as a variable, to use or not. */
+/** A plain program has no system prompt, so it gets this text as a variable. */
 function systemPrompt(texts: readonly (string | undefined)[]): Readonly<Record<string, string>> {
   const text = texts.filter(Boolean).join('\n\n');
   return text === '' || isTooMuch(`${SYSTEM_PROMPT}=${text}`) ? {} : { [SYSTEM_PROMPT]: text };
@@ -118,7 +118,7 @@ function systemPrompt(texts: readonly (string | undefined)[]): Readonly<Record<s
 
 const SYSTEM_PROMPT = 'COPSE_SYSTEM_PROMPT';
 
-/** From sysexits.h: a failure that will go away by itself. */
+/** From sysexits.h: a temporary failure. */
 const EX_TEMPFAIL = 75;
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
@@ -127,23 +127,23 @@ function outcomeOf(end: ProgramEnd, tail: () => string): RuntimeOutcome {
   switch (end.kind) {
     case 'exited': {
       const { code } = end;
-      if (code === 0) return { outcome: 'completed', exitCode: code };
+      if (code === 0) return { kind: 'completed', exitCode: code };
       if (code === EX_TEMPFAIL)
         return {
-          outcome: 'limit',
+          kind: 'limit',
           until: null,
-          reason: withTail('it asked to be tried again later (exit code 75)', tail()),
+          reason: withTail('it asked for a retry later (exit code 75)', tail()),
         };
-      return { outcome: 'crashed', exitCode: code, reason: withTail(exitReason(code), tail()) };
+      return { kind: 'crashed', exitCode: code, reason: withTail(exitReason(code), tail()) };
     }
     case 'signalled':
       return {
-        outcome: 'crashed',
+        kind: 'crashed',
         exitCode: null,
-        reason: withTail(`it was ended by ${end.signal}`, tail()),
+        reason: withTail(`it was killed by ${end.signal}`, tail()),
       };
     case 'vanished':
-      return { outcome: 'crashed', exitCode: null, reason: withTail('its terminal was closed', tail()) };
+      return { kind: 'crashed', exitCode: null, reason: withTail('its terminal was closed', tail()) };
     default:
       throw new Error(`A program cannot end by ${String(end satisfies never)}`);
   }

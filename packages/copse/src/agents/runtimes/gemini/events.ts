@@ -1,10 +1,10 @@
 /**
- * What Gemini CLI prints (`--output-format=stream-json`) and what its record says, as what a runner wants to know.
+ * Gemini CLI's output (`--output-format=stream-json`) and its record, as runtime events.
  *
  *   init → message(user) → ( message(assistant) | tool_use | tool_result | error )* → result
  *
- * What it used is printed once, at the end, for this run of the program alone. Its record tells it after each answer, so
- * the record is what is left of a turn that was stopped. Either may be ahead of the other; none is told twice.
+ * The output has the usage once, at the end, for this run only. The record has it after each answer, so that a stopped turn
+ * is counted too. Either may be ahead of the other; nothing is counted twice.
  */
 
 import { type Usage, isNothing, noUsage } from '../../../kernel/usage.ts';
@@ -14,11 +14,11 @@ import type { GeminiFailure } from './failure.ts';
 import type { Transcript } from '../transcript.ts';
 
 export interface GeminiReader {
-  /** A line that it printed. */
+  /** A line of its output. */
   take(value: unknown): void;
   /** A line of its record. */
   takeRecord(value: unknown): void;
-  /** What it is still in the middle of saying is over. */
+  /** Ends a message that is still incomplete. */
   end(): void;
   isComplete(): boolean;
   lastWords(): string;
@@ -30,7 +30,7 @@ export interface GeminiReading {
   readonly transcript: Transcript;
 }
 
-/** Of all its models but the small ones that run elsewhere; it does not print it. */
+/** Of all its models except small ones that run elsewhere; Gemini does not print it. */
 const WINDOW_TOKENS = 1_048_576;
 
 export function readGemini({ turn, transcript }: GeminiReading): GeminiReader {
@@ -88,7 +88,7 @@ export function readGemini({ turn, transcript }: GeminiReading): GeminiReader {
         isComplete = isWell;
         if (!isWell)
           failed = {
-            message: text(error, 'message') ?? complaint ?? 'Gemini did not say why.',
+            message: text(error, 'message') ?? complaint ?? 'Gemini gave no reason.',
             type: text(error, 'type') ?? null,
           };
         printed = usageOfStats(fields(value, 'stats')) ?? printed;
@@ -100,7 +100,7 @@ export function readGemini({ turn, transcript }: GeminiReading): GeminiReader {
   const takeRecord = (value: unknown): void => {
     const id = text(value, 'id');
     const tokens = fields(value, 'tokens');
-    // An answer is written again when its tools are done.
+    // An answer is written again after its tool calls.
     if (text(value, 'type') !== 'gemini' || id === undefined || tokens === undefined || counted.has(id))
       return;
     counted.add(id);
@@ -118,7 +118,7 @@ export function readGemini({ turn, transcript }: GeminiReading): GeminiReader {
   };
 }
 
-/** What was read includes what came from the cache; thoughts are in the total alone. */
+/** Input includes cached tokens; only the total includes thoughts. */
 function usageOfStats(stats: Fields | undefined): Usage | null {
   const input = number(stats, 'input_tokens');
   if (input === undefined) return null;

@@ -1,14 +1,13 @@
-/** How a turn of Gemini CLI failed: from the answer that it quotes, from its exit code, and from its words. */
+/** How a turn of Gemini CLI failed: from the API's answer that it quotes, its exit code, and its message. */
 
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { durationOf } from '../duration-words.ts';
-import { passesByWaiting } from '../api-status.ts';
+import { durationOf, isRetryableStatus } from '../api-failure.ts';
 import { type Fields, fields, isFields, list, number, text } from '../fields.ts';
 
 export interface GeminiFailure {
   readonly message: string;
-  /** Its own name for the error; `unknown` for whatever comes from the API. */
+  /** Gemini's name of the error; `unknown` for errors of the API. */
   readonly type: string | null;
 }
 
@@ -21,17 +20,17 @@ export function outcomeOfFailure(
   const status = number(error, 'code') ?? statusOfExit(exitCode);
   const reason = text(error, 'message') ?? plain(message);
   if (status === 429 || LIMIT_WORDS.test(message))
-    return { outcome: 'limit', until: untilIn(error, message, nowMs), reason };
-  // Its own limits and what it cannot start with do not pass by waiting; an answer that broke off may.
+    return { kind: 'limit', until: untilIn(error, message, nowMs), reason };
+  // A retry does not help against its own limits and start failures; after a broken answer it may.
   const isOwn = type?.startsWith('Fatal') ?? false;
-  const isRetryable = !isOwn && (status === null || passesByWaiting(status));
-  return { outcome: 'api_error', status, isRetryable, reason };
+  const isRetryable = !isOwn && (status === null || isRetryableStatus(status));
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const LIMIT_WORDS =
   /\bquota will reset\b|\bexhausted your (?:daily )?(?:quota|capacity)\b|\bquota exceeded\b/i;
 
-/** It ends with the status of the answer, of which a process can only tell the last eight bits. */
+/** The exit code is the last eight bits of the answer's status. */
 function statusOfExit(exitCode: number | null): number | null {
   return STATUSES.find((status) => (status & 0xff) === exitCode) ?? null;
 }
@@ -57,7 +56,7 @@ function plain(message: string): string {
 const AFTER =
   /(?:reset after|retry in|try again in|retry after) ((?:\d+(?:\.\d+)? ?(?:ms|[a-z]*)[ ,]*(?=\d|\W|$))+)/i;
 
-/** `Your quota will reset after 3h20m5s`, `Please retry in 12.5s`, or the delay that Google’s answers carry. */
+/** `Your quota will reset after 3h20m5s`, `Please retry in 12.5s`, or the delay in Google's answer. */
 function untilIn(error: Fields | undefined, message: string, nowMs: number): Timestamp | null {
   const delays = list(error, 'details').flatMap((detail) => text(detail, 'retryDelay') ?? []);
   const words = delays[0] ?? AFTER.exec(message)?.[1];

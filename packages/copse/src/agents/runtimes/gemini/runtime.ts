@@ -1,21 +1,28 @@
 /**
- * Gemini CLI, run once for each turn, going on with its own conversation where there is one.
+ * Gemini CLI, run once for each turn; later turns resume its conversation.
  *
- *   what it prints → `<attempt>.jsonl`, read while it is written      what its own record says → gemini-record.ts
+ *   its output → `<attempt>.jsonl`, read while it is written (events.ts)      its own record of the conversation → record.ts
  *
- * The runner chooses the conversation’s id. There is no option for more system prompt, only one that replaces it all, so
- * instructions are the beginning of a conversation and stay in it.
+ * The runner chooses the conversation's id. The program can only replace its system prompt, not extend it, so instructions
+ * begin the conversation, which keeps them.
  */
 
 import { randomUUID } from 'node:crypto';
 
 import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
-import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import type { Permissions, RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
 import { type GeminiReader, readGemini } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
-import { followRecord, isConversationKept } from './record.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
-import { cannotAsk, notThere, promptOf } from '../headless-words.ts';
+import { findRecord, isConversationKept } from './record.ts';
+import {
+  type HeadlessSettings,
+  endReason,
+  startHeadlessTurn,
+  cannotAsk,
+  notInstalled,
+  promptOf,
+} from '../headless-turn.ts';
+import { followRecord } from '../json-lines.ts';
 import { openTranscript } from '../transcript.ts';
 
 export function geminiRuntime(settings: HeadlessSettings, programs: Programs): Runtime {
@@ -37,15 +44,18 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
   const id = turn.conversation !== null && isKept ? turn.conversation : randomUUID();
   const command = commandOf(settings, turn, { id, isKept });
   if (turn.conversation !== null && !isKept)
-    transcript.note('Its earlier conversation is gone; it begins anew.');
+    transcript.note('Its earlier conversation is gone: it begins a new one.');
   const reader = readGemini({ turn, transcript });
-  // Before it starts: what is in the record by then is of earlier turns.
-  const record = followRecord(turn, id, (line) => reader.takeRecord(line));
+  // Before the start: the record so far is of earlier turns.
+  const record = followRecord(
+    () => findRecord(turn, id),
+    (line) => reader.takeRecord(line),
+  );
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
-    // A new worktree is not among the folders that the user trusts, and one that is not trusted ends it.
+    // The user has not trusted a new worktree, and Gemini exits in an untrusted folder.
     environment: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
-    missing: notThere('Gemini CLI', 'gemini'),
+    missing: notInstalled('Gemini CLI', 'gemini'),
     take: (value) => {
       reader.take(value);
       record.look();
@@ -78,25 +88,25 @@ export function commandOf(
   const prompt = promptOf(settings, turn, { isNew: !isKept, mayCommit: mayCommit(settings.permissions) });
   return {
     argv: [program, ...first, ...options],
-    // What begins with a slash is a command to the program itself.
+    // The program would take a leading slash for a command of its own.
     prompt: prompt.startsWith('/') ? `\n${prompt}` : prompt,
   };
 }
 
-/** What needs somebody's consent is not even offered to the model when nobody can be asked. */
-function approvalOf(permissions: HeadlessSettings['permissions']): readonly string[] {
+/** Without a person to ask, Gemini does not offer its model the tools that need consent. */
+function approvalOf(permissions: Permissions): readonly string[] {
   if (permissions === 'all') return ['--approval-mode=yolo'];
   if (permissions === 'accept_edits') return ['--approval-mode=auto_edit'];
   if (permissions === 'ask') throw cannotAsk('Gemini CLI', 'gemini');
   return ['--approval-mode=default', ...permissions.allow.map((tool) => `--allowed-tools=${tool}`)];
 }
 
-function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
+function mayCommit(permissions: Permissions): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.some((tool) => /^(?:run_shell_command|ShellTool)(?:\(git\))?$/.test(tool));
 }
 
-/** Of a program that has no way to log in. */
+/** Gemini's exit code without a login. */
 const NOT_LOGGED_IN = 41;
 
 function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): RuntimeOutcome {
@@ -104,8 +114,8 @@ function outcomeOf(end: ProgramEnd, reader: GeminiReader, tail: () => string): R
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, exitCode, Date.now());
   if (exitCode === 0 && reader.isComplete())
-    return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
+    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
   const reason = endReason('Gemini', end, tail);
-  if (exitCode === NOT_LOGGED_IN) return { outcome: 'api_error', status: 401, isRetryable: false, reason };
-  return { outcome: 'crashed', exitCode, reason };
+  if (exitCode === NOT_LOGGED_IN) return { kind: 'api_error', status: 401, isRetryable: false, reason };
+  return { kind: 'crashed', exitCode, reason };
 }

@@ -1,10 +1,10 @@
 /**
- * What opencode prints (`opencode run --format json`), as what a runner wants to know.
+ * opencode's output (`opencode run --format json`), as runtime events.
  *
  *   ( step_start → ( text | tool_use )* → step_finish )* | error
  *
- * Every line names the conversation. A step is one answer of the model, and tells what that answer used. The last step of
- * a turn that it ended by itself asks for no tools.
+ * Every line names the conversation. A step is one answer of the model, with its usage. The last step of a complete turn
+ * calls no tools.
  */
 
 import { type Usage, isNothing } from '../../../kernel/usage.ts';
@@ -16,7 +16,7 @@ export interface OpencodeReader {
   take(value: unknown): void;
   isComplete(): boolean;
   lastWords(): string;
-  /** The `error` that it printed last, unless it went on after it. */
+  /** The last `error`, unless a step began after it. */
   failure(): Fields | null;
 }
 
@@ -25,7 +25,7 @@ export interface OpencodeReading {
   readonly transcript: Transcript;
 }
 
-/** It does not print how much fits. */
+/** opencode does not print the context size. */
 const WINDOW_TOKENS = 200_000;
 
 export function readOpencode({ turn, transcript }: OpencodeReading): OpencodeReader {
@@ -76,7 +76,7 @@ export function readOpencode({ turn, transcript }: OpencodeReading): OpencodeRea
   };
 }
 
-/** What was read does not include what came from the cache. A model whose price it does not know costs it nothing. */
+/** Input excludes cached tokens. The cost is 0 for models without a known price. */
 function usageOf(tokens: Fields, cost: number): Usage {
   const cache = fields(tokens, 'cache');
   return {

@@ -1,21 +1,21 @@
-/** How a turn of opencode failed, from the `error` that it printed. */
+/** How a turn of opencode failed, from its `error`. */
 
 import { type Timestamp, timestamp } from '../../../kernel/ids.ts';
 import type { RuntimeOutcome } from '../../ports/runtime.ts';
-import { passesByWaiting } from '../api-status.ts';
+import { isRetryableStatus } from '../api-failure.ts';
 import { type Fields, fields, number, text } from '../fields.ts';
 
 export function outcomeOfFailure(error: Fields, nowMs: number): RuntimeOutcome {
   const name = text(error, 'name') ?? '';
   const data = fields(error, 'data');
-  const reason = text(data, 'message') ?? (name === '' ? 'opencode did not say why.' : name);
+  const reason = text(data, 'message') ?? (name === '' ? 'opencode gave no reason.' : name);
   const status = number(data, 'statusCode') ?? (name === 'ProviderAuthError' ? 401 : null);
   if (status === 429 || LIMIT_WORDS.test(reason))
-    return { outcome: 'limit', until: untilIn(fields(data, 'responseHeaders'), nowMs), reason };
-  // Only of the API: its other errors, such as a model that it does not know, stay as they are.
+    return { kind: 'limit', until: untilIn(fields(data, 'responseHeaders'), nowMs), reason };
+  // Only errors of the API: a retry does not help against others, for example an unknown model.
   const isRetryable =
-    name === 'APIError' && (status === null ? data?.['isRetryable'] === true : passesByWaiting(status));
-  return { outcome: 'api_error', status, isRetryable, reason };
+    name === 'APIError' && (status === null ? data?.['isRetryable'] === true : isRetryableStatus(status));
+  return { kind: 'api_error', status, isRetryable, reason };
 }
 
 const LIMIT_WORDS = /\busage limit\b|\brate limit\b|\bquota exceeded\b/i;

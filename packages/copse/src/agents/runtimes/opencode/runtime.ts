@@ -1,15 +1,21 @@
 /**
- * opencode, run once for each turn (`opencode run`), going on with its own conversation where there is one. What it prints
- * goes to `<attempt>.jsonl` and is read while it is written.
+ * opencode, run once for each turn (`opencode run`); later turns resume its conversation. Its output goes to
+ * `<attempt>.jsonl` and is read while it is written (events.ts).
  *
- * A conversation belongs to the folder that it began in: started elsewhere, opencode would go on working in the old one.
- * There is no option for more system prompt, so instructions are the beginning of a conversation and stay in it.
+ * A conversation belongs to the folder that it began in: started elsewhere, opencode works in the old folder. It has no
+ * option for the system prompt, so instructions begin the conversation, which keeps them.
  */
 
 import type { ProgramEnd, Programs } from '../../../processes/ports/programs.ts';
-import type { RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
-import { type HeadlessSettings, endReason, startHeadlessTurn } from '../headless-turn.ts';
-import { cannotAsk, notThere, promptOf } from '../headless-words.ts';
+import type { Permissions, RunningTurn, Runtime, RuntimeOutcome, Turn } from '../../ports/runtime.ts';
+import {
+  type HeadlessSettings,
+  endReason,
+  startHeadlessTurn,
+  cannotAsk,
+  notInstalled,
+  promptOf,
+} from '../headless-turn.ts';
 import { type OpencodeReader, readOpencode } from './events.ts';
 import { outcomeOfFailure } from './failure.ts';
 import { openTranscript } from '../transcript.ts';
@@ -20,7 +26,7 @@ export function opencodeRuntime(settings: HeadlessSettings, programs: Programs):
       stop: 'reprompt',
       resume: 'same_folder',
       permissions: 'decides',
-      // Dollars too, but only for models whose price it knows.
+      // Dollars only for models with a known price.
       cost: 'tokens',
       commits: mayCommit(settings.permissions),
     },
@@ -34,9 +40,9 @@ function startTurn(settings: HeadlessSettings, programs: Programs, turn: Turn): 
   const reader = readOpencode({ turn, transcript });
   return startHeadlessTurn(programs, turn, transcript, {
     ...command,
-    // It believes PWD more than where it is.
+    // opencode trusts PWD more than its working directory.
     environment: { ...environment, PWD: turn.folder },
-    missing: notThere('opencode', 'opencode'),
+    missing: notInstalled('opencode', 'opencode'),
     take: (value) => reader.take(value),
     end: () => {},
     outcome: (end, tail) => outcomeOf(end, reader, tail),
@@ -71,13 +77,13 @@ export function commandOf(
   };
 }
 
-interface Rules {
+interface PermissionRules {
   readonly options: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Of its own rules the last that fits counts, and these come after the user's. */
-function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
+/** The last matching rule counts, and these come after the user's. */
+function rulesOf(permissions: Permissions): PermissionRules {
   if (permissions === 'all') return { options: ['--auto'], environment: {} };
   if (permissions === 'ask') throw cannotAsk('opencode', 'opencode');
   const allowed = permissions === 'accept_edits' ? [...READING, 'edit'] : permissions.allow;
@@ -90,7 +96,7 @@ function rulesOf(permissions: HeadlessSettings['permissions']): Rules {
 
 const READING: readonly string[] = ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'];
 
-function mayCommit(permissions: HeadlessSettings['permissions']): boolean {
+function mayCommit(permissions: Permissions): boolean {
   if (typeof permissions === 'string') return permissions === 'all';
   return permissions.allow.includes('bash') || permissions.allow.includes('*');
 }
@@ -100,6 +106,6 @@ function outcomeOf(end: ProgramEnd, reader: OpencodeReader, tail: () => string):
   const failure = reader.failure();
   if (failure !== null) return outcomeOfFailure(failure, Date.now());
   if (exitCode === 0 && reader.isComplete())
-    return { outcome: 'completed', exitCode, lastWords: reader.lastWords() };
-  return { outcome: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
+    return { kind: 'completed', exitCode, lastWords: reader.lastWords() };
+  return { kind: 'crashed', exitCode, reason: endReason('opencode', end, tail) };
 }

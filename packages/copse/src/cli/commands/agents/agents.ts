@@ -1,5 +1,5 @@
 import { openQuestionOf } from '../../../agents/act/answer.ts';
-import { Silences, observeRunning } from '../../../agents/act/observe.ts';
+import { LeaseAges, observeRunning } from '../../../agents/act/observe.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import type { TaskSummary } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
@@ -9,7 +9,7 @@ import type { Invocation } from '../../invocation.ts';
 import { questionLine, questionView } from '../../screen/question-text.ts';
 import { age, indented, times } from '../../screen/render.ts';
 import { usageText } from '../../screen/usage-text.ts';
-import { withRun } from '../../with-run.ts';
+import { withLook } from '../../../compose/look.ts';
 
 /** Who works on what, on every node, and which agents this one has. */
 export async function run(invocation: Invocation<{ readonly json?: boolean }>): Promise<void> {
@@ -22,10 +22,10 @@ export async function run(invocation: Invocation<{ readonly json?: boolean }>): 
   }
   if (what !== undefined)
     fail('invalid', `"${what}" is not something agents can do: only detect.`, 'copse agents --help');
-  await withRun(cli, {}, async (context, unusable) => {
+  await withLook(cli, async (context, unusable) => {
     const { board, clock, node } = context;
     const now = clock.now();
-    const running = await observeRunning(context, new Silences());
+    const running = await observeRunning(context, new LeaseAges());
     const rows = [];
     for (const { task, attempt, held } of running) {
       if (task.state.status !== 'in_progress') continue;

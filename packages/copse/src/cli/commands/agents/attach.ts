@@ -1,6 +1,5 @@
 import { terminalName } from '../../../workspaces/rules/naming.ts';
 import { joinTerminal } from '../../../compose/open.ts';
-import { isTerminal } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
@@ -21,7 +20,7 @@ export async function run({ cli, words }: Invocation): Promise<void> {
         `copse why ${id}`,
       );
     }
-    if (!isTerminal())
+    if (!cli.output.isTerminal)
       return fail('invalid', 'This is no terminal that another could be shown in.', `copse logs ${id}`);
     return terminalName(id);
   });

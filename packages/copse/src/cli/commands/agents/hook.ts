@@ -8,7 +8,7 @@
 import { text } from 'node:stream/consumers';
 
 import { runnerAsked } from '../../../compose/asks.ts';
-import type { Ask } from '../../../agents/ports/asks.ts';
+import type { Ask } from '../../../agents/ports/runtime.ts';
 import type { Invocation } from '../../invocation.ts';
 
 interface Options {
@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const kind = kinds.find((known) => known === words[0]);
     const runner = runnerAsked(cli.env);
     if (kind === undefined || runner === undefined) return;
-    const input = shortened(JSON.parse(await text(process.stdin)));
+    const input = shortened(JSON.parse(await text(cli.stdin())));
     const seconds = Number(options.timeout ?? USUAL_TIMEOUT_S);
     const timeoutMs = (Number.isFinite(seconds) ? seconds : USUAL_TIMEOUT_S) * 1_000;
     const answer = await runner.asks.ask(runner.folder, { kind, input }, { timeoutMs });

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
 import { shown } from '../../../kernel/text.ts';
-import { isTerminal } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
@@ -54,7 +53,7 @@ async function print(cli: Cli, file: string, from: number): Promise<number> {
       const read = readSync(handle, chunk, 0, chunk.length, at);
       if (read === 0) return at;
       const bytes = Buffer.from(chunk.subarray(0, read));
-      await cli.output.raw(isTerminal() ? harmless(decoder.write(bytes)) : bytes);
+      await cli.output.raw(cli.output.isTerminal ? harmless(decoder.write(bytes)) : bytes);
       at += read;
     }
   } finally {

@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { announce } from '../../../explain/notices/announce.ts';
 import { Orchestrator } from '../../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../../queue/context.ts';
@@ -9,7 +10,6 @@ import { shown } from '../../../kernel/text.ts';
 import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
-import { isTerminal } from '../../ask.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
@@ -69,7 +69,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
   const telling = new AbortController();
   const after = await context.board.lastEvent();
   const told = tellEvents(context, after, telling.signal, (event) => view.event(event));
-  const ring = isTerminal() ? () => void cli.output.raw('\u0007') : undefined;
+  const ring = cli.output.isTerminal ? () => void cli.output.raw('\u0007') : undefined;
   const notified = announce(context, {
     ...(await openNotices(cli, context.policy, ring)),
     after,
@@ -126,7 +126,7 @@ async function sayGoodbye(
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
-    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waiting)}`);
+    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waitText(waiting))}`);
   }
   for (const { id, title, state } of people) {
     const since = age(state.since, clock.now());
@@ -145,7 +145,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
   if (options.json) {
     output.json({
       plan: plan.map((one) =>
-        one.start
+        one.kind === 'placed'
           ? { task: one.task, start: true, agent: one.agent }
           : { task: one.task, start: false, because: describeWaiting(one.waiting, now) },
       ),
@@ -155,9 +155,10 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
   if (plan.length === 0) output.line('No task is ready.');
   for (const one of plan) {
     const task = await context.board.get('task', one.task);
-    const what = one.start
-      ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
-      : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
+    const what =
+      one.kind === 'placed'
+        ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
+        : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
     output.line(`#${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
   }
 }

@@ -1,4 +1,4 @@
-import { type Said, reportStuck } from '../../../agents/act/report.ts';
+import { type ReportHandling, reportStuck } from '../../../agents/act/report.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-function tell({ output }: Cli, options: Options, task: TaskId, said: Said): void {
+function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandling): void {
   if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
   else if (said === 'by_hand') output.line(`${task} is stuck. When it is decided: copse restart ${task}`);
   else {

@@ -1,4 +1,5 @@
-import { type Landed, landNow, queueTask } from '../../../queue/act/merge.ts';
+import { waitText } from '../../../explain/rules/queue.ts';
+import { type LandingResult, landNow, queueTask } from '../../../queue/act/merge.ts';
 import { skipChecks } from '../../../queue/act/control.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
@@ -22,12 +23,16 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     for (const id of ids) landings.push(orFail(await queueTask(context, id)));
     if (options.now) orFail(await skipChecks(context, ids));
     const landed = await landAll(cli, context, landings, options);
-    if (options.json) cli.output.json({ landings: landed });
-    const failed = landed.filter(({ landing }) => landing !== 'landed');
+    if (options.json) cli.output.json({ landings: landed.map(resultView) });
+    const failed = landed.filter(({ kind }) => kind !== 'landed');
     const [first, ...others] = failed.map(explain);
     for (const { reason } of others) cli.output.note(shown(reason));
     if (first !== undefined) throw new CommandFailed(first);
   });
+}
+
+function resultView({ kind, ...result }: LandingResult) {
+  return { landing: kind === 'waiting' ? 'waits' : kind, ...result };
 }
 
 async function landAll(
@@ -35,7 +40,7 @@ async function landAll(
   context: RunContext,
   landings: readonly Landing[],
   options: Options,
-): Promise<readonly Landed[]> {
+): Promise<readonly LandingResult[]> {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.on('SIGINT', onSignal);
@@ -59,15 +64,15 @@ const PATIENCE_MS = 3_000;
 class Waiting {
   readonly #context: RunContext;
   readonly #landings: readonly Landing[];
-  readonly #tell: (landed: Landed) => void;
+  readonly #tell: (landed: LandingResult) => void;
   readonly #signal: AbortSignal;
-  readonly #results = new Map<TaskId, Landed>();
+  readonly #results = new Map<TaskId, LandingResult>();
   readonly #heldSinceMs = new Map<TaskId, number>();
 
   constructor(
     context: RunContext,
     landings: readonly Landing[],
-    tell: (landed: Landed) => void,
+    tell: (landed: LandingResult) => void,
     signal: AbortSignal,
   ) {
     this.#context = context;
@@ -76,7 +81,7 @@ class Waiting {
     this.#signal = signal;
   }
 
-  async run(): Promise<readonly Landed[]> {
+  async run(): Promise<readonly LandingResult[]> {
     for (;;) {
       for (const landing of this.#left()) this.#end(await this.#elsewhere(landing));
       const left = this.#left();
@@ -94,29 +99,29 @@ class Waiting {
     return this.#landings.filter(({ task }) => !this.#results.has(task));
   }
 
-  #end(landed: Landed | undefined): void {
+  #end(landed: LandingResult | undefined): void {
     if (landed === undefined || this.#results.has(landed.task)) return;
-    const isStopped = landed.landing === 'waits' && this.#signal.aborted;
+    const isStopped = landed.kind === 'waiting' && this.#signal.aborted;
     const result = isStopped ? interrupted(landed.task) : landed;
     this.#results.set(landed.task, result);
     this.#tell(result);
   }
 
   /** What left the queue between two looks may have landed with somebody else. */
-  async #checked(landed: Landed): Promise<Landed> {
+  async #checked(landed: LandingResult): Promise<LandingResult> {
     const landing = this.#landings.find(({ task }) => task === landed.task);
-    if (landed.landing !== 'gone' || landing === undefined) return landed;
+    if (landed.kind !== 'gone' || landing === undefined) return landed;
     return (await this.#elsewhere(landing)) ?? landed;
   }
 
-  async #elsewhere({ id, task }: Landing): Promise<Landed | undefined> {
+  async #elsewhere({ id, task }: Landing): Promise<LandingResult | undefined> {
     const { board, clock } = this.#context;
     const now = await board.get('landing', id);
     const of = { task };
     switch (now?.state.status) {
       case 'landed': {
         const { commit, isVerified } = now.state;
-        return { landing: 'landed', ...of, commit, isVerified, promoted: [], notes: [] };
+        return { kind: 'landed', ...of, commit, isVerified, promoted: [], notes: [] };
       }
       case 'queued':
       case 'merging':
@@ -125,24 +130,24 @@ class Waiting {
         else this.#heldSinceMs.set(task, this.#heldSinceMs.get(task) ?? clock.elapsedMs());
         const heldMs = clock.elapsedMs() - (this.#heldSinceMs.get(task) ?? Infinity);
         return now.waiting !== null && heldMs >= PATIENCE_MS
-          ? { landing: 'waits', ...of, reason: now.waiting }
+          ? { kind: 'waiting', ...of, reason: waitText(now.waiting) }
           : undefined;
       }
       default: {
         const state = (await board.get('task', task))?.state;
         const why = state !== undefined && 'reason' in state ? `: ${state.reason}` : '';
-        return { landing: 'gone', ...of, reason: `${task} is ${state?.status ?? 'gone'} now${why}` };
+        return { kind: 'gone', ...of, reason: `${task} is ${state?.status ?? 'gone'} now${why}` };
       }
     }
   }
 }
 
-function interrupted(task: TaskId): Landed {
-  return { landing: 'waits', task, reason: 'you stopped waiting for it' };
+function interrupted(task: TaskId): LandingResult {
+  return { kind: 'waiting', task, reason: 'you stopped waiting for it' };
 }
 
-function tell({ output }: Cli, context: RunContext, view: LandingView, landed: Landed): void {
-  if (landed.landing !== 'landed') return;
+function tell({ output }: Cli, context: RunContext, view: LandingView, landed: LandingResult): void {
+  if (landed.kind !== 'landed') return;
   const { task, commit, isVerified, notes, promoted } = landed;
   const hasChecks = Object.keys(context.landing.checks).length > 0;
   const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
@@ -154,16 +159,16 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
   ]);
 }
 
-function explain(landed: Landed): ConstructorParameters<typeof CommandFailed>[0] {
+function explain(landed: LandingResult): ConstructorParameters<typeof CommandFailed>[0] {
   const { task } = landed;
-  switch (landed.landing) {
+  switch (landed.kind) {
     case 'refused':
       return {
         code: 'wrong_status',
         reason: landed.cause.reason,
         next: [`copse resume ${task}`, `copse work ${task} --resume`],
       };
-    case 'waits':
+    case 'waiting':
       return {
         code: 'wrong_status',
         reason: `${task} stays in the queue: ${landed.reason}.`,

@@ -16,7 +16,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, {}, async (context) => {
     const ids = await requireTaskIds(context.board, words);
-    const restarts = await effectOf(context, context.landing, 'withdraw', ids);
+    const restarts = await effectOf(context, context.landing, 'withdrawn', ids);
     const isDryRun = options.dryRun ?? false;
     const tasks = isDryRun ? [] : orFail(await unqueueTasks(context, ids, options.reason ?? null));
     const { output } = cli;

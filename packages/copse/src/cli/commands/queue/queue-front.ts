@@ -13,7 +13,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withRun(cli, {}, async (context) => {
     const ids = await requireTaskIds(context.board, words);
-    const restarts = await effectOf(context, context.landing, 'hurry', ids);
+    const restarts = await effectOf(context, context.landing, 'hurried', ids);
     const isDryRun = options.dryRun ?? false;
     if (!isDryRun) orFail(await hurryTasks(context, ids));
     const { output } = cli;

@@ -1,18 +1,17 @@
 import { type QueueSettings, loadQueue, loadQueues } from '../../../queue/act/view.ts';
-import { type RunContext } from '../../../queue/context.ts';
+import type { LookContext } from '../../../queue/context.ts';
 import { targetOf } from '../../../queue/act/landing-target.ts';
 import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { QueueView } from '../../../queue/rules/view/view.ts';
 import { shown } from '../../../kernel/text.ts';
 import { queueView } from '../../../operations/views/queue-views.ts';
-import { isTerminal } from '../../ask.ts';
 import { eventLine } from '../../screen/event-lines.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { tellEvents } from '../../screen/live-view.ts';
 import { queueLines } from '../../screen/queue-text.ts';
 import { Screen, cut, wrapped } from '../../screen/screen.ts';
-import { withRun } from '../../with-run.ts';
+import { withLook } from '../../../compose/look.ts';
 
 interface Options {
   readonly target?: string;
@@ -21,13 +20,13 @@ interface Options {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  await withRun(cli, {}, async (context) => {
+  await withLook(cli, async (context) => {
     const load = () => loadShown(context, context.landing, options.target as BranchName | undefined);
     if (options.json) {
       cli.output.json({ queues: (await load()).map(queueView) });
       return;
     }
-    const canMove = isTerminal() && cli.env['TERM'] !== 'dumb';
+    const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb';
     if (options.watch && canMove) await watch(cli, context, load);
     print(cli, context, await load());
     if (!options.watch && canMove && (await context.board.openLandings()).length > 0)
@@ -37,7 +36,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 
 /** All that have something in them; the usual target where there is none. */
 async function loadShown(
-  context: RunContext,
+  context: LookContext,
   settings: QueueSettings,
   target: BranchName | undefined,
 ): Promise<readonly QueueView[]> {
@@ -50,8 +49,8 @@ async function loadShown(
   return busy.length === 0 ? queues : busy;
 }
 
-function print({ output }: Cli, { clock }: RunContext, queues: readonly QueueView[]): void {
-  const width = isTerminal() ? output.columns() : Infinity;
+function print({ output }: Cli, { clock }: LookContext, queues: readonly QueueView[]): void {
+  const width = output.isTerminal ? output.columns() : Infinity;
   for (const line of pictureOf(output, queues, clock.now())) output.line(cut(line, width));
   if (queues.length === 0) output.line('There is no branch that work could land on.');
 }
@@ -59,7 +58,7 @@ function print({ output }: Cli, { clock }: RunContext, queues: readonly QueueVie
 function pictureOf(
   output: Cli['output'],
   queues: readonly QueueView[],
-  now: ReturnType<RunContext['clock']['now']>,
+  now: ReturnType<LookContext['clock']['now']>,
 ): readonly string[] {
   return queues.flatMap((queue, at) => [...(at === 0 ? [] : ['']), ...queueLines(queue, output, now)]);
 }
@@ -71,7 +70,7 @@ const GATHER_MS = 50;
 /** What happens goes by above the picture, which is drawn anew whenever something did. */
 async function watch(
   cli: Cli,
-  context: RunContext,
+  context: LookContext,
   load: () => Promise<readonly QueueView[]>,
 ): Promise<void> {
   const { board, clock } = context;
@@ -124,7 +123,7 @@ const INDENT = 13;
 
 async function linesOf(
   { output }: Cli,
-  { board }: RunContext,
+  { board }: LookContext,
   event: BoardEvent,
 ): Promise<readonly string[]> {
   if (!told.has(event.type)) return [];

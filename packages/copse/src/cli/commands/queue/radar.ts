@@ -48,7 +48,7 @@ async function show(
   for (const { tasks, verdict, since } of pairs) {
     const [one, other] = tasks[1] === only ? tasks.toReversed() : tasks;
     const ids = `${one?.padEnd(width)}  ${other?.padEnd(width)}`;
-    const head = output.style(styles[verdict.is], verdicts[verdict.is].padEnd(8));
+    const head = output.style(styles[verdict.kind], verdicts[verdict.kind].padEnd(8));
     output.line(`${head}  ${ids}  ${age(since, clock.now()).padStart(4)}  ${verdictText(verdict)}`);
     for (const task of [one, other])
       if (task !== undefined)
@@ -68,8 +68,8 @@ function summary(branches: number, pairs: readonly Pair[], only: TaskId | undefi
     return only === undefined
       ? `${compared}: no two of them change the same files.`
       : `${compared}: none changes the files that ${only} changes.`;
-  const conflicts = pairs.filter(({ verdict }) => verdict.is === 'conflict').length;
-  const overlaps = pairs.filter(({ verdict }) => verdict.is === 'overlap').length;
+  const conflicts = pairs.filter(({ verdict }) => verdict.kind === 'conflict').length;
+  const overlaps = pairs.filter(({ verdict }) => verdict.kind === 'overlap').length;
   return `${compared}: ${count(conflicts, 'pair conflicts', 'pairs conflict')}, ${count(overlaps, 'changes', 'change')} the same files.`;
 }
 

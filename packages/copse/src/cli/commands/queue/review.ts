@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-import { type Review, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
+import { type TaskReview, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { showInPager } from '../../../compose/open.ts';
 import type { OpenRun } from '../../../compose/run/run.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
-import { askText, canAsk, choose, isTerminal } from '../../ask.ts';
+import { askText, canAsk, choose } from '../../ask.ts';
 import { printBegun } from '../begun.ts';
 import { patchForReader } from '../../screen/diff-text.ts';
 import { fail, orFail } from '../../failure.ts';
@@ -74,7 +74,7 @@ async function list({ output }: Cli, context: RunContext, options: Options): Pro
   if (first) output.line(output.style('dim', `  → copse review ${first.task.id}`));
 }
 
-async function show(reviewing: Reviewing, review: Review): Promise<void> {
+async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
   const { cli, context, options } = reviewing;
   const { output } = cli;
   const patch = review.change?.diff.patch;
@@ -89,17 +89,17 @@ async function show(reviewing: Reviewing, review: Review): Promise<void> {
   }
   const { status } = review.task.state;
   if (status !== 'in_review' && status !== 'needs_attention') return;
-  if (canAsk(options)) return ask(reviewing, review);
+  if (canAsk(cli, options)) return ask(reviewing, review);
   for (const step of nextSteps(review)) output.line(output.style('dim', `  → ${step}`));
 }
 
 async function printPatch(cli: Cli, patch: Buffer): Promise<void> {
-  const text = patchForReader(patch);
-  const isPaged = isTerminal() && (await showInPager(text.toString(), cli));
+  const text = patchForReader(patch, cli.output);
+  const isPaged = cli.output.isTerminal && (await showInPager(text.toString(), cli));
   if (!isPaged) await cli.output.raw(text);
 }
 
-async function ask(reviewing: Reviewing, review: Review): Promise<void> {
+async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {
   const { id } = review.task;
   const answer = await choose(`What becomes of ${id}?`, [
     { value: 'approve', label: 'approve: it lands through the queue' },
@@ -113,7 +113,7 @@ async function ask(reviewing: Reviewing, review: Review): Promise<void> {
 }
 
 /** About exactly what was shown. */
-async function say({ cli, context, options }: Reviewing, { task, change }: Review): Promise<void> {
+async function say({ cli, context, options }: Reviewing, { task, change }: TaskReview): Promise<void> {
   const { output } = cli;
   const head = change?.head ?? null;
   if (options.head !== undefined) requireSame(options.head, head, task.id);
@@ -138,6 +138,6 @@ function requireSame(wanted: string, head: CommitId | null, id: string): void {
   fail('wrong_status', `The branch of ${id} is not at ${wanted} any more: ${now}.`, `copse review ${id}`);
 }
 
-async function back({ cli, context, unusable, options }: Reviewing, { task }: Review, comment: string) {
+async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
   printBegun(cli, orFail(await sendBack(context, task.id, comment, unusable)), options);
 }

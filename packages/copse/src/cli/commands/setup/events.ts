@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { eventsSoFar } from '../../../board/events-so-far.ts';
 import { followEvents } from '../../../board/follow.ts';
 import type { RecordedEvent } from '../../../board/rules/event.ts';
@@ -53,7 +54,7 @@ function eventLine(cli: Cli, recorded: RecordedEvent, { json }: Options): string
   if (json) return asJson(view);
   const time = view.at.replace('T', ' ').slice(0, 19);
   const { event } = recorded;
-  const detail = 'reason' in event && event.reason ? ` ${event.reason}` : titleOf(recorded);
+  const detail = 'reason' in event && event.reason ? ` ${waitText(event.reason)}` : titleOf(recorded);
   return `${cli.output.style('dim', `${view.number} ${time}`)} ${view.type} ${view.id}${shown(detail)} ${cli.output.style('dim', shown(view.by))}`;
 }
 

@@ -5,7 +5,7 @@ import { parseBoardLine } from '../../../board/export-line.ts';
 import type { BoardLine } from '../../../board/rules/board-line.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
 import { messageOf } from '../../read-text.ts';
 import { withBoard } from '../../with-board.ts';
 
@@ -16,7 +16,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [file = '-'] = words;
   await withBoard(cli, async ({ board }) => {
-    const outcome = await board.importFrom(linesOf(file === '-' ? file : path.resolve(cli.cwd, file)));
+    const outcome = await board.importFrom(linesOf(cli, file === '-' ? file : path.resolve(cli.cwd, file)));
     if (!outcome.imported) {
       fail(
         outcome.because === 'not_empty' ? 'wrong_status' : 'invalid',
@@ -30,8 +30,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-async function* linesOf(file: string): AsyncGenerator<BoardLine> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
+async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {
+  const input = file === '-' ? cli.stdin() : createReadStream(file);
   const name = file === '-' ? 'standard input' : shown(file);
   let number = 0;
   try {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type Detected, detectAgents } from '../../../compose/run/agents.ts';
+import { type DetectedRuntime, detectAgents } from '../../../compose/run/agents.ts';
 import { requireRepository } from '../../../compose/open.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
@@ -39,7 +39,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   output.line('  copse orchestrate --until-idle');
 }
 
-function proposal(installed: readonly Detected[]): string {
+function proposal(installed: readonly DetectedRuntime[]): string {
   const [first] = installed;
   const agents =
     first === undefined

@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { type OpenQuestion, openQuestionOf } from '../../../agents/act/answer.ts';
 import { type TaskStatus, type TaskSummary, taskStatuses } from '../../../tasks/rules/task.ts';
 import type { Board, TaskQuery } from '../../../board/port.ts';
@@ -34,10 +35,13 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const { live, finished, hasMore } = listed;
     const isLanding = live.some(({ state }) => state.status === 'landing');
     const landings = isLanding ? await board.openLandings() : [];
-    const waiting = new Map(landings.map((landing) => [landing.task, landing.waiting]));
+    const waiting = new Map(
+      landings.map((landing) => [landing.task, landing.waiting && waitText(landing.waiting)]),
+    );
     const places = isLanding ? await loadPlaces(cli, context) : new Map<TaskId, Place>();
     const questions = new Map<TaskId, OpenQuestion>();
     for (const task of live) {
+      if (task.state.status !== 'in_progress') continue;
       const question = await openQuestionOf(board, task);
       if (question) questions.set(task.id, question);
     }

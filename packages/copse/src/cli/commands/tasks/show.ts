@@ -1,3 +1,4 @@
+import { waitText } from '../../../explain/rules/queue.ts';
 import { openQuestionOf } from '../../../agents/act/answer.ts';
 import type { Context } from '../../../board/context.ts';
 import { undoingOf } from '../../../queue/act/undoing.ts';
@@ -33,7 +34,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         attention: facts.attention,
         question: facts.question ? questionView(facts.question) : null,
         usage: facts.usage,
-        undone: facts.undoing.is === 'none' ? null : facts.undoing,
+        undone: undoneView(facts.undoing),
         dependants: facts.dependants,
         ledger: facts.ledger.map(ledgerView),
         artifacts: facts.artifacts.map(artifactView),
@@ -56,7 +57,7 @@ async function load({ board }: Context, task: Task) {
     usage: usageOf(sessions),
     attention: last?.state.life === 'live' ? last.state.attention : null,
     question: await openQuestionOf(board, task),
-    waiting: landing?.waiting ?? null,
+    waiting: landing?.waiting ? waitText(landing.waiting) : null,
     undoing: await undoingOf(board, id),
     dependants: await board.dependants(id),
     statuses: await board.statuses(dependsOn),
@@ -70,9 +71,15 @@ function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
   return isNothing(usage) ? null : usage;
 }
 
+function undoneView(undoing: Undoing) {
+  if (undoing.kind === 'none') return null;
+  const { kind: is, ...details } = undoing;
+  return { is, ...details };
+}
+
 function undoneText(undoing: Undoing): string | null {
-  if (undoing.is === 'none') return null;
-  return undoing.is === 'undone'
+  if (undoing.kind === 'none') return null;
+  return undoing.kind === 'undone'
     ? `by ${undoing.by}`
     : `not yet: by ${undoing.by}, which is ${undoing.status}`;
 }

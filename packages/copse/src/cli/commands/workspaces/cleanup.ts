@@ -33,7 +33,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   }
   await withWorkspaces(cli, async (context) => {
     const cleaned =
-      word === undefined ? await removeFinished(context, options) : await removeNamed(context, word, options);
+      word === undefined
+        ? await removeFinished(cli, context, options)
+        : await removeNamed(cli, context, word, options);
     if (cleaned === undefined) {
       cli.output.note('Nothing was changed.');
     } else if (options.json) {
@@ -50,15 +52,16 @@ type Cleaned = Omit<CleanedUp, 'removed'> & {
   readonly removed: readonly (RemovedOne & { readonly why?: string })[];
 };
 
-function removeFinished(context: WorkspaceContext, options: Options): Promise<Cleaned> {
+function removeFinished(cli: Cli, context: WorkspaceContext, options: Options): Promise<Cleaned> {
   return cleanUp(context, {
     isForced: options.force ?? false,
-    mayRemove: (question) => (canAsk(options) ? confirm(question) : Promise.resolve(false)),
+    mayRemove: (question) => (canAsk(cli, options) ? confirm(question) : Promise.resolve(false)),
   });
 }
 
 /** Undefined when the person said no. */
 async function removeNamed(
+  cli: Cli,
   context: WorkspaceContext,
   word: string,
   options: Options,
@@ -73,7 +76,7 @@ async function removeNamed(
   let outcome = await removeWorkspace(context, task, request);
   if (outcome.kind === 'question') {
     const { question } = outcome;
-    if (!canAsk(options)) {
+    if (!canAsk(cli, options)) {
       fail('wrong_status', question, `copse cleanup ${task} --force (what is in it is rescued first)`);
     }
     if (!(await confirm(question))) return undefined;

@@ -30,7 +30,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       for (const line of fileLines(diff.files)) cli.output.line(line);
       cli.output.line(`${diff.files.length} files, +${diff.inserted} -${diff.deleted}`);
     } else {
-      await cli.output.raw(patchForReader(diff.patch));
+      await cli.output.raw(patchForReader(diff.patch, cli.output));
     }
   });
 }

@@ -25,8 +25,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withWorkspaces(cli, async (context) => {
     const [word] = words;
     const id =
-      word === undefined ? await pickTask(context, options) : await requireTaskId(context.board, word);
-    const done = id && (await workOn(context, id, asked, options));
+      word === undefined ? await pickTask(cli, context, options) : await requireTaskId(context.board, word);
+    const done = id && (await workOn(cli, context, id, asked, options));
     if (!done) {
       cli.output.note('Nothing was changed.');
     } else if (options.json) {
@@ -50,7 +50,11 @@ function choiceFrom({ resume, reset }: Options): Choice | undefined {
 /** As many as are worth naming where nobody can be asked. */
 const NAMED = 5;
 
-async function pickTask({ board, clock }: WorkspaceContext, options: Options): Promise<TaskId | undefined> {
+async function pickTask(
+  cli: Cli,
+  { board, clock }: WorkspaceContext,
+  options: Options,
+): Promise<TaskId | undefined> {
   const all = await board.tasks({ statuses: ['ready'], order: 'urgent' });
   const now = clock.now();
   const ready = all.filter(({ state }) => state.status !== 'ready' || (state.delay?.until ?? 0) <= now);
@@ -59,7 +63,7 @@ async function pickTask({ board, clock }: WorkspaceContext, options: Options): P
     return fail('not_found', 'No task is ready to be worked on.', 'copse list', 'copse add "…"');
   }
   const label = ({ id, priority, title }: TaskSummary) => `${id}  ${formatPriority(priority)}  ${title}`;
-  if (canAsk(options)) {
+  if (canAsk(cli, options)) {
     const answers = ready.map((task) => ({ value: task.id, label: label(task) }));
     return choose('Which task do you want to work on?', answers);
   }
@@ -76,6 +80,7 @@ type Done = Extract<Worked, { kind: 'worked' }>;
 
 /** Undefined when the person thought better of it. */
 async function workOn(
+  cli: Cli,
   context: WorkspaceContext,
   id: TaskId,
   choice: Choice | undefined,
@@ -84,7 +89,7 @@ async function workOn(
   const worked = orFail(await work(context, id, choice));
   if (worked.kind === 'worked') return worked;
   const { existing } = worked;
-  if (!canAsk(options)) {
+  if (!canAsk(cli, options)) {
     return fail(
       'wrong_status',
       `${describe(id, existing)} Say whether to go on with it or to start over.`,
@@ -98,7 +103,7 @@ async function workOn(
     { value: 'cancel', label: 'Cancel: leave everything as it is' },
   ]);
   if (chosen === undefined || chosen === 'cancel') return undefined;
-  return workOn(context, id, chosen, options);
+  return workOn(cli, context, id, chosen, options);
 }
 
 function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existing): string {

@@ -1,8 +1,8 @@
-/** The batches of a queue while it is decided what becomes of them. */
+/** The batches of a queue while the decision changes them. */
 
 import type { LandingId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import type { Batch, Change, QueueState, Stage } from './state.ts';
+import type { Batch, QueuedChange, QueueState, BatchStage } from './state.ts';
 import { plain } from './stack.ts';
 
 const AGAIN = { is: 'waiting', as: 'again' } as const;
@@ -26,26 +26,26 @@ export class Batches {
     return this.#next;
   }
 
-  /** A number for a batch, a check or a place in the train: each is used once. */
+  /** A new number for a batch, a check or a position in the train. */
   take(): number {
     this.#next += 1;
     return this.#next - 1;
   }
 
-  with({ landing }: Pick<Change, 'landing'>): Batch | undefined {
+  with({ landing }: Pick<QueuedChange, 'landing'>): Batch | undefined {
     this.#byLanding ??= new Map(
       this.#all.flatMap((batch) => batch.changes.map((change) => [change.landing, batch] as const)),
     );
     return this.#byLanding.get(landing);
   }
 
-  add(changes: readonly Change[]): Batch {
+  add(changes: readonly QueuedChange[]): Batch {
     const batch = this.#new(changes.map(plain), AGAIN);
     this.#set([...this.#all, batch]);
     return batch;
   }
 
-  move(batch: Batch, stage: Stage, marks: Partial<Pick<Batch, 'wasRed' | 'wasSlow'>> = {}): void {
+  move(batch: Batch, stage: BatchStage, marks: Partial<Pick<Batch, 'wasRed' | 'wasSlow'>> = {}): void {
     this.#replace(batch, [{ ...batch, ...marks, stage }]);
   }
 
@@ -57,15 +57,15 @@ export class Batches {
     this.move(batch, { is: 'green', since: this.take() });
   }
 
-  /** These are on the target; what is known about the batch is known of the rest on top of them. */
-  forgetLanded(batch: Batch, rest: readonly Change[]): void {
+  /** The others have landed. The batch's verdict holds for the rest on top of them. */
+  forgetLanded(batch: Batch, rest: readonly QueuedChange[]): void {
     const current = this.#all.find(({ id }) => id === batch.id) ?? batch;
     if (rest.length > 0) this.#replace(batch, [{ ...current, changes: rest }]);
     else this.dissolve(batch);
   }
 
-  /** Some left it: nothing that is known about it holds for the rest. */
-  reduce(batch: Batch, rest: readonly Change[]): void {
+  /** The others left the queue. The batch's verdict does not hold for the rest. */
+  reduce(batch: Batch, rest: readonly QueuedChange[]): void {
     if (rest.length === 0) return this.dissolve(batch);
     this.#release(batch);
     this.#replace(batch, [{ ...batch, changes: rest, stage: AGAIN }]);
@@ -86,7 +86,7 @@ export class Batches {
     this.#replace(batch, [first, this.#new(changes.slice(middle), stage)]);
   }
 
-  /** The first half is green: the second is to blame. It is red: nothing is known about the second. */
+  /** If the first half is green, the second is red. If it is red, nothing is known about the second. */
   tellSecondHalf(first: Batch, isGreen: boolean): void {
     const second = this.#secondHalf(first);
     if (second === undefined) return;
@@ -94,7 +94,7 @@ export class Batches {
     else this.dissolve(second);
   }
 
-  /** Nobody will ever say what becomes of the second half: it is checked for itself. */
+  /** The first half gets no verdict any more, so the second half is checked alone. */
   #release(first: Batch): void {
     const second = this.#secondHalf(first);
     if (second !== undefined) this.move(second, HALF);
@@ -106,7 +106,7 @@ export class Batches {
     );
   }
 
-  #new(changes: readonly Change[], stage: Stage): Batch {
+  #new(changes: readonly QueuedChange[], stage: BatchStage): Batch {
     return { id: this.take(), changes, stage, wasRed: false, wasSlow: false };
   }
 
@@ -120,7 +120,7 @@ export class Batches {
   }
 }
 
-/** How many changes are checked together. */
+/** How many changes a new batch has. */
 export function batchSize(guilt: number, { largestBatch }: Pick<Policy['landing'], 'largestBatch'>): number {
   return Math.max(1, Math.min(largestBatch, Math.floor(0.69 / guilt)));
 }

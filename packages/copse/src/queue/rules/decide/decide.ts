@@ -2,55 +2,55 @@
  * The merge queue's decision: sieve and train.
  *
  * Checking one change after another is safe and slow; checking many together is fast until one of them is bad. So changes
- * are first *sieved* in batches, each checked by itself beside the others, until every batch is green or its bad change is
- * found. Green batches then form a *train*: stacked on the target in order, and the target moves to as much of the stack as
- * was checked as a whole. It never moves to anything else.
+ * are first *sieved* in batches, checked beside each other, until every batch is green or its bad change is found. Green
+ * batches form a *train*: stacked on the target in order. The target moves to as much of the stack as was checked as a
+ * whole, and never to anything else.
  *
- *   1. `guilt` is the share of changes that checks find guilty. It begins at 5 % and moves by 2 % with every change.
- *   2. A change that conflicts with the target is handed back at once, wherever it stands; one that is held leaves its batch.
- *   3. A free slot goes to the first of: an urgent change, alone · whether the target itself is green · a probe of the train
- *      (at most half the slots) · batches that are checked again, and halves · a new batch · second halves, for want of
- *      anything better.
- *   4. A new batch is the next 0.69 / guilt changes (at most 32) that merge together. That many are all good with one chance in
- *      two. Whoever does not fit keeps its place. A short queue is spread over the free slots.
- *   5. A batch is checked on the target. If nobody else waits and little is in flight, it is checked on top of all that is
- *      in flight, so that it can land right behind that.
- *   6. Green: it joins the end of the train. If it does not merge with those in front, it waits until they landed or left.
- *   7. Red, of several changes: the first half is checked. If that is green, the second half is to blame and is split without
- *      being checked as a whole. If it is red, the second half goes back to the queue.
- *   8. Red, of one change: it is checked once more. Red again, on something green: it is handed back with what the check said.
- *      Too slow is the same as red, but counted by itself.
- *   9. Red on top of something that did not land: nobody is to blame. It is checked again on the target.
+ *   1. `guilt` is the moving share of changes that checks find guilty. It starts at 5 %; each change weighs 2 %.
+ *   2. A change that conflicts with the target is handed back at once, wherever it stands. A held change leaves its batch.
+ *   3. A free slot goes to the first of: an urgent change, alone · a check of the target itself · a probe of the train (at
+ *      most half the slots) · retries and halves · a new batch · second halves.
+ *   4. A new batch is the next 0.69 / guilt changes (at most 32) that merge together: so many are all good with a chance of
+ *      one half. Skipped changes keep their place. A short queue is spread over the free slots.
+ *   5. A batch is checked on the target. If no other change waits and little is in flight, it is checked on top of
+ *      everything in flight, so that it can land right behind it.
+ *   6. Green: it joins the end of the train. If it conflicts with batches before it, it waits until they landed or left.
+ *   7. Red, of several changes: the first half is checked. If that is green, the second half is red, and it is split without
+ *      a check of the whole half. If it is red, the second half goes back to the queue.
+ *   8. Red, of one change: it is checked once more. Red again, on something green: it is handed back with the output.
+ *      A timeout is treated like red, but counted separately.
+ *   9. Red on top of something that did not land: no change is to blame. It is checked again on the target.
  *  10. The train is probed as a whole, then in the middle of the largest stretch that was not probed.
- *  11. A green probe, or a stack with a tree that is known to be green: the target moves there. Longer probes go on, because
- *      the same stack on top of the new target is the same commit.
- *  12. A red probe with nothing shorter still being checked: its batches are checked again one by one on the target. Later ones
- *      stay green. If it is only one batch, that one is red (7, 8).
- *  13. Before the first change is blamed the target is checked by itself. If it is red, nobody is blamed: each change is checked
- *      alone, once, and the one that mends the target lands.
+ *  11. A green probe, or a stack whose tree is known to be green: the target moves there. Longer probes go on, because the
+ *      same stack on the new target is the same commit.
+ *  12. A red probe, once no shorter one is running: its batches are checked again one by one on the target. Later batches
+ *      stay green. If it is a single batch, that batch is red (7, 8).
+ *  13. Before the first change is blamed, the target itself is checked. If it is red, no change is blamed: each is checked
+ *      alone, once, and one that mends the target lands.
  *
- * A change is passed over when a later one is taken into a batch and it is not: because it does not fit, or, for the one that
- * waits longest, because others are more important. If that happens more often than policy allows it goes first and alone, like
- * a hotfix. While such an urgent change is under way nothing else lands, so that what it was checked on is still the target when
- * it is green. What a person lets land without checks does so at once.
+ * A change is passed over when a later one gets into a batch and it does not: because it does not merge, or, for the one
+ * that waits longest, because others have a higher priority. Past the limit of the policy it goes first and alone, like a
+ * hotfix. While such an urgent change is under way nothing else lands, so that the target it was checked on is still the
+ * target when it is green. A change that a person lets land without checks lands at once.
  *
- * If checks cannot run, nothing is begun for a while, longer each time, and then one at a time until one can.
+ * If checks cannot run, none starts for a while, longer each time; then one at a time until one can run.
  *
- * The function is pure. What a merge would look like is asked through `look`; if the caller does not know yet, the answer of
- * the whole function is what to find out, and it is called again with that.
+ * The function is pure. It asks about merges through `lookup`; if an answer is missing, the result is the stack to find
+ * out, and the caller decides again.
  */
 
 import { backoffMs } from '../../../kernel/backoff.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import { Desk } from './desk.ts';
+import type { WaitReason } from '../wait-reason.ts';
+import { QueueDraft } from './draft.ts';
 import type { EndedRun, QueueFacts } from './facts.ts';
 import { type Start, Slots } from './slots.ts';
-import { type Look, NotLookedAt, type Stack, plain } from './stack.ts';
+import { type Stack, type StackLookup, plain } from './stack.ts';
 import {
-  type Audit,
+  type TargetCheck,
   type Batch,
-  type Change,
+  type QueuedChange,
   type QueueState,
   type RedVerdict,
   isSameChange,
@@ -58,295 +58,298 @@ import {
 } from './state.ts';
 
 export { batchSize } from './batches.ts';
-export type { EndedRun, Entry, QueueFacts } from './facts.ts';
+export type { EndedRun, QueueEntry, QueueFacts } from './facts.ts';
 export type { Purpose, Start } from './slots.ts';
-export type { Look, Stack, Stacked } from './stack.ts';
+export type { Stack, StackLookup, Stacked } from './stack.ts';
 
 export interface QueuePlan {
   readonly state: QueueState;
   readonly start: readonly Start[];
   readonly abandon: readonly number[];
-  /** At most one move at a time; the next decision sees the target where it is then. */
+  /** One move at a time: the next decision starts from the new tip. */
   readonly land: (Stack & { readonly commit: CommitId; readonly isChecked: boolean }) | null;
-  readonly handBack: readonly Blame[];
-  /** Something waits, and neither a check nor a landing is going on or begun. */
-  readonly stall: string | null;
+  readonly handBack: readonly Rejection[];
+  /** Why entries wait while no check and no landing is running or starting. */
+  readonly stall: WaitReason | null;
 }
 
-export interface Blame {
-  readonly change: Change;
+/** A change that cannot land. */
+export interface Rejection {
+  readonly change: QueuedChange;
   readonly because: 'conflict' | RedVerdict;
-  /** The check that was red. */
+  /** The check that failed. */
   readonly run: number | null;
 }
 
-export type QueueDecision = { readonly needs: Stack } | { readonly needs: null; readonly plan: QueuePlan };
+/** `undecided`: the caller finds out what becomes of `stack` and decides again. */
+export type QueueDecision =
+  | { readonly kind: 'decided'; readonly plan: QueuePlan }
+  | { readonly kind: 'undecided'; readonly stack: Stack };
 
 export function decideQueue(
   state: QueueState,
   facts: QueueFacts,
-  look: Look,
+  lookup: StackLookup,
   policy: Policy['landing'],
 ): QueueDecision {
-  try {
-    return { needs: null, plan: new Decision(state, new Desk(state, facts, look, policy)).plan() };
-  } catch (error) {
-    if (error instanceof NotLookedAt) return { needs: error.needed };
-    throw error;
-  }
+  const draft = new QueueDraft(state, facts, lookup, policy);
+  const plan = new Decision(state, draft).plan();
+  const { unknown: stack } = draft.stacks;
+  return stack === null ? { kind: 'decided', plan } : { kind: 'undecided', stack };
 }
 
-/** The weight of one change in the share of guilty ones. */
+/** The weight of one change in `guilt`. */
 const WEIGHT = 0.02;
 const LEAST_GUILT = 0.001;
 
 class Decision {
-  readonly #desk: Desk;
+  readonly #draft: QueueDraft;
   readonly #slots: Slots;
   readonly #before: QueueState;
 
-  constructor(state: QueueState, desk: Desk) {
+  constructor(state: QueueState, draft: QueueDraft) {
     this.#before = state;
-    this.#desk = desk;
-    this.#slots = new Slots(desk);
+    this.#draft = draft;
+    this.#slots = new Slots(draft);
   }
 
   plan(): QueuePlan {
     this.#forgetLanded();
     this.#forgetGone();
-    this.#hear();
-    this.#loseRuns();
+    this.#takeEndedRuns();
+    this.#dropLostRuns();
     const land = this.#landOrCheck();
     return {
-      state: this.#desk.state(),
+      state: this.#draft.state(),
       start: this.#slots.started,
-      abandon: this.#useless(),
+      abandon: this.#uselessRuns(),
       land,
-      handBack: this.#blames(),
+      handBack: this.#rejections(),
       stall: land === null ? this.#stall() : null,
     };
   }
 
-  // What happened since the last decision.
+  // Since the last decision.
 
   #forgetLanded(): void {
-    const landed = new Set(this.#desk.facts.landed);
-    for (const batch of this.#desk.batches.all) {
+    const landed = new Set(this.#draft.facts.landed);
+    for (const batch of this.#draft.batches.all) {
       const rest = batch.changes.filter(({ landing }) => !landed.has(landing));
       const count = batch.changes.length - rest.length;
       for (let at = 0; at < count; at += 1) this.#learn(0);
-      if (count > 0) this.#desk.batches.forgetLanded(batch, rest);
+      if (count > 0) this.#draft.batches.forgetLanded(batch, rest);
     }
   }
 
-  /** Cancelled, held, in conflict, or its branch moved. */
+  /** Changes that were cancelled, are held or in conflict, or whose branch moved. */
   #forgetGone(): void {
-    for (const batch of this.#desk.batches.all) {
+    for (const batch of this.#draft.batches.all) {
       const rest = batch.changes.filter((change) => {
-        const entry = this.#desk.entries.get(change.landing);
-        return entry !== undefined && isSameChange(entry, change) && this.#desk.mayLand(entry);
+        const entry = this.#draft.entries.get(change.landing);
+        return entry !== undefined && isSameChange(entry, change) && this.#draft.mayLand(entry);
       });
-      if (rest.length < batch.changes.length) this.#desk.batches.reduce(batch, rest);
-      else if (this.#desk.facts.everyCommitGreen && rest.length > 1) this.#desk.batches.dissolve(batch);
+      if (rest.length < batch.changes.length) this.#draft.batches.reduce(batch, rest);
+      else if (this.#draft.facts.everyCommitGreen && rest.length > 1) this.#draft.batches.dissolve(batch);
     }
   }
 
-  #hear(): void {
-    for (const run of this.#desk.facts.ended) {
-      if (run.verdict === 'infrastructure') this.#haveTrouble(run.reason);
-      else this.#desk.trouble = null;
-      const batch = this.#desk.batches.all.find(
+  #takeEndedRuns(): void {
+    for (const run of this.#draft.facts.ended) {
+      if (run.verdict === 'infrastructure') this.#noteTrouble(run.reason);
+      else this.#draft.trouble = null;
+      const batch = this.#draft.batches.all.find(
         ({ stage }) => stage.is === 'checking' && stage.run === run.run,
       );
-      if (batch !== undefined) this.#hearBatch(batch, run);
-      this.#hearProbe(run);
-      if (this.#desk.audit?.run === run.run && this.#desk.audit.verdict === 'checking')
-        this.#hearAudit(this.#desk.audit, run);
+      if (batch !== undefined) this.#endBatchRun(batch, run);
+      this.#endProbe(run);
+      if (this.#draft.audit?.run === run.run && this.#draft.audit.verdict === 'checking')
+        this.#endTargetCheck(this.#draft.audit, run);
     }
   }
 
-  /** Checks that were begun before it was known count as one trouble. */
-  #haveTrouble(reason: string): void {
-    const { now } = this.#desk.facts;
-    const known = this.#desk.trouble;
+  /** Several checks that started before the trouble was known count once. */
+  #noteTrouble(reason: string): void {
+    const { now } = this.#draft.facts;
+    const known = this.#draft.trouble;
     if (known !== null && now < known.until) {
-      this.#desk.trouble = { ...known, reason };
+      this.#draft.trouble = { ...known, reason };
       return;
     }
     const times = (known?.times ?? 0) + 1;
-    const { troubleFirstMs, troubleMostMs } = this.#desk.policy;
+    const { troubleFirstMs, troubleMostMs } = this.#draft.policy;
     const until = now + backoffMs(times, { firstMs: troubleFirstMs, mostMs: troubleMostMs });
-    this.#desk.trouble = { reason, times, until };
+    this.#draft.trouble = { reason, times, until };
   }
 
-  #hearBatch(batch: Batch, { run, verdict, isOntoLanded }: EndedRun): void {
+  #endBatchRun(batch: Batch, { run, verdict, isOntoLanded }: EndedRun): void {
     if (batch.stage.is !== 'checking') return;
     const { of, onto } = batch.stage;
     const isGreen = verdict === 'green';
-    if (isGreen) this.#desk.batches.becomeGreen(batch);
-    else if (verdict === 'infrastructure' || !isOntoLanded) return this.#desk.batches.again(batch);
-    else this.#desk.batches.move(batch, { is: 'accused', run, verdict, onto });
-    if (of === null) this.#desk.batches.tellSecondHalf(batch, isGreen);
+    if (isGreen) this.#draft.batches.becomeGreen(batch);
+    else if (verdict === 'infrastructure' || !isOntoLanded) return this.#draft.batches.again(batch);
+    else this.#draft.batches.move(batch, { is: 'accused', run, verdict, onto });
+    if (of === null) this.#draft.batches.tellSecondHalf(batch, isGreen);
   }
 
-  /** A green one is seen by its tree, as any other green tree is. */
-  #hearProbe({ run, verdict }: EndedRun): void {
-    this.#desk.probes = this.#desk.probes.flatMap((probe) => {
+  /** A green probe is dropped: its tree is known to be green. */
+  #endProbe({ run, verdict }: EndedRun): void {
+    this.#draft.probes = this.#draft.probes.flatMap((probe) => {
       if (probe.run !== run) return [probe];
       return verdict === 'red' || verdict === 'timeout' ? [{ ...probe, red: verdict }] : [];
     });
   }
 
-  #hearAudit(audit: Audit, { verdict }: EndedRun): void {
-    if (verdict === 'infrastructure') this.#desk.audit = null;
-    else this.#desk.audit = { ...audit, verdict: verdict === 'green' ? 'green' : 'red' };
+  #endTargetCheck(audit: TargetCheck, { verdict }: EndedRun): void {
+    if (verdict === 'infrastructure') this.#draft.audit = null;
+    else this.#draft.audit = { ...audit, verdict: verdict === 'green' ? 'green' : 'red' };
   }
 
-  #loseRuns(): void {
-    const alive = new Set(this.#desk.facts.running);
-    for (const batch of this.#desk.batches.all)
-      if (batch.stage.is === 'checking' && !alive.has(batch.stage.run)) this.#desk.batches.again(batch);
-    this.#desk.probes = this.#desk.probes.filter(({ run, red }) => red !== null || alive.has(run));
-    const audit = this.#desk.audit;
+  #dropLostRuns(): void {
+    const alive = new Set(this.#draft.facts.running);
+    for (const batch of this.#draft.batches.all)
+      if (batch.stage.is === 'checking' && !alive.has(batch.stage.run)) this.#draft.batches.again(batch);
+    this.#draft.probes = this.#draft.probes.filter(({ run, red }) => red !== null || alive.has(run));
+    const audit = this.#draft.audit;
     const isLost = audit?.verdict === 'checking' && !alive.has(audit.run);
-    if (audit?.tip !== this.#desk.facts.tip || isLost) this.#desk.audit = null;
+    if (audit?.tip !== this.#draft.facts.tip || isLost) this.#draft.audit = null;
   }
 
-  // What follows from it.
+  // Consequences.
 
-  /** Until something lands, or nothing more follows. */
+  /** Until something can land, or no check can start. */
   #landOrCheck(): QueuePlan['land'] {
     for (;;) {
-      this.#judge();
+      this.#settleRed();
       const land = this.#land();
       if (land === null && this.#returnRedProbe()) continue;
       this.#dropProbes();
       if (land !== null) return land;
-      if (this.#desk.facts.isPaused || this.#slots.fill() !== 'green') return null;
+      if (this.#draft.facts.isPaused || this.#slots.fill() !== 'green') return null;
     }
   }
 
-  /** Red batches are split or handed back once it is known that the target is not to blame. */
-  #judge(): void {
-    for (const batch of this.#desk.batches.all) {
-      const target = batch.stage.is === 'accused' ? this.#desk.targetVerdict() : 'unknown';
-      if (target === 'green') this.#convict(batch);
-      if (target === 'red') this.#acquit(batch);
+  /** Red batches are split or rejected once the target itself is known to be green. */
+  #settleRed(): void {
+    for (const batch of this.#draft.batches.all) {
+      const target = batch.stage.is === 'accused' ? this.#draft.targetVerdict() : 'unknown';
+      if (target === 'green') this.#splitOrReject(batch);
+      if (target === 'red') this.#returnToQueue(batch);
     }
   }
 
-  #convict(batch: Batch): void {
+  #splitOrReject(batch: Batch): void {
     if (batch.stage.is !== 'accused') return;
     const { run, verdict, onto } = batch.stage;
-    if (batch.changes.length > 1) return this.#desk.batches.split(batch);
+    if (batch.changes.length > 1) return this.#draft.batches.split(batch);
     const was = verdict === 'timeout' ? 'wasSlow' : 'wasRed';
     if (!batch[was] || !this.#isPartOfTargetAndGreen(onto, run))
-      return this.#desk.batches.again(batch, { [was]: true });
-    this.#desk.batches.move(batch, { is: 'guilty', run, verdict });
+      return this.#draft.batches.again(batch, { [was]: true });
+    this.#draft.batches.move(batch, { is: 'guilty', run, verdict });
     this.#learn(1);
   }
 
-  /** Whether something else than the tip is part of the target is known of checks that just ended. */
+  /** Of a commit other than the tip this is known only for checks that just ended. */
   #isPartOfTargetAndGreen(onto: CommitId, run: number): boolean {
-    const { tip, ended } = this.#desk.facts;
+    const { tip, ended } = this.#draft.facts;
     if (onto === tip) return true;
-    return ended.some((one) => one.run === run) && this.#desk.stacks.isCommitGreen(onto);
+    return ended.some((one) => one.run === run) && this.#draft.stacks.isCommitGreen(onto);
   }
 
-  #acquit(batch: Batch): void {
+  #returnToQueue(batch: Batch): void {
     const [only, ...others] = batch.changes;
-    const isTried = batch.stage.is === 'accused' && batch.stage.onto === this.#desk.facts.tip;
-    if (isTried && only !== undefined && others.length === 0 && this.#desk.audit !== null)
-      this.#desk.audit = { ...this.#desk.audit, tried: [...this.#desk.audit.tried, plain(only)] };
-    this.#desk.batches.dissolve(batch);
+    const wasTried = batch.stage.is === 'accused' && batch.stage.onto === this.#draft.facts.tip;
+    if (wasTried && only !== undefined && others.length === 0 && this.#draft.audit !== null)
+      this.#draft.audit = { ...this.#draft.audit, tried: [...this.#draft.audit.tried, plain(only)] };
+    this.#draft.batches.dissolve(batch);
   }
 
   #learn(isGuilty: 0 | 1): void {
-    this.#desk.guilt = Math.max(LEAST_GUILT, this.#desk.guilt * (1 - WEIGHT) + isGuilty * WEIGHT);
+    this.#draft.guilt = Math.max(LEAST_GUILT, this.#draft.guilt * (1 - WEIGHT) + isGuilty * WEIGHT);
   }
 
   // Landing.
 
   #land(): QueuePlan['land'] {
-    const { tip: onto, hasChecks, blocked } = this.#desk.facts;
+    const { tip: onto, hasChecks, blocked } = this.#draft.facts;
     if (blocked !== null) return null;
-    const unchecked = this.#desk.facts.entries.find(
-      (entry) => entry.isUnchecked && this.#desk.mayLand(entry) && this.#desk.stacks.fit([entry]),
+    const unchecked = this.#draft.facts.entries.find(
+      (entry) => entry.isUnchecked && this.#draft.mayLand(entry) && this.#draft.stacks.fit([entry]),
     );
     if (unchecked !== undefined) {
-      const { commit, isGreen } = this.#desk.stacks.mustFit([unchecked]);
+      const { commit, isGreen } = this.#draft.stacks.mustFit([unchecked]);
       return { onto, changes: [plain(unchecked)], commit, isChecked: isGreen };
     }
     if (!hasChecks) return this.#landAll();
-    const train = this.#desk.train();
+    const train = this.#draft.train();
     const changes = train.batches.slice(0, train.greenLength).flatMap((batch) => batch.changes);
     if (changes.length === 0) return null;
-    return { onto, changes, commit: this.#desk.stacks.mustFit(changes).commit, isChecked: true };
+    return { onto, changes, commit: this.#draft.stacks.mustFit(changes).commit, isChecked: true };
   }
 
-  /** Without checks: everything that merges, in order. */
+  /** Without checks everything that merges lands, in order. */
   #landAll(): QueuePlan['land'] {
-    const { tip: onto, entries } = this.#desk.facts;
-    const free = entries.filter((entry) => this.#desk.mayLand(entry));
-    const changes = this.#desk.stacks.fitting(free, this.#desk.policy.landedAtOnce).map(plain);
+    const { tip: onto, entries } = this.#draft.facts;
+    const free = entries.filter((entry) => this.#draft.mayLand(entry));
+    const changes = this.#draft.stacks.fitting(free, this.#draft.policy.landedAtOnce).map(plain);
     if (changes.length === 0) return null;
-    return { onto, changes, commit: this.#desk.stacks.mustFit(changes).commit, isChecked: false };
+    return { onto, changes, commit: this.#draft.stacks.mustFit(changes).commit, isChecked: false };
   }
 
-  /** Nothing shorter is being checked, and nothing shorter is green. */
+  /** The shortest probe is red, and no shorter part of the train is green. */
   #returnRedProbe(): boolean {
-    if (this.#desk.probes.every(({ red }) => red === null)) return false;
-    const train = this.#desk.train();
-    const shortest = train.shortestOf(this.#desk.probes);
+    if (this.#draft.probes.every(({ red }) => red === null)) return false;
+    const train = this.#draft.train();
+    const shortest = train.shortestOf(this.#draft.probes);
     if (!shortest?.probe.red || train.greenLength > 0) return false;
     const { probe, length } = shortest;
-    this.#desk.probes = this.#desk.probes.filter((one) => one !== probe);
+    this.#draft.probes = this.#draft.probes.filter((one) => one !== probe);
     const [only, ...others] = train.batches.slice(0, length);
-    const { tip: onto } = this.#desk.facts;
+    const { tip: onto } = this.#draft.facts;
     if (only !== undefined && others.length === 0)
-      this.#desk.batches.move(only, { is: 'accused', run: probe.run, verdict: shortest.probe.red, onto });
-    else for (const batch of train.batches.slice(0, length)) this.#desk.batches.again(batch);
+      this.#draft.batches.move(only, { is: 'accused', run: probe.run, verdict: shortest.probe.red, onto });
+    else for (const batch of train.batches.slice(0, length)) this.#draft.batches.again(batch);
     return true;
   }
 
-  /** Probes of what is no longer the train. */
+  /** Drops probes of stacks that are no longer the train. */
   #dropProbes(): void {
-    if (this.#desk.probes.length === 0) return;
-    const train = this.#desk.wholeTrain();
-    this.#desk.probes = this.#desk.probes.filter((probe) => train.lengthOf(probe) !== undefined);
+    if (this.#draft.probes.length === 0) return;
+    const train = this.#draft.wholeTrain();
+    this.#draft.probes = this.#draft.probes.filter((probe) => train.lengthOf(probe) !== undefined);
   }
 
-  /** Checks that no batch, probe or question waits for any more. */
-  #useless(): readonly number[] {
-    const wanted = new Set(runsOf(this.#desk.state()));
-    const running = new Set(this.#desk.facts.running);
-    for (const { run } of this.#desk.facts.ended) running.delete(run);
+  /** Running checks that no batch, probe or target check needs any more. */
+  #uselessRuns(): readonly number[] {
+    const wanted = new Set(runsOf(this.#draft.state()));
+    const running = new Set(this.#draft.facts.running);
+    for (const { run } of this.#draft.facts.ended) running.delete(run);
     return runsOf(this.#before).filter((run) => running.has(run) && !wanted.has(run));
   }
 
-  #blames(): readonly Blame[] {
-    const conflicting = this.#desk.facts.entries
-      .filter(({ landing, conflict }) => conflict !== null || this.#desk.stacks.misfits.has(landing))
-      .map((entry): Blame => ({ change: plain(entry), because: 'conflict', run: null }));
-    const guilty = this.#desk.batches.all.flatMap(({ stage, changes: [change] }): readonly Blame[] =>
-      stage.is === 'guilty' && change !== undefined && !this.#desk.entries.get(change.landing)?.isUnchecked
+  #rejections(): readonly Rejection[] {
+    const conflicting = this.#draft.facts.entries
+      .filter(({ landing, conflict }) => conflict !== null || this.#draft.stacks.misfits.has(landing))
+      .map((entry): Rejection => ({ change: plain(entry), because: 'conflict', run: null }));
+    const guilty = this.#draft.batches.all.flatMap(({ stage, changes: [change] }): readonly Rejection[] =>
+      stage.is === 'guilty' && change !== undefined && !this.#draft.entries.get(change.landing)?.isUnchecked
         ? [{ change, because: stage.verdict, run: stage.run }]
         : [],
     );
     return [...conflicting, ...guilty];
   }
 
-  #stall(): string | null {
-    const { blocked, entries, isPaused, slots } = this.#desk.facts;
-    const blamed = new Set(this.#blames().map(({ change }) => change.landing));
-    const waiting = entries.filter(({ landing }) => !blamed.has(landing));
-    if (waiting.length === 0 || this.#desk.runs > 0) return null;
+  #stall(): WaitReason | null {
+    const { blocked, entries, isPaused, slots } = this.#draft.facts;
+    const rejected = new Set(this.#rejections().map(({ change }) => change.landing));
+    const waiting = entries.filter(({ landing }) => !rejected.has(landing));
+    if (waiting.length === 0 || this.#draft.runs > 0) return null;
     if (blocked !== null) return blocked;
-    if (isPaused) return 'the queue is paused';
-    if (this.#desk.trouble !== null) return `its checks cannot run: ${this.#desk.trouble.reason}`;
-    if (this.#desk.isTargetRed) return 'the target itself fails its checks';
+    if (isPaused) return { kind: 'paused', comment: null };
+    if (this.#draft.trouble !== null)
+      return { kind: 'checks_unavailable', detail: this.#draft.trouble.reason };
+    if (this.#draft.isTargetRed) return { kind: 'target_red' };
     const held = waiting.find((entry) => entry.held !== null);
     if (held !== undefined) return held.held;
-    return slots === 0 ? 'no slot is free for its checks' : 'nothing more can be begun';
+    return { kind: slots === 0 ? 'no_slot' : 'nothing_to_check' };
   }
 }

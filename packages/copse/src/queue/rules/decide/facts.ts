@@ -1,45 +1,46 @@
-/** What the decision of a queue is made from (queue.ts). */
+/** The facts that the decision (decide.ts) is made from. */
 
 import type { CommitId, LandingId } from '../../../kernel/ids.ts';
-import type { Change, RedVerdict } from './state.ts';
+import type { WaitReason } from '../wait-reason.ts';
+import type { QueuedChange, RedVerdict } from './state.ts';
 
-export interface Entry extends Change {
+export interface QueueEntry extends QueuedChange {
   readonly queuedAt: number;
-  /** To the front, alone, at the cost of others. */
+  /** Goes to the front and is checked alone. */
   readonly isHotfix: boolean;
-  /** A person said that it lands without checks. */
+  /** A person lets it land without checks. */
   readonly isUnchecked: boolean;
-  /** Files by which it conflicts with the target as it is now, or null. */
+  /** Files in which it conflicts with the current target, or null. */
   readonly conflict: readonly string[] | null;
-  /** Why it may not land yet although it could: a dependency, a queue that accepts nothing. */
-  readonly held: string | null;
+  /** Why it must not land yet, such as a dependency. */
+  readonly held: WaitReason | null;
 }
 
 export interface EndedRun {
   readonly run: number;
   readonly verdict: 'green' | RedVerdict | 'infrastructure';
   readonly reason: string;
-  /** What it was checked on is part of the target by now. */
+  /** The commit that it was checked on is part of the target now. */
   readonly isOntoLanded: boolean;
 }
 
 export interface QueueFacts {
   readonly now: number;
   readonly tip: CommitId;
-  /** What is to land, the most urgent first, the oldest of those first. */
-  readonly entries: readonly Entry[];
-  /** Of what the state names, those that landed. */
+  /** In the order of landing: by urgency, then by age. */
+  readonly entries: readonly QueueEntry[];
+  /** Changes of the state that have landed. */
   readonly landed: readonly LandingId[];
   readonly ended: readonly EndedRun[];
-  /** Runs of the state that are going on. All others were lost with whoever ran them. */
+  /** Runs of the state that are running. All others were lost with their process. */
   readonly running: readonly number[];
-  /** How many checks may go on at once. */
+  /** How many checks may run at once. */
   readonly slots: number;
-  /** If not, whatever merges lands. */
+  /** If false, everything that merges lands. */
   readonly hasChecks: boolean;
   readonly everyCommitGreen: boolean;
-  /** Why the target must not move now, such as a pause or a checkout in the way. */
-  readonly blocked: string | null;
-  /** No more checks are begun: the queue is paused. */
+  /** Why the target must not move now, such as a pause or a changed checkout. */
+  readonly blocked: WaitReason | null;
+  /** No check starts. */
   readonly isPaused: boolean;
 }

@@ -1,54 +1,52 @@
-/** What becomes of a target when changes are merged into it, as far as somebody looked. */
+/**
+ * Stacks of changes merged onto the target. The decision asks about them through `lookup`. The first stack that is not
+ * known yet is noted in `unknown`; from then on the answer is "merges, not green", and the caller discards the decision,
+ * finds that stack out and decides again.
+ */
 
-import type { CommitId, LandingId } from '../../../kernel/ids.ts';
-import type { Batch, Change } from './state.ts';
+import { type CommitId, type LandingId, brand } from '../../../kernel/ids.ts';
+import type { Batch, QueuedChange } from './state.ts';
 
 /** Changes that are merged onto a commit one after another. */
 export interface Stack {
   readonly onto: CommitId;
-  readonly changes: readonly Change[];
+  readonly changes: readonly QueuedChange[];
 }
 
 export type Stacked =
-  | { readonly fits: true; readonly commit: CommitId; readonly isGreen: boolean }
-  /** The change at this place conflicts with what is below it. */
-  | { readonly fits: false; readonly at: number };
+  | { readonly kind: 'merged'; readonly commit: CommitId; readonly isGreen: boolean }
+  /** The change at this index conflicts with the changes below it. */
+  | { readonly kind: 'conflict'; readonly at: number };
 
-/** Undefined when nobody looked yet. */
-export type Look = (stack: Stack) => Stacked | undefined;
+/** Undefined when the stack is not known yet. */
+export type StackLookup = (stack: Stack) => Stacked | undefined;
 
-export class NotLookedAt extends Error {
-  readonly needed: Stack;
-
-  constructor(needed: Stack) {
-    super('a merge has to be looked at first');
-    this.needed = needed;
-  }
-}
-
-/** What was found out about the first batches of a train, and what comes behind them: it is asked about again and again. */
+/** A trie of batches: the decision asks about the same beginnings of a train again and again. */
 interface Known {
   stacked: Stacked | null;
-  readonly next: Map<readonly Change[], Known>;
+  readonly next: Map<readonly QueuedChange[], Known>;
 }
 
-/** Stacks on the target as it is now. */
 export class Stacks {
   readonly #tip: CommitId;
-  readonly #look: Look;
+  readonly #lookup: StackLookup;
   readonly #known: Known = { stacked: null, next: new Map() };
-  /** Found out by looking: they do not even merge with the target alone. */
+  /** They do not even merge with the target alone. */
   readonly misfits = new Set<LandingId>();
 
-  constructor(tip: CommitId, look: Look) {
+  /** The first stack that the lookup did not know. */
+  unknown: Stack | null = null;
+
+  constructor(tip: CommitId, lookup: StackLookup) {
     this.#tip = tip;
-    this.#look = look;
+    this.#lookup = lookup;
   }
 
-  of(changes: readonly Change[]): Stacked {
+  of(changes: readonly QueuedChange[]): Stacked {
     const stacked = this.#ask({ onto: this.#tip, changes: changes.map(plain) });
     const [first] = changes;
-    if (!stacked.fits && stacked.at === 0 && first !== undefined) this.misfits.add(first.landing);
+    if (stacked.kind === 'conflict' && stacked.at === 0 && first !== undefined)
+      this.misfits.add(first.landing);
     return stacked;
   }
 
@@ -63,45 +61,48 @@ export class Stacks {
     return known.stacked;
   }
 
-  /** The first so many that merge with each other, in order. */
-  fitting<T extends Change>(candidates: readonly T[], most: number): readonly T[] {
+  /** The first `most` that merge with each other, in order. */
+  fitting<T extends QueuedChange>(candidates: readonly T[], most: number): readonly T[] {
     const chosen = candidates.slice(0, most);
     for (let next = most; ; next += 1) {
       const stacked = this.of(chosen);
-      if (stacked.fits) return chosen;
+      if (stacked.kind === 'merged') return chosen;
       chosen.splice(stacked.at, 1);
       chosen.push(...candidates.slice(next, next + 1));
     }
   }
 
-  fit(changes: readonly Change[]): boolean {
-    return this.of(changes).fits;
+  fit(changes: readonly QueuedChange[]): boolean {
+    return this.of(changes).kind === 'merged';
   }
 
-  mustFit(changes: readonly Change[]): Extract<Stacked, { fits: true }> {
+  mustFit(changes: readonly QueuedChange[]): Extract<Stacked, { kind: 'merged' }> {
     const stacked = this.of(changes);
-    if (!stacked.fits) throw new Error(`${changes[stacked.at]?.task} fitted a moment ago`);
+    if (stacked.kind === 'conflict') throw new Error(`${changes[stacked.at]?.task} merged a moment ago`);
     return stacked;
   }
 
   areGreen(batches: readonly Batch[]): boolean {
     const stacked = this.ofBatches(batches);
-    return stacked.fits && stacked.isGreen;
+    return stacked.kind === 'merged' && stacked.isGreen;
   }
 
   isCommitGreen(onto: CommitId): boolean {
     const stacked = this.#ask({ onto, changes: [] });
-    return stacked.fits && stacked.isGreen;
+    return stacked.kind === 'merged' && stacked.isGreen;
   }
 
   #ask(stack: Stack): Stacked {
-    const stacked = this.#look(stack);
-    if (stacked === undefined) throw new NotLookedAt(stack);
-    return stacked;
+    const stacked = this.unknown === null ? this.#lookup(stack) : DISCARDED;
+    if (stacked === undefined) this.unknown = stack;
+    return stacked ?? DISCARDED;
   }
 }
 
-/** Only what makes it this change. */
-export function plain({ landing, task, head }: Change): Change {
+/** The answer to every question of a decision that is discarded: with it, the decision comes to an end. */
+const DISCARDED: Stacked = { kind: 'merged', commit: brand<CommitId>('unknown'), isGreen: false };
+
+/** Without the fields of an entry. */
+export function plain({ landing, task, head }: QueuedChange): QueuedChange {
   return { landing, task, head };
 }

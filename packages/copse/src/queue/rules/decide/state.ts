@@ -1,12 +1,12 @@
 /**
- * What the merge queue of one target has to remember between two decisions; the board keeps it. Everything else is looked
- * at anew each time (queue.ts).
+ * What the decision (decide.ts) remembers about one queue; the board stores it. All other facts are observed again each
+ * time. Boards hold these field names and values, so they do not change.
  */
 
 import type { CommitId, LandingId, TaskId } from '../../../kernel/ids.ts';
 
-/** What is to land. Nothing that was found out about one head says anything about another. */
-export interface Change {
+/** A change that is to land. A verdict about one head says nothing about another. */
+export interface QueuedChange {
   readonly landing: LandingId;
   readonly task: TaskId;
   readonly head: CommitId;
@@ -15,51 +15,51 @@ export interface Change {
 /** Changes that are checked together, in the order in which they would land. */
 export interface Batch {
   readonly id: number;
-  readonly changes: readonly Change[];
-  readonly stage: Stage;
-  /** As a change by itself it was red once on what the target is made of, which may have been a flake. */
+  readonly changes: readonly QueuedChange[];
+  readonly stage: BatchStage;
+  /** A single change that was red once on the target, which may be a flaky check. */
   readonly wasRed: boolean;
-  /** The same, of a check that took too long. */
+  /** The same for a timeout. */
   readonly wasSlow: boolean;
 }
 
-export type Stage =
+export type BatchStage =
   | { readonly is: 'waiting'; readonly as: 'again' | 'half' }
-  /** The rest of a red batch. What is found out about the first half says what becomes of it. */
+  /** The second half of a red batch; the verdict of the first half (`of`) decides what happens to it. */
   | { readonly is: 'waiting'; readonly as: 'second_half'; readonly of: number }
   | { readonly is: 'checking'; readonly run: number; readonly onto: CommitId; readonly of: number | null }
-  /** Green by itself. `since` orders the train. */
+  /** Green on its own. `since` orders the train. */
   | { readonly is: 'green'; readonly since: number }
-  /** Red as soon as it is known that the target itself is not. */
+  /** Red, if the target itself is green, which is not known yet. */
   | {
       readonly is: 'accused';
       readonly run: number;
       readonly verdict: RedVerdict;
-      /** What it was red on top of, which is part of the target. */
+      /** It was red on top of this commit, which is part of the target. */
       readonly onto: CommitId;
     }
   /** To be handed back. */
   | { readonly is: 'guilty'; readonly run: number; readonly verdict: RedVerdict };
 
-/** A check of the first so many batches of the train, stacked on the target. */
+/** A check of the first batches of the train, stacked on the target. */
 export interface Probe {
   readonly run: number;
   readonly batches: readonly number[];
   readonly commit: CommitId;
-  /** Null while it is being checked. A green one is not remembered: its tree is. */
+  /** Null while it runs. A green probe is dropped: its tree is known. */
   readonly red: RedVerdict | null;
 }
 
-/** Whether the target passes its checks with nothing merged into it. Asked only when something is red. */
-export interface Audit {
+/** Whether the target passes its checks with nothing merged into it. Checked only when a batch is red. */
+export interface TargetCheck {
   readonly tip: CommitId;
   readonly verdict: 'checking' | 'green' | 'red';
   readonly run: number;
-  /** Those that were checked alone while the target was red. */
-  readonly tried: readonly Change[];
+  /** Changes that were checked alone while the target was red. */
+  readonly tried: readonly QueuedChange[];
 }
 
-/** The checks themselves do not work: nothing is known about any change. */
+/** Checks cannot run at all, so no verdict is known. */
 export interface Trouble {
   readonly reason: string;
   readonly times: number;
@@ -67,14 +67,14 @@ export interface Trouble {
 }
 
 export interface QueueState {
-  /** The share of changes that checks find guilty, as it moves. */
+  /** The moving share of changes that checks find guilty. */
   readonly guilt: number;
   readonly next: number;
   readonly batches: readonly Batch[];
   readonly probes: readonly Probe[];
-  readonly audit: Audit | null;
+  readonly audit: TargetCheck | null;
   readonly trouble: Trouble | null;
-  /** How often a later change was taken into a batch before this one. */
+  /** How often a later change got into a batch before this one. */
   readonly passedOver: Readonly<Record<LandingId, number>>;
 }
 
@@ -90,22 +90,30 @@ export const emptyQueueState: QueueState = {
   passedOver: {},
 };
 
-/** As a person wants it who says "again": that checks could not run is forgotten, and that the target was red. */
+/** For a retry: forgets that checks could not run, and that the target was red. */
 export function withoutTrouble(state: QueueState): QueueState {
   const audit = state.audit?.verdict === 'red' ? null : state.audit;
   return { ...state, trouble: null, audit };
 }
 
-export function isSameChange(one: Change, other: Change): boolean {
+export function isSameChange(one: QueuedChange, other: QueuedChange): boolean {
   return one.landing === other.landing && one.head === other.head;
 }
 
-/** Everything that is checked or was found green, and is not to be handed back. */
+const IN_FLIGHT: Readonly<Record<BatchStage['is'], boolean>> = {
+  checking: true,
+  green: true,
+  waiting: false,
+  accused: false,
+  guilty: false,
+};
+
+/** Being checked, or green. */
 export function isInFlight({ stage }: Batch): boolean {
-  return stage.is === 'checking' || stage.is === 'green';
+  return IN_FLIGHT[stage.is];
 }
 
-/** The run that a batch or a probe or the audit waits for. */
+/** Runs that a batch, a probe or the target check waits for. */
 export function runsOf({
   batches,
   probes,

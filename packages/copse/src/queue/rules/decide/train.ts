@@ -1,4 +1,4 @@
-/** The train: green batches in the order in which they land, and the checks of its beginnings. */
+/** The train: green batches in the order of landing, and probes: checks of its first batches. */
 
 import type { Batches } from './batches.ts';
 import type { Stacks } from './stack.ts';
@@ -19,7 +19,7 @@ export class Train {
     this.#everyCommitGreen = everyCommitGreen;
   }
 
-  /** How many batches of it may land now. */
+  /** How many of its batches may land now. */
   get greenLength(): number {
     if (!this.#everyCommitGreen) return this.#lengths.findLast((length) => this.#isGreen(length)) ?? 0;
     const first = this.#lengths.find((length) => !this.#isGreen(length));
@@ -34,12 +34,12 @@ export class Train {
     return this.#stacks.areGreen(this.batches.slice(0, length));
   }
 
-  /** How many batches of it a probe is about; undefined when it is about something else by now. */
+  /** How many of its batches a probe checks; undefined when the probe is outdated. */
   lengthOf(probe: Probe): number | undefined {
     const at = this.batches.findIndex(({ id }) => id === probe.batches.at(-1));
     if (at === -1) return undefined;
     const stacked = this.#stacks.ofBatches(this.batches.slice(0, at + 1));
-    return stacked.fits && stacked.commit === probe.commit ? at + 1 : undefined;
+    return stacked.kind === 'merged' && stacked.commit === probe.commit ? at + 1 : undefined;
   }
 
   shortestOf(probes: readonly Probe[]): { readonly probe: Probe; readonly length: number } | undefined {
@@ -51,7 +51,7 @@ export class Train {
       .toSorted((a, b) => a.length - b.length)[0];
   }
 
-  /** How much of it to check next: the whole, then the middle of the largest stretch that was not probed. */
+  /** How many batches to probe next: all, then the middle of the largest stretch that was not probed. */
   nextProbe(probes: readonly Probe[]): number | undefined {
     const { length } = this.batches;
     const from = this.greenLength;
@@ -64,14 +64,14 @@ export class Train {
 }
 
 /**
- * Green batches in order. One that does not merge with those in front of it waits until they landed or left; one that does
- * not even merge with the target any more is dissolved.
+ * Green batches in order. A batch that conflicts with batches before it waits until they landed or left; one that
+ * conflicts with the target itself is dissolved.
  */
 export function fittingTrain(ordered: readonly Batch[], stacks: Stacks, batches: Batches): readonly Batch[] {
   let train = ordered;
   for (;;) {
     const stacked = stacks.ofBatches(train);
-    if (stacked.fits) return train;
+    if (stacked.kind === 'merged') return train;
     const misfit = batchAt(train, stacked.at);
     if (!stacks.fit(misfit.changes)) batches.dissolve(misfit);
     train = train.filter((batch) => batch !== misfit);

@@ -1,4 +1,4 @@
-/** How the queue of a target did lately, from the events that tell it: how long checks and landings took, and how many. */
+/** The recent history of a queue, from events: how many checks and landings there were, and how long they took. */
 
 import type { BoardEvent, EventType } from '../../../board/rules/event.ts';
 import type { BranchName, CommitId, LandingId, TaskId, Timestamp } from '../../../kernel/ids.ts';
@@ -21,17 +21,17 @@ export interface RecentLanding {
   readonly isVerified: boolean;
 }
 
-export interface Recent {
-  /** How long each green check took, by its command. */
+export interface QueueHistory {
+  /** Duration of each green check, by its command. */
   readonly greenMs: ReadonlyMap<string, readonly number[]>;
-  /** How many times the checks were run. */
+  /** How often the checks ran. */
   readonly runs: number;
   /** The oldest first. */
   readonly landed: readonly RecentLanding[];
 }
 
-/** What was queued before the first of the events is left out: nobody knows how long it took. */
-export function recentOf(events: Iterable<BoardEvent>, target: BranchName): Recent {
+/** Landings queued before the first event are left out: their duration is unknown. */
+export function recentOf(events: Iterable<BoardEvent>, target: BranchName): QueueHistory {
   const started = new Map<string, { readonly command: string; readonly at: Timestamp }>();
   const queued = new Map<string, { readonly task: TaskId; readonly at: Timestamp }>();
   const verified = new Set<string>();
@@ -57,18 +57,21 @@ export function recentOf(events: Iterable<BoardEvent>, target: BranchName): Rece
       landed.push({ landing, task: before.task, commit, at, tookMs, isVerified: verified.has(landing) });
     }
   }
-  // The first command that is red ends a run, so that the one that ran most often ran every time.
+  // A run ends at the first red command, so the command that ran most often ran every time.
   return { greenMs, runs: Math.max(0, ...ended.values()), landed };
 }
 
-/** How long one run of all the checks usually takes, and how long it takes when it takes long. */
+/** Duration of one run of all checks: the median, and the 90th percentile. */
 export interface Usual {
   readonly medianMs: number;
   readonly slowMs: number;
 }
 
-/** Null as long as one of them was never seen green. */
-export function usualOf(commands: readonly string[], { greenMs }: Pick<Recent, 'greenMs'>): Usual | null {
+/** Null until every command was seen green once. */
+export function usualOf(
+  commands: readonly string[],
+  { greenMs }: Pick<QueueHistory, 'greenMs'>,
+): Usual | null {
   let [medianMs, slowMs] = [0, 0];
   for (const command of commands) {
     const took = greenMs.get(command)?.slice(-LATEST) ?? [];
@@ -79,10 +82,10 @@ export function usualOf(commands: readonly string[], { greenMs }: Pick<Recent, '
   return commands.length === 0 ? null : { medianMs, slowMs };
 }
 
-/** Older ones say less about a project that changes. */
+/** Older durations say little about a project that changes. */
 const LATEST = 30;
 
-/** The smallest value that this share of them does not exceed. */
+/** The smallest value that this share of all values does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

@@ -35,10 +35,9 @@ import type { CommitId } from '../../../kernel/ids.ts';
 import type { Git, Place } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
-import { git, tryGit } from '../../../git/process.ts';
+import { git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { registrationOf } from '../../../git/worktrees/registrations.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
-import { headOf } from '../../../git/worktrees/worktrees.ts';
+import { headOf } from '../../../git/worktrees/place.ts';
 
 export interface PoolPlace {
   readonly dir: TrustedDir;
@@ -148,8 +147,8 @@ function whatIsWrongAround(pool: PoolPlace, number: number, seal: Seal): string 
   const worktree = entryPath(pool, number);
   const gitDir = entryGitDir(pool, number);
   const registration = registrationOf(pool.dir.commonDir, worktree);
-  if ('why' in registration) return registration.why;
-  if (registration.found.gitDir !== gitDir) return 'its .git file names another registration';
+  if (registration.kind === 'broken') return registration.why;
+  if (registration.registration.gitDir !== gitDir) return 'its .git file names another registration';
   if (headOf(gitDir).commit !== seal.commit) return 'its HEAD was moved';
   if (stamp(path.join(gitDir, 'index')) !== seal.index) return 'its index was written';
   const isTouched = ([name, sealed]: Stamps[number]) => stamp(inside(worktree, name)) !== sealed;

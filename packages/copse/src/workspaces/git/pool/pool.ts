@@ -37,7 +37,7 @@ import {
   register,
   registrationAt,
 } from '../../../git/worktrees/registrations.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../git/process.ts';
 import { holderOf } from '../../../git/worktrees/worktrees.ts';
 
 export type PoolOptions = Omit<PoolPlace, 'dir' | 'onStep'> & Partial<Pick<PoolPlace, 'onStep'>>;

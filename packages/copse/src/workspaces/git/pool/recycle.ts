@@ -15,8 +15,7 @@ import type { Place, TrackedFile } from '../../../git/port.ts';
 import type { Recycled } from '../../ports/pool.ts';
 import { type PoolPlace, inside } from './entries.ts';
 import { makeEntry } from './refill.ts';
-import { git, tryGit } from '../../../git/process.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+import { git, tryGit, type TrustedDir } from '../../../git/process.ts';
 
 /** The name is bytes, one character each. */
 interface TreeFile {

@@ -33,7 +33,8 @@ import {
   registrationNamed,
   repairMoved,
 } from '../../../git/worktrees/registrations.ts';
-import { checkOut, headOf } from '../../../git/worktrees/worktrees.ts';
+import { checkOut } from '../../../git/worktrees/worktrees.ts';
+import { headOf } from '../../../git/worktrees/place.ts';
 
 type Tended = 'ready' | 'advanced' | 'removed' | 'cleared' | { readonly left: string };
 

@@ -6,9 +6,8 @@
 
 import { type CommitId, brand, parseTaskId, timestamp } from '../../../kernel/ids.ts';
 import type { KeptTip } from '../../../git/port.ts';
-import { git } from '../../../git/process.ts';
+import { git, type TrustedDir } from '../../../git/process.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 const KEEP_REFS = 'refs/copse/keep';
 

@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { withPlainFile } from '../../../kernel/system/plain-file.ts';
-import { onDisk } from '../../../git/byte-names.ts';
+import { onDisk } from '../../../git/output.ts';
 
 const ALL = 0o777;
 /** Bits of group and others whose loss is harmless: the file comes back with the mode of a new one. */

@@ -2,14 +2,13 @@
 
 import type { TaskId } from '../../../kernel/ids.ts';
 import type { Rescue, Rescues } from '../../../git/port.ts';
-import { utf8 } from '../../../git/byte-names.ts';
+import { utf8 } from '../../../git/output.ts';
 import { listKeptTips } from './kept-tips.ts';
-import { git } from '../../../git/process.ts';
+import { git, type TrustedDir } from '../../../git/process.ts';
 import { parseRescue } from './record.ts';
 import { restoreRescue } from './restore.ts';
 import { snapshotWorktree } from './snapshot.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 import { diffTrees } from './restore-trees.ts';
 import { emptyTree } from './snapshot-files.ts';
 

@@ -18,10 +18,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { git } from '../../../git/process.ts';
+import { git, type TrustedDir } from '../../../git/process.ts';
 import type { RescueRecord } from './record.ts';
 import { type Place, hasOperation, isOperationFile } from '../../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export interface State {
   readonly staged: string | undefined;

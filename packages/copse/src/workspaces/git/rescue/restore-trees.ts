@@ -1,7 +1,6 @@
 /** Trees compared, path by path. Paths are Latin-1 strings, one character per byte. */
 
-import { git } from '../../../git/process.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+import { git, type TrustedDir } from '../../../git/process.ts';
 
 /** Mode and id; undefined where there is no file. */
 export type TreeEntry = string | undefined;

@@ -15,9 +15,9 @@ import { lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Rescue, Restored } from '../../../git/port.ts';
-import { filesBelow, nul, onDisk, utf8 } from '../../../git/byte-names.ts';
+import { filesBelow, nul, onDisk, utf8 } from '../../../git/output.ts';
 import { givePermissions } from './permissions.ts';
-import { git, gitLine, tryGit, GitFailed } from '../../../git/process.ts';
+import { git, gitLine, tryGit, GitFailed, type TrustedDir } from '../../../git/process.ts';
 import { parseRecord } from './record.ts';
 import {
   detachHead,
@@ -37,7 +37,6 @@ import {
   requirePlace,
   withScratch,
 } from '../../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export function restoreRescue(dir: TrustedDir, rescue: Rescue, worktree: string): Promise<Restored> {
   const place = requirePlace(dir, worktree);

@@ -4,8 +4,7 @@
  */
 
 import { objectsOf } from '../../../git/objects/object-reader.ts';
-import { git, gitLine } from '../../../git/process.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+import { git, gitLine, type TrustedDir } from '../../../git/process.ts';
 
 export const RESCUE_REFS = 'refs/copse/rescue';
 

@@ -21,13 +21,12 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { latin1, nul, pathsIn, utf8 } from '../../../git/byte-names.ts';
+import { latin1, nul, entries, utf8, parseRaw } from '../../../git/output.ts';
 import { cachedTree } from './cached-tree.ts';
 import { objectsOf } from '../../../git/objects/object-reader.ts';
-import { copyWithTime, parseRaw } from '../../../git/private-index.ts';
-import { GitFailed, type GitOptions, git, gitLine, tryGit } from '../../../git/process.ts';
+import { copyWithTime } from '../../../git/private-index.ts';
+import { GitFailed, type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 interface Staged {
   /** The index as a tree, without the paths that are in conflict. */
@@ -193,7 +192,7 @@ async function readFiles(
   );
   const changedPaths = async (): Promise<readonly string[]> => {
     const against = (await head()) ?? emptyTree(dir);
-    return pathsIn(await run(['diff-index', '--cached', '-z', '--name-only', '--no-renames', against]));
+    return entries(await run(['diff-index', '--cached', '-z', '--name-only', '--no-renames', against]));
   };
   const [tree, changed] =
     gone.length + added.length === 0 ? [] : await Promise.all([run(['write-tree']), changedPaths()]);

@@ -23,10 +23,10 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand, parseTaskId } from '../../../kernel/ids.ts';
 import { isValidBranchName } from '../../rules/naming.ts';
 import type { SnapshotOutcome, SnapshotRequest } from '../../../git/port.ts';
-import { nul, pathsIn } from '../../../git/byte-names.ts';
+import { nul, entries } from '../../../git/output.ts';
 import { unusualPermissions } from './permissions.ts';
 import { refsOf } from '../../../git/long-lived.ts';
-import { git, gitLine, GitFailed, tryGit } from '../../../git/process.ts';
+import { git, gitLine, GitFailed, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { registrationAt } from '../../../git/worktrees/registrations.ts';
 import { updateRef } from '../../../git/refs/refs.ts';
 import { type RescueRecord, messageOf, parseRescue, refOf } from './record.ts';
@@ -41,7 +41,6 @@ import {
   requirePlace,
   withScratch,
 } from '../../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest): Promise<SnapshotOutcome> {
   if (parseTaskId(request.task) !== request.task) throw new Error(`${request.task} is not the id of a task.`);
@@ -216,7 +215,7 @@ function stageAsFile(line: string): readonly string[] {
 }
 
 async function changedPaths(dir: TrustedDir, before: string, after: string): Promise<readonly string[]> {
-  return pathsIn(await git(dir, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]));
+  return entries(await git(dir, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', before, after]));
 }
 
 async function createRef(dir: TrustedDir, record: RescueRecord, commit: string): Promise<string> {

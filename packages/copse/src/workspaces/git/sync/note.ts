@@ -8,7 +8,7 @@ import type { BranchName, CommitId } from '../../../kernel/ids.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
+import type { TrustedDir } from '../../../git/process.ts';
 
 /** One side of a path in conflict. */
 export interface Stage {

@@ -7,13 +7,12 @@ import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { RefMove } from '../../../git/port.ts';
 import type { SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
-import { filesBelow, nul, onDisk, utf8 } from '../../../git/byte-names.ts';
-import { type RawChange, copyIndex, copyWithTime, parseRaw } from '../../../git/private-index.ts';
-import { GitFailed, type GitOptions, git, tryGit } from '../../../git/process.ts';
+import { filesBelow, nul, onDisk, utf8, type RawChange, parseRaw } from '../../../git/output.ts';
+import { copyIndex, copyWithTime } from '../../../git/private-index.ts';
+import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { findTip, moveRef } from '../../../git/refs/refs.ts';
 import { type Place, withScratch } from '../../../git/worktrees/place.ts';
 import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote } from './note.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
 
 export type Applied =
   | { readonly kind: 'applied'; readonly files: number }

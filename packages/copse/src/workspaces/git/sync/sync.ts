@@ -25,14 +25,12 @@ import path from 'node:path';
 import { type BranchName, type CommitId, brand } from '../../../kernel/ids.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
 import { identityEnv } from '../../../git/identity.ts';
-import { GitFailed, gitLine, tryGit } from '../../../git/process.ts';
+import { GitFailed, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { outliveRefLock } from '../../../git/dead-locks.ts';
 import { findTip, isAncestor } from '../../../git/refs/refs.ts';
-import { hasOperation, requirePlace, type Place } from '../../../git/worktrees/place.ts';
+import { hasOperation, requirePlace, type Place, headOf } from '../../../git/worktrees/place.ts';
 import type { Move, Stage } from './note.ts';
 import { applyMove, finishMove } from './sync-worktree.ts';
-import type { TrustedDir } from '../../../git/directory/trusted-dir.ts';
-import { headOf } from '../../../git/worktrees/worktrees.ts';
 
 export function openSync(dir: TrustedDir): Sync {
   return {

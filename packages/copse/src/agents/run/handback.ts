@@ -1,0 +1,74 @@
+/** The gate during an attempt: asking it, and handing work back to the agent when it refuses. */
+
+import { decideHandback } from '../../tasks/rules/outcomes.ts';
+import { change } from '../../board/context.ts';
+import { syncTask } from '../../workspaces/act/sync.ts';
+import type { Orders } from '../ports/runners.ts';
+import type { StopAnswer } from '../ports/runtime.ts';
+import type { AttemptContext } from './context.ts';
+import { type GateLook, lookAtGate } from './finish.ts';
+import type { RunningAttempt } from './surroundings.ts';
+
+export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
+  const { context, orders, prepared, worktree, environment, reported } = attempt;
+  const task = await context.board.get('task', orders.task);
+  if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
+  const seen = context.reports.read(reported);
+  const report = seen?.kind === 'report' ? seen.report : undefined;
+  const baseBranch = prepared.workspace.worktree?.baseBranch;
+  return lookAtGate(context, {
+    task,
+    worktree: worktree === null || baseBranch === undefined ? null : { path: worktree, baseBranch },
+    agent: committing(context),
+    saysNoChanges: report?.noChanges ?? false,
+    summary: report?.summary ?? null,
+    environment,
+  });
+}
+
+/** Copse commits for a program that cannot commit. */
+function committing({ agent, runtime }: AttemptContext): AttemptContext['agent'] {
+  const { finish } = agent;
+  if (runtime.capabilities.commits) return agent;
+  return { ...agent, finish: { ...finish, on_dirty: 'commit' } };
+}
+
+/** For programs that ask before they stop. */
+export async function beforeStop(attempt: RunningAttempt): Promise<StopAnswer> {
+  const { verdict } = await askGate(attempt);
+  if (verdict.kind === 'passed' || verdict.isFinal) return { kind: 'allowed' };
+  const isHandedBack = await handBack(attempt.context, attempt.orders, verdict);
+  return isHandedBack ? { kind: 'refused', reason: verdict.reason } : { kind: 'allowed' };
+}
+
+/** False when the task was handed back as often as the policy allows; then nothing is recorded. */
+export async function handBack(
+  context: AttemptContext,
+  { task: id, token }: Orders,
+  { because, reason }: Extract<GateLook['verdict'], { kind: 'refused' }>,
+): Promise<boolean> {
+  const outcome = await change(context, async (change) => {
+    const task = await change.require('task', id);
+    const decision = decideHandback(
+      task,
+      { from: 'gate', token },
+      { because, reason },
+      change.at,
+      context.policy,
+    );
+    const mayGoOn = decision.decided && decision.events.every(({ type }) => type === 'task.handed_back');
+    if (mayGoOn || !decision.decided) await change.apply(decision);
+    return mayGoOn;
+  });
+  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  return outcome.value;
+}
+
+/** Merges the target for an agent that cannot commit, so that it finds both sides in its files. */
+export async function mergeFor(context: AttemptContext, { task }: Orders): Promise<boolean> {
+  if (context.runtime.capabilities.commits) return false;
+  const brought = await syncTask(context, { task, leaveConflict: true });
+  if (brought.kind !== 'refused' || brought.because === 'in_progress') return true;
+  context.log(`The target was not merged: ${brought.reason}`);
+  return false;
+}

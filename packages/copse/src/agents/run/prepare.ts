@@ -1,0 +1,111 @@
+/**
+ * What an attempt does before its first turn: end earlier attempts of the same task, prepare the workspace, rescue what a
+ * predecessor left uncommitted, repair the worktree, remove the earlier report.
+ */
+
+import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Task } from '../../tasks/rules/task.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import { type Prepared, prepareWorkspace } from '../../workspaces/act/prepare.ts';
+import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
+import { endAttempt } from '../act/recover.ts';
+import { reportFolder } from '../act/report.ts';
+import type { Orders } from '../ports/runners.ts';
+import type { AttemptContext } from './context.ts';
+import { type PreparedWorkspace, asNode } from './surroundings.ts';
+
+export type AttemptPlace =
+  | {
+      readonly kind: 'prepared';
+      readonly workspace: PreparedWorkspace;
+      /** Null for a task without a worktree. */
+      readonly worktree: string | null;
+    }
+  /** Another process uses what the workspace needs and will give it back. */
+  | { readonly kind: 'busy'; readonly until: Timestamp }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'lost' };
+
+export async function prepareAttempt(
+  context: AttemptContext,
+  orders: Orders,
+  task: Task,
+  lost: AbortSignal,
+): Promise<AttemptPlace> {
+  await endEarlier(context, orders);
+  const prepared = await prepareWhenFree(context, orders, task, lost);
+  if (prepared === 'lost') return { kind: 'lost' };
+  if (prepared.kind !== 'prepared') {
+    const { because, reason } = prepared;
+    context.log(reason);
+    if (!PASSES[because]) return { kind: 'failed', reason };
+    return { kind: 'busy', until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
+  }
+  const worktree = prepared.branch === null && prepared.base === null ? null : prepared.path;
+  if (worktree !== null) {
+    await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
+    await settleWorktree(context, task.id, worktree);
+  }
+  context.reports.clear(reportFolder(context, task.id, worktree));
+  return { kind: 'prepared', workspace: prepared, worktree };
+}
+
+/**
+ * Two attempts never work side by side: another node may have given up an attempt whose runner here was only suspended, and
+ * the process that stopped an attempt may have been killed before the runner was gone.
+ */
+async function endEarlier(context: AttemptContext, { task, attempt }: Orders): Promise<void> {
+  const { board, node, occupancy, runners } = context;
+  for (const { id, node: where, process } of await board.list('attempt', { task })) {
+    if (id === attempt || where !== node) continue;
+    const isAlive = process !== null && (await occupancy.isAlive(process));
+    if (!isAlive && (await runners.processesOf(id)).length === 0) continue;
+    const remaining = await endAttempt(context, task, id);
+    if (remaining > 0) throw new Error(`${remaining} processes of an earlier attempt cannot be ended`);
+  }
+}
+
+/** Waits while another process prepares or removes the same worktree. */
+async function prepareWhenFree(
+  context: AttemptContext,
+  { agent, session, token }: Orders,
+  task: Task,
+  lost: AbortSignal,
+): Promise<Prepared | 'lost'> {
+  const until = context.clock.elapsedMs() + context.policy.session.workspaceBusyMs;
+  for (;;) {
+    const prepared = await prepareWorkspace(asNode(context), { task, agent, session, token });
+    if (lost.aborted) return 'lost';
+    const isBusy = prepared.kind !== 'prepared' && prepared.because === 'busy';
+    if (!isBusy || context.clock.elapsedMs() >= until) return prepared;
+    await context.clock.sleep(context.policy.session.workspaceBusyLookMs, lost);
+  }
+}
+
+/** Whether waiting helps: another process has the resource now and will give it back. */
+const PASSES: Readonly<Record<Extract<Prepared, { kind: 'refused' }>['because'], boolean>> = {
+  taken: true,
+  busy: true,
+  occupied: true,
+  no_ports: true,
+  no_base: false,
+  bad_branch: false,
+  setup_failed: false,
+};
+
+/**
+ * A killed git leaves locks, and a killed `copse sync` a worktree that is half updated. Repairs both once no git runs in the
+ * worktree; a git that runs there may be a person's.
+ */
+export async function settleWorktree(
+  { git, occupancy, sync }: WorkspaceContext,
+  task: TaskId,
+  worktree: string,
+): Promise<void> {
+  if ((await git.locks(worktree)).length === 0) return;
+  await git.tryLock(`task-${task}`, async () => {
+    const inside = await occupancy.inside(worktree, { roots: [], sessions: [] });
+    if (inside.kind === 'unknown' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
+    await sync.settle(worktree);
+  });
+}

@@ -1,0 +1,70 @@
+/** What commands need that only show who works and what waits: a part of compose/run.ts that loads and opens little. */
+
+import { baseByFiles } from '../git/refs/base-by-files.ts';
+import { openTrustedDir } from '../git/directory/trusted-dir.ts';
+import { isAlive } from '../processes/identity.ts';
+import { readRunner } from '../agents/files/attempt-files.ts';
+import { disk } from '../workspaces/files/disk.ts';
+import type { LookContext } from '../queue/context.ts';
+import {
+  type Repository,
+  type Surroundings,
+  configOf,
+  nodeHere,
+  openContext,
+  requireRepository,
+} from './open.ts';
+import type { Policy } from '../kernel/policy.ts';
+import { landingFor } from '../config/effective.ts';
+import { type KnownAgents, agentsOf } from './run/agents.ts';
+import { machine } from './machine.ts';
+import { systemTimer } from './parts.ts';
+import { openRadarMemory } from './radar-sight.ts';
+
+export async function withLook<T>(
+  surroundings: Surroundings,
+  work: (context: LookContext, unusable: KnownAgents['unusable']) => Promise<T>,
+): Promise<T> {
+  const { context, unusable } = await openLook(surroundings);
+  try {
+    return await work(context, unusable);
+  } finally {
+    await context.board.close();
+  }
+}
+
+async function openLook(
+  surroundings: Surroundings,
+): Promise<{ readonly context: LookContext; readonly unusable: KnownAgents['unusable'] }> {
+  const repository = requireRepository(surroundings);
+  const { home, configFolder: root } = repository;
+  const config = await configOf(repository);
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
+  const context = await openContext(surroundings);
+  return {
+    unusable,
+    context: {
+      ...context,
+      clock: systemTimer,
+      agents,
+      disk,
+      git: { detectBase: () => detectBase(repository, context.policy) },
+      landing: landingFor(config.landing, config.workspace),
+      machine,
+      node: nodeHere(repository),
+      occupancy: { isAlive },
+      radar: openRadarMemory(repository),
+      root,
+      runners: { runnerOf: async (attempt) => readRunner(home, attempt) },
+      target: config.landing.target,
+    },
+  };
+}
+
+async function detectBase(repository: Repository, policy: Policy) {
+  const dir = openTrustedDir(repository);
+  const known = baseByFiles(dir);
+  if (known !== null) return known;
+  const { openGit } = await import('./workspace-adapters.ts');
+  return openGit(dir, policy).detectBase();
+}

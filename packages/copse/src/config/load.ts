@@ -1,0 +1,36 @@
+/** Reads copse.yml by its shape where that is enough, and by its schema otherwise: only the schema says what is wrong. */
+
+import { BoardUnavailable } from '../board/port.ts';
+import type { Config } from './schema.ts';
+import { readByShape } from './shape/shape.ts';
+
+/** Throws with every problem of the text. */
+export async function loadConfig(text: string): Promise<Config> {
+  return (await loadByShape(text)) ?? loadBySchema(text);
+}
+
+/** From values that are known to be right. */
+export async function configFrom(written: object): Promise<Config> {
+  const read = readByShape(written);
+  if (read !== undefined) return read;
+  const { configSchema } = await import('./schema.ts');
+  return configSchema.parse(written);
+}
+
+async function loadByShape(text: string): Promise<Config | undefined> {
+  if (text.trim() === '') return readByShape({});
+  const { readYaml } = await import('./problems/read.ts');
+  const { value, misreadings } = readYaml(text);
+  return misreadings.length > 0 ? undefined : readByShape(value ?? {});
+}
+
+async function loadBySchema(text: string): Promise<Config> {
+  const { parseConfig } = await import('./parse.ts');
+  const parsed = parseConfig(text, { file: 'copse.yml' });
+  if (parsed.ok) return parsed.config;
+  const { renderProblem } = await import('./problems/problems.ts');
+  throw new BoardUnavailable(
+    parsed.problems.map(renderProblem).join('\n'),
+    'Correct it, then: copse config check',
+  );
+}

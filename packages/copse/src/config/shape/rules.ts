@@ -1,0 +1,81 @@
+/** What copse.yml means beyond the form of its values, as functions with names: the schema and its shape share them. */
+
+import { defaultPolicy } from '../../kernel/policy.ts';
+
+export const MS_PER_UNIT = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
+export const BYTES_PER_UNIT = { GB: 1024 ** 3, MB: 1024 ** 2, KB: 1024 } as const;
+
+/** From the form in the file to the one in a `Config`. */
+const changes = {
+  milliseconds: (text: string) => scale(text, MS_PER_UNIT),
+  bytes: (text: string) => scale(text, BYTES_PER_UNIT),
+  share: (text: string) => Number.parseInt(text, 10) / 100,
+  zero: () => 0,
+  lines: (lines: string | string[]) => (typeof lines === 'string' ? [lines] : lines),
+  check: (line: string) => ({ command: line, timeout: defaultPolicy.landing.checkTimeoutMs, env: {} }),
+  workingDirectory: (root: string) => ({ root, auto_clone: defaultPolicy.agent.autoClone }),
+};
+
+/** What several values must be together. */
+const checks = {
+  sandboxAgrees({ value, issues }: Checked<Agent>) {
+    if (!value.docker.enabled || value.sandbox === undefined || value.sandbox === 'docker') return;
+    complain(issues, ['sandbox'], value.sandbox, 'contradicts docker.enabled: remove one of the two');
+  },
+  timesAgree({ value, issues }: Checked<Times>) {
+    if (value.lease_renewal >= value.lease)
+      complain(issues, ['lease_renewal'], value, 'must be shorter than policy.lease');
+    if (value.first_backoff > value.max_backoff)
+      complain(issues, ['first_backoff'], value, 'must not be longer than policy.max_backoff');
+  },
+  sourcesAreKnown({ value, issues }: Checked<WithSchedules>) {
+    for (const [agent, { schedules }] of Object.entries(value.agents)) {
+      for (const [schedule, { work_source: from }] of Object.entries(schedules)) {
+        if (typeof from !== 'string' || Object.hasOwn(value.sources, from)) continue;
+        const path = ['agents', agent, 'schedules', schedule, 'work_source'];
+        complain(issues, path, from, 'names a source that is not under `sources`');
+      }
+    }
+  },
+};
+
+export const rules = { changes, checks };
+
+interface Checked<T> {
+  readonly value: T;
+  readonly issues: Issues;
+}
+
+interface Issues {
+  push(issue: { code: 'custom'; path: string[]; input: unknown; message: string }): unknown;
+}
+
+interface Agent {
+  readonly docker: { readonly enabled: boolean };
+  readonly sandbox?: string | undefined;
+}
+
+interface Times {
+  readonly lease: number;
+  readonly lease_renewal: number;
+  readonly first_backoff: number;
+  readonly max_backoff: number;
+}
+
+interface WithSchedules {
+  readonly agents: Readonly<
+    Record<string, { readonly schedules: Readonly<Record<string, { readonly work_source?: unknown }>> }>
+  >;
+  readonly sources: object;
+}
+
+function complain(issues: Issues, path: string[], input: unknown, message: string): void {
+  issues.push({ code: 'custom', path, input, message });
+}
+
+function scale(text: string, units: Readonly<Record<string, number>>): number {
+  const amount = Number.parseInt(text, 10);
+  const factor = units[text.slice(String(amount).length)];
+  if (factor === undefined) throw new Error(`${text} passed its pattern but has no known unit`);
+  return amount * factor;
+}

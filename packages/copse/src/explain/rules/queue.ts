@@ -1,0 +1,213 @@
+/** Every sentence about the merge queue: why an entry waits, where it stands, which check runs and for what. */
+
+import { spanText } from '../../kernel/time.ts';
+import type { TaskId } from '../../kernel/ids.ts';
+import { counted, listed, named, shown } from '../../kernel/text.ts';
+import { unreachable } from '../../kernel/unreachable.ts';
+import type { Pause, QueueSwitch } from '../../queue/rules/merge-queue.ts';
+import type { EntryStanding } from '../../queue/rules/view/standing.ts';
+import type { EntryView, RunView } from '../../queue/rules/view/view.ts';
+import { type StoredWaitReason, readWaitReason } from '../../queue/rules/wait-reason.ts';
+
+/** A clause for "stays in the queue: …" and "waits: …". */
+export function waitText(stored: StoredWaitReason): string {
+  const reason = readWaitReason(stored);
+  switch (reason.kind) {
+    case 'dependency':
+      return `it depends on ${reason.task}, which is ${reason.status}`;
+    case 'not_accepted':
+      return withComment('the queue accepts no new tasks', reason.comment);
+    case 'paused':
+      return withComment('the queue is paused', reason.comment);
+    case 'checkout_changed': {
+      const [first = '', ...others] = reason.files;
+      const more = others.length === 0 ? '' : ` and ${others.length} more`;
+      return `the checkout at ${reason.checkout} has uncommitted changes in ${first}${more}`;
+    }
+    case 'checkout_busy':
+      return `the checkout at ${reason.checkout} is busy: ${reason.detail}`;
+    case 'push_failed':
+      return `${reason.target} could not be pushed: ${reason.detail}`;
+    case 'remote_unreachable':
+      return `the remote cannot be reached: ${reason.detail}`;
+    case 'target_missing':
+      return `there is no branch ${reason.target} to land on`;
+    case 'target_diverged': {
+      const { target, remote } = reason;
+      return `${target} and ${remote}/${target} have diverged; run git pull --rebase ${remote} ${target}`;
+    }
+    case 'checks_unavailable':
+      return `its checks cannot run: ${reason.detail}`;
+    case 'target_red':
+      return 'the target itself fails its checks';
+    case 'no_slot':
+      return 'no check slot is free';
+    case 'nothing_to_check':
+      return 'no check can start';
+    case 'note':
+      return reason.text;
+    default:
+      return unreachable(reason);
+  }
+}
+
+function withComment(text: string, comment: string | null): string {
+  return comment === null ? text : `${text}: ${comment}`;
+}
+
+/** What follows "It" or the id of the task: `is checked with cp-a1b2`. */
+export function standingText(standing: EntryStanding): string {
+  switch (standing.kind) {
+    case 'landing':
+      return `is landing: ${standing.target} moves to it`;
+    case 'handed_back':
+      return 'failed its checks twice and is handed back';
+    case 'dependent':
+      return `waits for ${standing.on}, which it depends on`;
+    case 'held':
+      return `waits: ${waitText(standing.reason)}`;
+    case 'stalled':
+      return 'waits until the queue moves again';
+    case 'no_leader':
+      return noLeaderText(standing);
+    case 'unchecked':
+      return `lands without checks ${SOON}`;
+    case 'no_checks':
+      return `lands ${SOON}`;
+    case 'in_line':
+      return inLineText(standing);
+    case 'checking':
+      return `is checked${together(standing.with)}${CHECKED_HOW[standing.purpose]}`;
+    case 'check_lost':
+      return `is checked again${together(standing.with)} ${SOON}`;
+    case 'target_check':
+      return `failed${together(standing.with)}; ${standing.target} alone is checked before a task is handed back`;
+    case 'recheck':
+      return standing.wasRed
+        ? 'failed once, which may be a flaky check, and is checked once more'
+        : `is checked again${together(standing.with)} as soon as a slot is free`;
+    case 'half':
+      return standing.isSecond
+        ? `is in the other half of a red batch${together(standing.with)}; the first half is checked first`
+        : `is in one half of a red batch${together(standing.with)}, which is checked alone`;
+    case 'after_hotfix':
+      return `passed; the hotfix ${standing.hotfix} lands first`;
+    case 'in_train':
+      return `passed; it joins the train${standing.behind.length === 0 ? '' : ` behind ${named(standing.behind)}`}`;
+    case 'train_check':
+      return `passed; the train up to ${standing.upTo ?? 'its end'} is checked`;
+    default:
+      return unreachable(standing);
+  }
+}
+
+/** The longest time until a leader looks at its queue. */
+const SOON = 'within 5 s';
+
+/** What is special about the check that an entry is part of. */
+const CHECKED_HOW: Readonly<Record<RunView['purpose'], string>> = {
+  again: ' once more',
+  half: ' as half of a red batch',
+  second_half: ' as half of a red batch',
+  alone: ' first and alone',
+  batch: '',
+  probe: '',
+  target: '',
+};
+
+function noLeaderText({ task, isCheckLost }: Extract<EntryStanding, { kind: 'no_leader' }>): string {
+  const now = `copse merge ${task} lands it now`;
+  return isCheckLost
+    ? `lost its check when the orchestrator ended; the next one checks it again (${now})`
+    : `is waiting: no orchestrator is running (${now})`;
+}
+
+function inLineText({ behind, hasFreeSlot }: Extract<EntryStanding, { kind: 'in_line' }>): string {
+  if (behind.length > 0) return `waits for a free slot, behind ${named(behind)}`;
+  return `waits for ${hasFreeSlot ? 'its check to start' : 'a free slot'}`;
+}
+
+function together(others: readonly TaskId[]): string {
+  return others.length === 0 ? '' : ` with ${named(others)}`;
+}
+
+/** What a check is for: `a batch of 3: cp-a1b2, cp-c3d4 and cp-e5f6`. */
+export function runText({ purpose, about, below, tasks, target }: RunView): string {
+  const onTop = below === 0 ? '' : ` on top of ${counted(below, 'change')} in flight`;
+  const isOne = about.length === 1;
+  switch (purpose) {
+    case 'batch':
+      return `${isOne ? '' : `a batch of ${about.length}: `}${named(about)}${onTop}`;
+    case 'again':
+      return `${isOne ? '' : `${about.length} changes: `}${named(about)}, once more`;
+    case 'half':
+      return `half of a red batch: ${named(about)}`;
+    case 'second_half':
+      return `the other half of a red batch: ${named(about)}`;
+    case 'probe':
+      return `the train up to ${tasks.at(-1) ?? 'its end'} (${counted(tasks.length, 'change')})`;
+    case 'target':
+      return `${target} alone, with nothing merged into it`;
+    case 'alone':
+      return `${named(about)} alone`;
+    default:
+      return unreachable(purpose);
+  }
+}
+
+const PAUSED: Readonly<Record<QueueSwitch, string>> = {
+  accept: 'no new tasks are accepted',
+  land: 'nothing lands',
+};
+
+/** What a paused switch stops. */
+export function pauseText(what: QueueSwitch, { reason }: Pause): string {
+  return reason === null ? PAUSED[what] : `${PAUSED[what]} (${reason})`;
+}
+
+/** `about 2 min`, `30 s to 2 min`. */
+export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): string {
+  const [from, to] = [spanText(fromMs), spanText(toMs)];
+  return from === to ? `about ${to}` : `${from} to ${to}`;
+}
+
+interface FailedCheck {
+  readonly name: string;
+  readonly reason: string;
+  readonly log: string | null;
+  readonly tail: string;
+}
+
+interface Submitted {
+  readonly task: TaskId;
+  readonly target: string;
+}
+
+/** Why checks hand a change back, with the output of the one that failed. */
+export function redText(
+  { task, target }: Submitted,
+  { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: FailedCheck | undefined },
+): string {
+  const what = isTimeout ? 'took too long' : 'failed';
+  const head = `The checks of ${task}, merged into ${shown(target)}, ${what} twice.`;
+  if (failure === undefined) return head;
+  const { name, reason, log, tail } = failure;
+  return [
+    head,
+    `${name}: ${reason}`,
+    ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
+    ...(log === null ? [] : [`Full output: ${log}`]),
+  ].join('\n');
+}
+
+export function revertsText({ task, target }: Submitted, files: readonly string[]): string {
+  return [
+    `A merge on the branch of ${task} reverts changes that others landed on ${shown(target)}:`,
+    listed(files),
+    'Merge again so that their changes stay, and finish again.',
+  ].join('\n');
+}
+
+export function unrelatedText({ task, target }: Submitted): string {
+  return `The branch of ${task} and ${shown(target)} have no commit in common.`;
+}

@@ -1,0 +1,17 @@
+import path from 'node:path';
+
+import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import { readIfThere } from '../../kernel/system/read-if-there.ts';
+
+interface CheckedOut {
+  readonly branch: BranchName | null;
+  readonly commit: CommitId | null;
+}
+
+/** The branch or commit at HEAD of a git directory, or of a worktree's own. Both are null when HEAD is damaged. */
+export function headOf(gitDir: string): CheckedOut {
+  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
+  const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
+  if (branch !== undefined) return { branch: brand(branch), commit: null };
+  return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };
+}

@@ -1,0 +1,131 @@
+/**
+ * Records what landed, once the target has it: landed, done, dependants ready. The same for a landing that just moved the
+ * target and for one whose leader was killed after the move.
+ */
+
+import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import { type Landing, decideLanding } from '../rules/landing.ts';
+import type { QueuedChange } from '../rules/decide/state.ts';
+import { landingToResolve } from '../rules/hand-back.ts';
+import { decideLand } from '../../tasks/rules/outcomes.ts';
+import { change } from '../../board/context.ts';
+import { dropConflictRef, recordResolved } from '../act/conflict-task.ts';
+import { tipOfTarget } from '../act/landing-target.ts';
+import { promoteDependants } from '../../tasks/act/promote.ts';
+import type { RunContext } from '../context.ts';
+import { workspaceOf } from '../../workspaces/act/context.ts';
+
+export interface LandedTask {
+  readonly kind: 'landed';
+  readonly task: TaskId;
+  readonly commit: CommitId;
+  readonly isVerified: boolean;
+  readonly promoted: readonly TaskId[];
+  readonly notes: readonly string[];
+}
+
+/** Landings that were journalled before a kill: those that the target contains are recorded, the others requeued. */
+export async function finishJournalled(
+  context: RunContext,
+  target: BranchName,
+  landings: readonly Landing[],
+): Promise<readonly LandedTask[]> {
+  const open = landings.flatMap((landing) =>
+    'intent' in landing.state && landing.state.intent !== null
+      ? [{ landing, intent: landing.state.intent }]
+      : [],
+  );
+  if (open.length === 0) return [];
+  const tip = await tipOfTarget(context, target);
+  const done: (QueuedChange & { readonly commit: CommitId })[] = [];
+  for (const { landing, intent } of open) {
+    const { id, task, head } = landing;
+    if (await context.git.isAncestor(intent.commit, tip)) {
+      done.push({ landing: id, task, head, commit: intent.commit });
+      continue;
+    }
+    const reason = tip === intent.oldTip ? 'its landing was interrupted' : `${target} moved meanwhile`;
+    await change(context, async (change) => {
+      const current = await change.require('landing', id);
+      await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
+    });
+  }
+  if (done.length === 0) return [];
+  // A killed leader may have left a checkout half updated; a trial move to the same commit finishes it.
+  await context.merging.moveTarget({ target, from: tip, to: tip, isTrial: true });
+  return recordLanded(context, target, done, new Map());
+}
+
+export async function recordLanded(
+  context: RunContext,
+  target: BranchName,
+  changes: readonly (QueuedChange & { readonly commit: CommitId })[],
+  notes: ReadonlyMap<string, readonly string[]>,
+): Promise<readonly LandedTask[]> {
+  const tip = await tipOfTarget(context, target);
+  const last = changes.at(-1);
+  if (last === undefined || !(await context.git.isAncestor(last.commit, tip))) return [];
+  const before = new Map<string, CommitId>();
+  await forgetCandidate(context, target);
+  const recorded = await change(context, async (change) => {
+    const landed: LandedTask[] = [];
+    for (const { landing: id, task: taskId, commit } of changes) {
+      const task = await change.require('task', taskId);
+      const landing = await change.require('landing', id);
+      if ('intent' in landing.state && landing.state.intent) before.set(id, landing.state.intent.oldTip);
+      await change.apply(decideLand(task, { how: 'landed', landing, commit }, change.at));
+      const { state } = await change.require('landing', id);
+      const isVerified = state.status === 'landed' && state.isVerified;
+      const resolved = landingToResolve(task);
+      const others =
+        resolved && (await recordResolved(context, change, resolved, { head: landing.head, commit }));
+      const promoted = [...(await promoteDependants(change, taskId, context.node)), ...(others ?? [])];
+      landed.push({
+        kind: 'landed',
+        task: taskId,
+        commit,
+        isVerified,
+        promoted,
+        notes: notes.get(id) ?? [],
+      });
+    }
+    return landed;
+  });
+  if (!recorded.ok) return [];
+  const landed: LandedTask[] = [];
+  for (const [at, one] of recorded.value.entries()) {
+    const { landing, task, head } = changes[at] ?? last;
+    const onto = before.get(landing);
+    const problem = onto && (await tryToLearn(context, { task, head, onto }));
+    landed.push(problem ? { ...one, notes: [...one.notes, problem] } : one);
+  }
+  return landed;
+}
+
+/** It landed, also if nothing can be learned from it. */
+async function tryToLearn(
+  context: RunContext,
+  { task: id, head, onto }: { readonly task: TaskId; readonly head: CommitId; readonly onto: CommitId },
+): Promise<string | undefined> {
+  try {
+    const task = await context.board.get('task', id);
+    const resolved = task && landingToResolve(task);
+    if (resolved !== undefined) await dropConflictRef(context, resolved);
+    const base = (await workspaceOf(context, id))?.worktree?.baseCommit ?? null;
+    await context.resolving.learn({ onto, head, base });
+    return undefined;
+  } catch (error) {
+    return `Its conflict resolutions were not remembered: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** The target contains it now, or it is built again. */
+export async function forgetCandidate({ git }: RunContext, target: BranchName): Promise<void> {
+  const kept = await git.tip(candidateRef(target));
+  if (kept !== undefined) await git.moveRef(candidateRef(target), kept, null, 'copse: landed');
+}
+
+/** One for each target; a killed leader leaves it to the next one. */
+export function candidateRef(target: BranchName): string {
+  return `refs/copse/candidate/${encodeURIComponent(target)}`;
+}

@@ -1,0 +1,73 @@
+/** Records why entries of a queue wait, and whether the whole queue is stalled. */
+
+import { decided } from '../../kernel/decision.ts';
+import { change } from '../../board/context.ts';
+import type { QueueEntry, QueuePlan } from '../rules/decide/decide.ts';
+import { type Landing, decideLanding } from '../rules/landing.ts';
+import type { MergeQueue } from '../rules/merge-queue.ts';
+import { type WaitReason, isSameWait } from '../rules/wait-reason.ts';
+import type { RunContext } from '../context.ts';
+
+export interface WaitFacts {
+  readonly queue: MergeQueue;
+  readonly landings: readonly Landing[];
+  readonly entries: readonly QueueEntry[];
+  /** Why the target must not move. */
+  readonly blocked: WaitReason | null;
+}
+
+/** Entries that cannot land although nothing is wrong with them get their reason; so does a stalled queue. */
+export async function recordWaits(
+  context: RunContext,
+  { queue, landings, entries, blocked }: WaitFacts,
+  plan: QueuePlan,
+  { isMoving }: { readonly isMoving: boolean },
+): Promise<void> {
+  // A check that starts to see whether checks work again is no movement yet.
+  const isInTrouble = plan.state.trouble !== null;
+  const held = new Map(entries.flatMap((entry) => (entry.held ? [[entry.landing, entry.held]] : [])));
+  const rejected = new Set(plan.handBack.map(({ change }) => change.landing));
+  for (const landing of landings) {
+    if (rejected.has(landing.id)) continue;
+    const reason = held.get(landing.id) ?? plan.stall;
+    if (reason !== null) await waitInQueue(context, landing, reason);
+    else if (landing.waiting !== null && blocked === null && !isInTrouble)
+      await goOnInQueue(context, landing);
+  }
+  if (queue.stalled !== null && isInTrouble) return;
+  const stalled = isMoving || plan.land !== null ? null : plan.stall;
+  if (isSameWait(stalled, queue.stalled?.reason ?? null)) return;
+  await change(context, async (change) => {
+    const of = { id: queue.id, at: change.at };
+    await change.apply(
+      decided(
+        stalled === null
+          ? { type: 'queue.moving', ...of }
+          : { type: 'queue.stalled', ...of, reason: stalled },
+      ),
+    );
+  });
+}
+
+/** Records why it stays in the queue; an unchanged reason writes nothing. */
+export async function waitInQueue(context: RunContext, landing: Landing, reason: WaitReason): Promise<void> {
+  await change(context, async (change) => {
+    const current = await change.require('landing', landing.id);
+    if (isSameWait(current.waiting, reason) && current.state.status === 'queued') return;
+    await change.apply(decideLanding(current, { action: 'wait', reason }, change.at));
+  });
+}
+
+/** The reason why it waited is gone. */
+async function goOnInQueue(context: RunContext, { id }: Landing): Promise<void> {
+  await change(context, async (change) => {
+    const current = await change.require('landing', id);
+    if (current.waiting === null || current.state.status !== 'queued') return;
+    const request = {
+      action: 'requeue',
+      head: current.head,
+      reason: 'the reason why it waited is gone',
+    } as const;
+    await change.apply(decideLanding(current, request, change.at));
+  });
+}

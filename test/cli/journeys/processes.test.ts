@@ -1,0 +1,162 @@
+/**
+ * Every command once as the built program in a process of its own. The other journeys call `main` inside the test's process;
+ * what may differ is what this one finds out: the bundle, the streams and the exit code.
+ */
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { openOutput } from '../../../packages/copse/src/cli/output.ts';
+import { createProgram } from '../../../packages/copse/src/cli/program.ts';
+import {
+  type Finished,
+  type RunOptions,
+  answer,
+  copse,
+  copseProcess,
+  git,
+  newArea,
+  newRepository,
+  printed,
+} from '../../support/cli.ts';
+import { type Scene, endAgents, newScene } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+afterAll(() => endAgents(area));
+
+let scene: Scene;
+/** A task without anything, one that a person works on, and one whose work waits to be reviewed. */
+let [idle, taken, reviewed, plan, rescue, exported] = ['', '', '', '', '', ''];
+
+beforeAll(async () => {
+  scene = newScene(area, { sections: { landing: { policy: 'review' } } });
+  plan = (await answer<{ id: string }>(['plan', 'add', 'Plan'], scene.at)).id;
+  idle = await scene.add('Idle', 'true');
+  taken = await scene.add('Taken', 'true');
+  const { worktree } = await answer<{ worktree: string }>(['work', taken], scene.at);
+  writeFileSync(path.join(worktree, 'new.txt'), 'new\n');
+  const removed = await answer<{ removed: { rescue: string }[] }>(['cleanup', taken, '--force'], scene.at);
+  rescue = removed.removed[0]?.rescue ?? '';
+  reviewed = await scene.add('Reviewed', 'true');
+  const work = await answer<{ worktree: string }>(['work', reviewed], scene.at);
+  writeFileSync(path.join(work.worktree, 'work.txt'), 'done\n');
+  git(work.worktree, 'add', '--all');
+  git(work.worktree, 'commit', '--quiet', '--message=feat: work');
+  await answer(['finish', reviewed], scene.at);
+  exported = await printed(['export'], scene.at);
+});
+
+/** Those that only look: the same words and the same end, whichever way. */
+const looking: readonly (readonly [command: string, argv: () => readonly string[], code?: number])[] = [
+  ['show', () => ['show', idle]],
+  ['list', () => ['list']],
+  ['plan show', () => ['plan', 'show', plan]],
+  ['plan list', () => ['plan', 'list', '--json']],
+  ['ledger list', () => ['ledger', 'list', '--task', idle]],
+  ['events', () => ['events', '--json']],
+  ['export', () => ['export']],
+  ['worktrees', () => ['worktrees', '--json']],
+  ['diff', () => ['diff', reviewed]],
+  ['rescue list', () => ['rescue', 'list']],
+  ['rescue show', () => ['rescue', 'show', rescue]],
+  ['agents', () => ['agents']],
+  ['cost', () => ['cost', '--json']],
+  ['logs', () => ['logs', idle], 3],
+  ['radar', () => ['radar']],
+  ['review', () => ['review', reviewed]],
+  ['why', () => ['why', idle]],
+  ['queue', () => ['queue']],
+  ['config', () => ['config']],
+  ['doctor', () => ['doctor', '--json']],
+  ['completion', () => ['completion', 'bash']],
+  ['attach', () => ['attach', idle], 3],
+];
+
+/** In this order, each on what the ones before have left. */
+const acting: readonly (readonly [
+  command: string,
+  argv: () => readonly string[],
+  expected?: { readonly code?: number; readonly at?: () => RunOptions },
+])[] = [
+  ['add', () => ['add', 'Another']],
+  ['edit', () => ['edit', idle, '--title', 'Still idle']],
+  ['plan add', () => ['plan', 'add', 'Another plan', '--body-file', '-']],
+  ['ledger add', () => ['ledger', 'add', 'learning', 'Something', '--task', idle]],
+  ['undo', () => ['undo', taken]],
+  ['rescue restore', () => ['rescue', 'restore', rescue]],
+  ['rescue move', () => ['rescue', 'move', taken], { code: 4 }],
+  ['sync', () => ['sync', taken]],
+  ['work', () => ['work', taken, '--resume']],
+  ['phase', () => ['phase', 'working', taken]],
+  ['heartbeat', () => ['heartbeat', taken]],
+  ['notify', () => ['notify', 'idle', taken]],
+  ['hook', () => ['hook', 'stop']],
+  ['stuck', () => ['stuck', taken, '--reason', 'Which one?']],
+  ['answer', () => ['answer', taken], { code: 4 }],
+  ['finish', () => ['finish', idle], { code: 4 }],
+  ['resume', () => ['resume', idle], { code: 4 }],
+  ['restart', () => ['restart', idle], { code: 4 }],
+  ['pause', () => ['pause', idle], { code: 4 }],
+  ['queue pause', () => ['queue', 'pause']],
+  ['queue resume', () => ['queue', 'resume']],
+  ['queue front', () => ['queue', 'front', idle], { code: 4 }],
+  ['queue cancel', () => ['queue', 'cancel', idle], { code: 4 }],
+  ['queue retry', () => ['queue', 'retry', idle], { code: 4 }],
+  ['merge', () => ['merge', reviewed]],
+  ['cleanup', () => ['cleanup', taken, '--force']],
+  ['tend', () => ['tend']],
+  ['cancel', () => ['cancel', idle]],
+  ['delete', () => ['delete', idle, '--unlink']],
+  ['orchestrate', () => ['orchestrate', '--once']],
+  ['import', () => ['import', '-'], { at: () => ({ cwd: newRepository(area), stdin: exported }) }],
+  ['init', () => ['init'], { at: () => ({ cwd: newRepository(area) }) }],
+];
+
+/** They have a file of their own, in which they are processes as well. */
+const ELSEWHERE = ['demo', 'mcp'];
+
+test('there is one for every command', () => {
+  const { stdout, stderr } = process;
+  const cli = {
+    version: '',
+    cwd: area,
+    env: {},
+    stdin: () => process.stdin,
+    output: openOutput({ stdout, stderr }),
+  };
+  const known = [...looking, ...acting].map(([command]) => command);
+  expect([...known, ...ELSEWHERE].toSorted()).toEqual(pathsOf(createProgram(cli)).toSorted());
+});
+
+describe('as a process', () => {
+  const lookingCases = looking.map(([command, argv, code = 0]) => ({ command, argv, code }));
+  test.each(lookingCases)('$command says what it says inside', async ({ argv, code }) => {
+    const inside = await copse(argv(), scene.at);
+    expect(ageless(await copseProcess(argv(), scene.at))).toEqual(ageless(inside));
+    expect(inside.code, inside.stderr).toBe(code);
+  });
+
+  const actingCases = acting.map(([command, argv, options = {}]) => ({ command, argv, ...options }));
+  test.each(actingCases)('$command', async ({ argv, code = 0, at = () => scene.at }) => {
+    const ended = await copseProcess(argv(), at());
+    expect(ended, ended.stderr).toMatchObject({ code });
+    expect(ended.stderr === '').toBe(code === 0);
+  });
+});
+
+/** How long ago something was is not the same a moment later. */
+function ageless({ stdout, ...rest }: Finished): Finished {
+  return { ...rest, stdout: stdout.replaceAll(/\b\d+s\b/g, 'a while') };
+}
+
+function pathsOf(command: Command, above: readonly string[] = []): readonly string[] {
+  return command.commands.flatMap((one) => {
+    const names = [...above, one.name()];
+    const hasNone = one.commands.length === 0;
+    // The queue alone is a command, too.
+    return [...(hasNone || one.name() === 'queue' ? [names.join(' ')] : []), ...pathsOf(one, names)];
+  });
+}
