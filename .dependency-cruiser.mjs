@@ -118,6 +118,12 @@ export default {
       'the command line gets its adapters from compose',
     ),
     forbid(
+      'objects-have-one-door',
+      { path: src, pathNot: [`${src}git/objects/`, `${src}git/objects[.]ts$`] },
+      { path: `${src}git/objects/` },
+      'git/objects.ts is the only way to the code that reads and writes objects',
+    ),
+    forbid(
       'no-circular',
       {},
       { circular: true },

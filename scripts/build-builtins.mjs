@@ -47,7 +47,7 @@ function isImportOfBuiltin({ type, importKind, source }) {
 }
 
 function isBuiltin(source) {
-  return source.startsWith('node:') || builtinModules.includes(source);
+  return String(source).startsWith('node:') || builtinModules.includes(source);
 }
 
 function nameOf({ value }) {

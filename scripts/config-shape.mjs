@@ -4,7 +4,7 @@
 
 import { dirname, join } from 'node:path';
 
-const EMPTY = 'export const shape: Shape | null = null;';
+const EMPTY = 'const shape: Shape | null = null;';
 
 /** A bundler plugin: puts the shape where the sources have none. */
 export function configShape() {
@@ -16,7 +16,7 @@ export function configShape() {
       const { configSchema } = await import(join(dirname(id), '..', 'schema.ts'));
       const { rules } = await import(join(dirname(id), 'rules.ts'));
       const text = JSON.stringify(JSON.stringify(shapeOf(configSchema, rules)));
-      return { code: code.replace(EMPTY, () => `export const shape = JSON.parse(${text});`), map: null };
+      return { code: code.replace(EMPTY, () => `const shape = JSON.parse(${text});`), map: null };
     },
   };
 }

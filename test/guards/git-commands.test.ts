@@ -62,7 +62,7 @@ const RULES: readonly Rule[] = [
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'nothing is forced': [
     // An option for people: it skips a question, never a rescue.
-    'cli/program.ts',
+    'cli/program/program.ts',
     // Replaces pointers of Git LFS, having seen that they are pointers, with the files they stand for.
     'workspaces/files/lfs.ts',
     // Adds ignored paths to a private index.

@@ -172,6 +172,7 @@ async function everything(board: BoardReader, ids: readonly TaskId[]) {
     urgent: await board.tasks({ order: 'urgent' }),
     recent: await board.tasks({ order: 'recent', limit: 3, offset: 1 }),
     ready: await board.tasks({ order: 'urgent', statuses: ['ready'], due: timestamp(1_100_000) }),
+    delayed: await board.tasks({ order: 'urgent', delayedAt: timestamp(1_100_000) }),
     finished: await board.tasks({ order: 'urgent', finished: false }),
     ofAgent: await board.tasks({ order: 'urgent', agent: brand<AgentName>('coder') }),
     lists: await Promise.all(lists.map((kind) => board.list(kind))),

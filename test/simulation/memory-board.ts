@@ -49,7 +49,7 @@ export function boardOn(
     renewLease: (task, token, at) =>
       ask(`renew ${task} with ${token}`, () => {
         const renewal = store.renewLease(task, token, at);
-        renewed(task, token, renewal.renewed);
+        renewed(task, token, renewal.kind === 'renewed');
         return renewal;
       }),
     seeNode: (id, at) => ask('see node', () => store.seeNode(id, at)),

@@ -62,7 +62,7 @@ export class MemoryStore {
   }
 
   tasks(query: TaskQuery): readonly TaskSummary[] {
-    const { statuses, plan, agent, workItem, finished, due, order, offset = 0, limit } = query;
+    const { statuses, plan, agent, workItem, finished, due, delayedAt, order, offset = 0, limit } = query;
     const wanted = [...this.records.task.values()].filter(
       (task) =>
         (statuses === undefined || statuses.includes(task.state.status)) &&
@@ -71,7 +71,8 @@ export class MemoryStore {
         (workItem === undefined ||
           (task.workItem?.source === workItem.source && task.workItem.id === workItem.id)) &&
         (finished === undefined || isFinished(task.state.status) === finished) &&
-        (due === undefined || notBefore(task) <= due),
+        (due === undefined || notBefore(task) <= due) &&
+        (delayedAt === undefined || notBefore(task) > delayedAt),
     );
     const sorted = order === 'urgent' ? wanted.toSorted(byUrgency) : wanted.toSorted(byRecency);
     return sorted.slice(offset, limit === undefined ? undefined : offset + limit).map(summary);
@@ -148,7 +149,7 @@ export class MemoryStore {
 
   renewLease(task: TaskId, token: FencingToken, at: Timestamp): Renewal {
     const renewal = decideRenewal(this.leases.get(task), token, at, defaultPolicy.lease);
-    if (renewal.renewed) this.leases.set(task, renewal.lease);
+    if (renewal.kind === 'renewed') this.leases.set(task, renewal.lease);
     return renewal;
   }
 

@@ -287,7 +287,8 @@ export class Observer {
     for (const { task: other } of running) {
       if (task === undefined || other.id === task.id || event.type !== 'task.claimed') continue;
       const overlap = areasOverlap(areasOf(task), areasOf(other));
-      if (overlap.overlap) this.violate(`9: ${task.id} began beside ${other.id} in an area of both`);
+      if (overlap.kind === 'overlap')
+        this.violate(`9: ${task.id} began beside ${other.id} in an area of both`);
     }
     for (const dependency of task?.dependsOn ?? []) {
       const status = store.get('task', dependency)?.state.status;

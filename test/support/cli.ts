@@ -3,9 +3,8 @@
  * built program, for what a process has of its own: signals, a terminal, its environment and the programs it is found by.
  */
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +14,11 @@ import { afterAll, expect } from 'vitest';
 import packageJson from '../../packages/copse/package.json' with { type: 'json' };
 import { main } from '../../packages/copse/src/cli/main.ts';
 import { closeAtEnd } from './close-at-end.ts';
+import { runGit } from './git/git-shell.ts';
+import { plainEnv } from './plain-env.ts';
 import { scratchFolder } from './scratch.ts';
+
+export { plainEnv } from './plain-env.ts';
 
 export const cliFile = fileURLToPath(new URL('../../packages/copse/dist/cli.js', import.meta.url));
 
@@ -143,32 +146,11 @@ function emptyRepository(): string {
   return (template = folder);
 }
 
-/** Neither the settings of whoever runs the tests nor what `npm test` and the test runner add. */
-export const plainEnv: Readonly<Record<string, string>> = {
-  PATH: process.env['PATH'] ?? '',
-  HOME: tmpdir(),
-  // What runs by itself afterwards would outlive the folders of a test.
-  COPSE_BACKGROUND: '0',
-  USER: 'ada',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_AUTHOR_NAME: 'Ada',
-  GIT_AUTHOR_EMAIL: 'ada@example.invalid',
-  GIT_COMMITTER_NAME: 'Ada',
-  GIT_COMMITTER_EMAIL: 'ada@example.invalid',
-};
-
 export function git(cwd: string, ...argv: readonly string[]): string {
-  return execFileSync('git', argv, { cwd, env: gitEnv, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
+  const { status, stdout, stderr } = runGit({ cwd, argv });
+  if (status === 0) return stdout.toString().trimEnd();
+  throw Object.assign(new Error(`Command failed: git ${argv.join(' ')}\n${stderr}`), { status, stderr });
 }
-
-/** Git starts another one after every commit and merge, to see whether there is garbage. In what lives for a test there is none. */
-const gitEnv = {
-  ...plainEnv,
-  GIT_CONFIG_COUNT: '1',
-  GIT_CONFIG_KEY_0: 'maintenance.auto',
-  GIT_CONFIG_VALUE_0: 'false',
-};
 
 export interface TaskDocument {
   readonly id: string;

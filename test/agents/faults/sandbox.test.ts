@@ -254,11 +254,11 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
       ],
       [
         { sandbox: 'runtime', workspace: { branch_pattern: '{task}-{slug}' } },
-        'it could move those of others',
+        'it could move branches of other tasks',
       ],
       [
         { sandbox: 'runtime', workspace: { branch_pattern: 'copse/{task}-{slug}' } },
-        'it could move those of others',
+        'it could move branches of other tasks',
       ],
       [{ sandbox: 'runtime', workspace: { strategy: 'static' } }, 'works in the checkout itself'],
     ];

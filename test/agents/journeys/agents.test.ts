@@ -52,7 +52,7 @@ test('detect says what is installed, which version, whether it starts, and how t
   const text = await printed(['agents', 'detect'], at);
   expect(text).toContain('✓ claude     2.1.325');
   expect(text).toContain('✗ codex      `--version` ended with 127: no such library');
-  expect(text).toContain('Without agents in copse.yml, claude is used.');
+  expect(text).toContain('Without agents in copse.yml, Copse uses claude. To choose: copse init');
 });
 
 test('with no agent program nothing is made up, and any program is offered', async () => {
@@ -73,11 +73,11 @@ test('init proposes what works, only once, and what it wrote is valid', async ()
   expect(written).toMatch(/^agents:\n {2}claude:\n {4}runtime: claude\n/m);
   expect(written).toContain('  codex:\n    runtime: codex\n');
   expect(written).not.toContain('gemini');
-  expect(await printed(['config', 'check'], at)).toBe('copse.yml is fine.\n');
+  expect(await printed(['config', 'check'], at)).toBe('copse.yml is valid.\n');
   writeFileSync(path.join(at.cwd, 'copse.yml'), '# mine\n');
   const again = await copse(['init'], at);
   expect(again).toMatchObject({ code: 4, stdout: '' });
-  expect(again.stderr).toContain('There is a copse.yml already, and it stays as it is');
+  expect(again.stderr).toContain('copse.yml already exists and was not changed.');
   expect(readFileSync(path.join(at.cwd, 'copse.yml'), 'utf8')).toBe('# mine\n');
 });
 

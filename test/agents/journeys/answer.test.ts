@@ -62,18 +62,18 @@ describe('an open question', () => {
     const command = `copse answer ${task} allow`;
     const list = await printed(['list'], here);
     expect(list).toMatch(
-      new RegExp(`IN_PROGRESS .*Tidy up.*\\n {6}asks for \\d+s: may it use Bash\\? ${asked}\\n`),
+      new RegExp(`IN_PROGRESS .*Tidy up.*\\n {6}asks to use Bash \\(waiting \\d+s\\): ${asked}\\n`),
     );
     expect(list).toContain(`→ ${command}\n`);
     const agents = await printed(['agents'], here);
-    expect(agents).toContain(`may it use Bash? ${asked}\n      → ${command}\n`);
+    expect(agents).toContain(`): ${asked}\n      → ${command}\n`);
     for (const words of [
       ['show', task],
       ['why', task],
       ['answer', task],
     ]) {
       const text = await printed(words, here);
-      expect(text).toMatch(/asks (for \d+s )?whether it may use Bash:/);
+      expect(text).toMatch(/The agent asks to use Bash \(waiting \d+s\):/);
       expect(text).toContain(asked);
       // All of it, and none of it obeyed by a terminal.
       expect(text).toContain('and \\x1b[31mmore');
@@ -96,7 +96,7 @@ describe('an open question', () => {
     const { task, here, project } = asking;
     const first = await ask(asking);
     expect(await printed(['answer', task.slice(3), 'allow'], here)).toBe(
-      `Allowed #${task} Bash: rm -rf "build"\n`,
+      `Allowed ${task} Bash: rm -rf "build"\n`,
     );
     expect(await first.heard).toEqual({ isAllowed: true, message: null });
     expect(await project.context.board.get('session', asking.session)).toMatchObject({
@@ -177,7 +177,7 @@ describe('an open question', () => {
 test('a task without an open question cannot be answered, and every refusal names a command', async () => {
   const { project, task, here } = await newSession();
   const silent = await copse(['answer', task], here);
-  expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks nothing') });
+  expect(silent).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('asks no question') });
   const ready = await project.addTask('Not begun');
   const refused = await refusedWith(['answer', ready, 'allow'], here);
   expect(refused).toMatchObject({ exit: 4, code: 'wrong_status' });

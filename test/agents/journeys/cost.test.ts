@@ -84,19 +84,19 @@ test('is shown by task, the most expensive first, in 80 columns; a cost without 
   const row = (label: string, numbers: string) => `${label}${numbers}`;
   expect(text.split('\n')).toEqual([
     row('task'.padEnd(43), '    input   cached   output  dollars'),
-    row(`#${dear} The dear one, with a title that i…`, '     1.2k    45.0k     1.3M   $12.50'),
+    row(`${dear} The dear one, with a title that is…`, '     1.2k    45.0k     1.3M   $12.50'),
     // Wide characters take two columns.
-    row(`#${cheap} 安い仕事`.padEnd(39), '       40        0        0   <$0.01'),
-    row(`#${unknown} No price`.padEnd(43), '      900        0       99  unknown'),
+    row(`${cheap} 安い仕事`.padEnd(39), '       40        0        0   <$0.01'),
+    row(`${unknown} No price`.padEnd(43), '      900        0       99  unknown'),
     row('total'.padEnd(43), '     2.1k    45.0k     1.3M  $12.50+'),
-    'Some agents say nothing of dollars: theirs come on top where it says +.',
+    '+ marks sums without the agents that report no dollars.',
     '',
   ]);
   const only = await printed(['cost', '--since', '2026-03-03', '--by', 'agent'], {
     ...here,
     env: { TZ: 'UTC' },
   });
-  expect(only).toMatch(/^total +900 +0 +99 +unknown\nThe agents do not say what it was in dollars\.\n$/m);
+  expect(only).toMatch(/^total +900 +0 +99 +unknown\nThe agents do not report dollars\.\n$/m);
 });
 
 test('adds up exactly, and says what it does not know', async () => {
@@ -133,7 +133,7 @@ test('adds up exactly, and says what it does not know', async () => {
       unlink: false,
     }),
   );
-  expect(await printed(['cost'], here)).toContain(`#${unknown} (deleted)`);
+  expect(await printed(['cost'], here)).toContain(`${unknown} (deleted)`);
 });
 
 test('by day, in the time zone of the command', async () => {
@@ -170,14 +170,14 @@ test('only since a time, and only of a plan', async () => {
   expect(await since('2h')).toBe(7);
   expect(await since('30m')).toBe(0);
   expect(await printed(['cost', '--since', '30m'], here)).toBe(
-    'No agent said that it used anything there.\n',
+    'No agent reported usage for this selection.\n',
   );
   for (const wrong of ['yesterday', '2026-02-30', '2026-13-01', '5', '1y']) {
     const { code, stderr } = await copse(['cost', '--since', wrong], here);
     expect({ wrong, code, stderr }).toEqual({
       wrong,
       code: 2,
-      stderr: expect.stringContaining('is no time such as 7d'),
+      stderr: expect.stringContaining('--since must be a time like 7d'),
     });
   }
   expect(await copse(['cost', '--by', 'moon'], here)).toMatchObject({ code: 2 });
@@ -185,9 +185,7 @@ test('only since a time, and only of a plan', async () => {
 
 test('of an empty board is one clear sentence', async () => {
   const { here } = await openNew();
-  expect(await printed(['cost'], here)).toBe(
-    'No agent has said that it used anything: there is nothing to add up.\n',
-  );
+  expect(await printed(['cost'], here)).toBe('No agent has reported usage yet.\n');
   expect(await answer(['cost'], here)).toMatchObject({ rows: [], total: { tokens: 0, dollars: null } });
 });
 

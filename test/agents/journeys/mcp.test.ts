@@ -184,16 +184,16 @@ describe('an agent', () => {
     const { project, task, session, worktree, at } = await newSession();
     const client = open(at);
     expect(await client.call('phase', { phase: 'working' })).toEqual({
-      text: `${task} is in the phase working.`,
+      text: `${task} is in phase working.`,
       isError: false,
     });
     expect((await client.call('ledger_add', { kind: 'learning', text: 'Mind\nthe "gap"' })).isError).toBe(
       false,
     );
-    expect(await client.call('heartbeat')).toEqual({ text: `${task} is still held.`, isError: false });
+    expect(await client.call('heartbeat')).toEqual({ text: `Renewed the lease of ${task}.`, isError: false });
     const { text, isError } = await client.call('finish', { summary: 'Did "it"', no_changes: null });
     expect({ text, isError }).toMatchObject({ isError: false });
-    expect(text).toContain(`Reported: ${task} is finished.\nStop now.`);
+    expect(text).toContain(`Reported ${task} as finished.\nStop now.`);
     expect(reportIn(worktree)).toMatchObject({ status: 'finished', summary: 'Did "it"' });
     const { board } = project.context;
     expect((await board.get('session', session))?.state).toMatchObject({ life: 'live', phase: 'working' });
@@ -231,7 +231,9 @@ describe('an agent', () => {
     expect(await client.call('ledger_add', { kind: 'learning', text: '-' })).toMatchObject({ isError: true });
     expect((await client.call('stuck')).text).toContain('stuck needs reason as a string.');
     expect(isReported(worktree)).toBe(false);
-    expect((await client.call('stuck', { reason: 'Keep\nboth?' })).text).toContain('Stop now.');
+    expect((await client.call('stuck', { reason: 'Keep\nboth?' })).text).toContain(
+      'Stop now and leave the worktree as it is.',
+    );
     expect(reportIn(worktree)).toMatchObject({ status: 'stuck', reason: 'Keep\nboth?' });
   });
 
@@ -269,7 +271,7 @@ describe('an agent', () => {
     expect(await client.call('context')).toMatchObject({ isError: true });
     writeFileSync(file, `# ${task}\nDo it.`);
     expect(await client.call('context')).toEqual({
-      text: `This is ${file}:\n\n# ${task}\nDo it.`,
+      text: `${file}:\n\n# ${task}\nDo it.`,
       isError: false,
     });
     writeFileSync(file, 'ö'.repeat(100_000));
@@ -334,7 +336,7 @@ describe('it is about its own task only', () => {
       ] as const) {
         const refused = await outside.call(name, given);
         expect(refused.isError).toBe(true);
-        expect(refused.text).toMatch(/is in none\.\n {2}→ |is not inside a git repository/);
+        expect(refused.text).toMatch(/and .* is not one\.\n {2}→ |is not inside a git repository/);
       }
     }
     expect(await ledgerOf(project, task)).toEqual(['here']);

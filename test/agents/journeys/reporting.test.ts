@@ -67,7 +67,7 @@ describe('an agent', () => {
   test('finishes by a report that its runner reads; the task stays as it is until then', async () => {
     const { project, task, worktree, at } = await newSession();
     expect(await printed(['finish', '--summary', 'Did "it"\nwell'], at)).toBe(
-      `Reported: ${task} is finished.\nStop now. When your process has ended, Copse checks the work and lands it, or tells you what is missing.\n`,
+      `Reported ${task} as finished.\nStop now. When your process has ended, Copse checks the work, then lands it or tells you what is missing.\n`,
     );
     expect(reportIn(worktree)).toEqual({ status: 'finished', summary: 'Did "it"\nwell' });
     expect((await project.context.board.get('task', task))?.state.status).toBe('in_progress');
@@ -186,7 +186,7 @@ describe('an agent that speaks for another task', () => {
         argv,
         exit: 4,
         code: 'not_this_session',
-        reason: `Session ${session} works on ${task} and cannot speak for ${other.task}.`,
+        reason: `Session ${session} works on ${task} and cannot report about ${other.task}.`,
       });
     }
     expect(await project.context.board.lastEvent()).toBe(before);
@@ -272,7 +272,9 @@ describe('a command for people', () => {
       const refused = await refusedWith(argv, at);
       expect({ line, ...refused }).toMatchObject({ line, exit: 4, code: 'not_this_session' });
       expect(refused.reason).toMatch(
-        new RegExp(`^Session ${session} may not run copse [a-z]+.*: an agent reads`),
+        new RegExp(
+          `^Session ${session} may not run copse [a-z]+.*: agents may only read, add tasks and report`,
+        ),
       );
     }
     const inOther = { ...at, cwd: other.worktree };
@@ -373,7 +375,7 @@ describe('a person', () => {
     for (const argv of [...speaking, ['ledger', 'add', 'learning', 'x']]) {
       const refused = await refusedWith(argv, { cwd: project.folder });
       expect(refused).toMatchObject({ exit: 2, code: 'invalid' });
-      expect(refused.reason).toMatch(/^Which task is meant\?/);
+      expect(refused.reason).toMatch(/^No task given, and .* is not a task's worktree\.$/);
     }
   });
 

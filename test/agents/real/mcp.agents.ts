@@ -75,7 +75,7 @@ test('the protocol’s own client finds every answer as it should be', async () 
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ledger_add');
     expect(await client.ping()).toEqual({});
     expect(await client.callTool({ name: 'phase', arguments: { phase: 'working' } })).toMatchObject({
-      content: [{ type: 'text', text: `${task} is in the phase working.` }],
+      content: [{ type: 'text', text: `${task} is in phase working.` }],
       isError: false,
     });
     expect(await client.callTool({ name: 'finish', arguments: {} })).toMatchObject({ isError: true });
@@ -122,11 +122,11 @@ test('Claude notes, is told what is missing, finishes, and its work lands', asyn
   const log = await printed(['logs', id, '--all'], at);
   const heard = saidTo(server.turns(key).at(-1)!);
   expect({ stdout, log, heard }).toMatchObject({
-    stdout: expect.stringContaining(`#${id} landed as`),
+    stdout: expect.stringContaining(`${id} landed as`),
     heard: expect.stringContaining(`${id} is not finished. Nothing was committed`),
   });
   expect(heard).toContain(`Added a learning to the ledger of ${id}.`);
-  expect(heard).toContain(`Reported: ${id} is finished.`);
+  expect(heard).toContain(`Reported ${id} as finished.`);
   expect(server.left(key)).toBe(0);
   const ledger = await answer<{ entries: readonly object[] }>(['ledger', 'list', '--task', id], at);
   expect(ledger.entries).toContainEqual(expect.objectContaining({ kind: 'learning', text: 'Mind the gap' }));

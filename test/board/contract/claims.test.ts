@@ -101,16 +101,16 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.lease(id)).toMatchObject({ token: 1 });
       const later = timestamp(Date.now() + 60_000);
       expect((await board.expiredLeases(later)).map((lease) => lease.task)).toEqual([id]);
-      expect(await board.renewLease(id, first.token, later)).toMatchObject({ renewed: true });
+      expect(await board.renewLease(id, first.token, later)).toMatchObject({ kind: 'renewed' });
       expect(await board.expiredLeases(later)).toEqual([]);
 
       await crash(first);
       expect(await board.lease(id)).toBeUndefined();
-      expect(await board.renewLease(id, first.token, later)).toEqual({ renewed: false, reason: 'not_held' });
+      expect(await board.renewLease(id, first.token, later)).toEqual({ kind: 'not_held' });
 
       const second = must(await claimTask(contextOf(board, person, 400_000), id, claimant('se-2')));
       expect(second.token).toBe(2);
-      expect(await board.renewLease(id, first.token, later)).toEqual({ renewed: false, reason: 'fenced' });
+      expect(await board.renewLease(id, first.token, later)).toEqual({ kind: 'fenced' });
       expect(await board.lease(id)).toMatchObject({ token: 2 });
     });
 
@@ -167,9 +167,9 @@ describe.each(engines)('a board on %s', (engine) => {
       for (const capabilities of subsets) {
         const agent = { name: brand<AgentName>('coder'), capabilities };
         const next = await board.transact((transaction) => transaction.nextReady({ at: now(), agent }));
-        expect(next?.id).toBe(all.find((task) => canTake(task, agent).can)?.id);
+        expect(next?.id).toBe(all.find((task) => canTake(task, agent).kind === 'can')?.id);
         const withoutPlain = all.filter((task) => task.requires.length > 0);
-        expect(withoutPlain.some((task) => canTake(task, agent).can)).toBe(
+        expect(withoutPlain.some((task) => canTake(task, agent).kind === 'can')).toBe(
           withoutPlain.some((task) =>
             task.requires.every((one) => metCapabilities(capabilities).includes(one)),
           ),

@@ -54,7 +54,7 @@ describe.each(directions)('an export from %s imported into %s', (from, to) => {
     await fill(original);
     const lines = await exported(original);
     const copy = await target.open();
-    expect(await copy.importFrom(parsed(lines))).toMatchObject({ imported: true });
+    expect(await copy.importFrom(parsed(lines))).toMatchObject({ kind: 'imported' });
     const [, ...sent] = lines;
     const [, ...arrived] = await exported(copy);
     expect(arrived).toEqual(sent);
@@ -84,16 +84,16 @@ describe.each(engines)('an import on %s is refused', (engine) => {
 
   it('when its last events are missing', async () => {
     expect(await refusal((lines) => lines.slice(0, -1))).toMatchObject({
-      imported: false,
-      reason: expect.stringMatching(/not what its events|not whole/),
+      kind: 'bad_export',
+      reason: expect.stringMatching(/does not match its events|incomplete/),
     });
   });
 
   it('when an event in the middle is missing', async () => {
     const edit = (lines: string[]) => lines.filter((line) => !line.includes('"number":2,'));
     expect(await refusal(edit)).toMatchObject({
-      imported: false,
-      reason: expect.stringContaining('Event 2'),
+      kind: 'bad_export',
+      reason: expect.stringContaining('event 2 is missing'),
     });
   });
 
@@ -101,8 +101,8 @@ describe.each(engines)('an import on %s is refused', (engine) => {
     const edit = (lines: string[]) =>
       lines.map((line) => (line.startsWith('{"line":"record"') ? line.replace('First', 'Worst') : line));
     expect(await refusal(edit)).toMatchObject({
-      imported: false,
-      reason: expect.stringContaining('was changed'),
+      kind: 'bad_export',
+      reason: expect.stringContaining('The export was edited'),
     });
   });
 
@@ -112,8 +112,8 @@ describe.each(engines)('an import on %s is refused', (engine) => {
       return lines.map((line) => (line === records[1] ? (records[0] ?? '') : line));
     };
     expect(await refusal(edit)).toMatchObject({
-      imported: false,
-      reason: expect.stringContaining('not whole'),
+      kind: 'bad_export',
+      reason: expect.stringContaining('The export is incomplete'),
     });
   });
 
@@ -125,7 +125,7 @@ describe.each(engines)('an import on %s is refused', (engine) => {
       );
     for (const edit of [without, forged]) {
       expect(await refusal(edit)).toMatchObject({
-        imported: false,
+        kind: 'bad_export',
         reason: expect.stringContaining('leases'),
       });
     }
@@ -136,12 +136,15 @@ describe.each(engines)('an import on %s is refused', (engine) => {
       head.replace(/"version":\d+/, '"version":999'),
       ...rest,
     ];
-    expect(await refusal(edit)).toMatchObject({ imported: false, reason: expect.stringContaining('newer') });
+    expect(await refusal(edit)).toMatchObject({
+      kind: 'bad_export',
+      reason: expect.stringContaining('newer'),
+    });
   });
 
   it('when it is empty or something else', async () => {
-    expect(await refusal(() => [])).toMatchObject({ imported: false });
-    expect(await refusal((lines) => lines.slice(1))).toMatchObject({ imported: false });
+    expect(await refusal(() => [])).toMatchObject({ kind: 'bad_export' });
+    expect(await refusal((lines) => lines.slice(1))).toMatchObject({ kind: 'bad_export' });
   });
 
   it('when the board already has something on it', async () => {
@@ -149,7 +152,7 @@ describe.each(engines)('an import on %s is refused', (engine) => {
     const board = await place.open();
     await newTask(board, { title: 'Mine' });
     expect(await board.importFrom(parsed(await exported(board)))).toMatchObject({
-      imported: false,
+      kind: 'not_empty',
       reason: expect.stringContaining('not empty'),
     });
     expect(await board.tasks({ order: 'urgent' })).toHaveLength(1);

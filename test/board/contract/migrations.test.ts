@@ -84,7 +84,7 @@ describe.each(engines)('a board on %s', (engine) => {
     );
     await expect(place.open()).rejects.toMatchObject({
       message: expect.stringMatching(
-        /was written by a newer Copse: it is at version 99, this one knows up to \d+\./,
+        /^A newer Copse wrote the board at .*: it has version 99, this Copse knows up to \d+\. Nothing was changed\.$/,
       ),
       remedy: expect.stringContaining('Update Copse'),
     });

@@ -174,7 +174,7 @@ describe('an event', () => {
     'of type %j is about nothing and throws, naming it',
     (type) => {
       const event = { type, id: 'x-1', at } as unknown as BoardEvent;
-      expect(() => kindOf(event)).toThrow(`There is no record that ${type} could be about`);
+      expect(() => kindOf(event)).toThrow(`${type} has no kind of record`);
       expect(() => evolve(undefined, event)).toThrow(type);
       expect(() => replay([event])).toThrow(type);
     },

@@ -129,7 +129,7 @@ describe('the whole demo', () => {
     const parse = readFileSync(path.join(folder, 'src', 'parse.js'), 'utf8');
     expect(parse).toMatch(/^export function parse[^]+Not a temperature[^]+\}\n$/);
     expect(await printed(['logs', task, '--all'], { cwd: folder })).toContain(
-      'Going on with the half that is there.',
+      'Continuing with the half that is there.',
     );
   });
 
@@ -248,7 +248,7 @@ test('Ctrl+C ends the demo and its agents; --keep has made a new folder beside o
   child.kill('SIGINT');
   const { code, stderr } = await ended;
   expect(code).toBe(1);
-  expect(stderr).toContain('stopped before it was over');
+  expect(stderr).toContain('The demo was stopped and its agents were ended.');
   const folder = path.join(cwd, 'copse-demo-2');
   expect(readdirSync(cwd).toSorted()).toEqual(['copse-demo', 'copse-demo-2']);
   expect(readdirSync(path.join(cwd, 'copse-demo'))).toEqual([]);
@@ -265,7 +265,7 @@ test('a demo whose agents cannot work fails, says which tasks and keeps the fold
   const env = { PATH: `${programs}${path.delimiter}${plainEnv['PATH']}` };
   const { code, stderr } = await copse(['demo', '--dir', 'broken', ...FAST], { cwd: area, env });
   expect(code).toBe(1);
-  expect(stderr).toContain('7 tasks of the demo are not done');
+  expect(stderr).toContain('7 tasks of the demo did not finish');
   expect(stderr).toMatch(/cp-\w+ failed: .*exit code 1/);
   expect(stderr).toContain(path.join(area, 'broken'));
   expect(existsSync(path.join(area, 'broken', 'copse.yml'))).toBe(true);

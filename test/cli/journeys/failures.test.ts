@@ -40,37 +40,40 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['show'], "Missing required argument 'id'."],
   [['show', 'a', 'b'], 'Too many arguments'],
   [['add', 'x', '--priority'], "Option '--priority <p1-p5>' argument missing."],
-  [['add', 'x', '--priority', 'p9'], '"p9" is not a priority; p5 is the most urgent'],
+  [['add', 'x', '--priority', 'p9'], 'The priority must be p1 to p5 (p5 is the most urgent), not "p9".'],
   [['add', 'x', '--area', '../x'], '"../x" is not an area'],
   [['add', 'x', '--requires', 'a b'], '"a b" is not a capability'],
-  [['add', 'x', '--kind', 'cod'], '"cod" is not a kind of task; there are code, non-code, import.'],
+  [['add', 'x', '--kind', 'cod'], 'The kind must be one of code, non-code, import, not "cod".'],
   [['add', 'x', '--agent', ''], 'A name is empty'],
   [['add', ' '], 'A title is empty'],
   [['add', 'two\nlines'], 'A title is one line'],
   [['add', 'x'.repeat(201)], 'at most 200 characters; this one has 201'],
-  [['add', 'x', '--body', 'a', '--body-file', 'b'], 'The body was given twice'],
+  [['add', 'x', '--body', 'a', '--body-file', 'b'], 'Give --body or --body-file, not both.'],
   [['add', 'x', '--accept', ' '], 'An accept command cannot be empty'],
-  [['list', '--status', 'reddy'], '"reddy" is not a status; there are pending, ready'],
-  [['ledger', 'add', 'note', 'x', '--task', 'TASK'], '"note" is not a kind of ledger entry'],
-  [['ledger', 'add', 'learning', 'x'], 'Which task is meant?'],
+  [['list', '--status', 'reddy'], '--status must be one of pending, ready'],
+  [
+    ['ledger', 'add', 'note', 'x', '--task', 'TASK'],
+    'The kind must be one of learning, decision, handoff, crash, not "note".',
+  ],
+  [['ledger', 'add', 'learning', 'x'], 'No task given'],
   [['ledger', 'add', 'learning', ' ', '--task', 'TASK'], 'A ledger entry cannot be empty.'],
   [['plan', 'add', ' '], 'A title is empty'],
-  [['events', '--after', 'yesterday'], '"yesterday" is not the number of an event.'],
+  [['events', '--after', 'yesterday'], '"yesterday" is not an event number.'],
   [['events', '--last', '-1'], '"-1" is not'],
-  [['config', 'edit'], '"edit" is not something config can do'],
-  [['completion', 'tcsh'], 'There is completion for bash, zsh, fish'],
+  [['config', 'edit'], 'copse config takes show, check, schema or accept-remotes, not "edit".'],
+  [['completion', 'tcsh'], 'The shell must be bash, zsh or fish, not "tcsh".'],
 ];
 
 const notFound: readonly (readonly [argv: readonly string[], says: string])[] = [
-  [['show', 'zzzz'], 'There is no task "zzzz" on this board.'],
-  [['edit', 'zzzz', '--title', 'x'], 'There is no task "zzzz" on this board.'],
-  [['delete', 'TASK', 'zzzz'], 'There is no task "zzzz" on this board.'],
-  [['add', 'x', '--depends', 'zzzz'], 'There is no task "zzzz" on this board.'],
-  [['add', 'x', '--plan', 'zzzz'], 'There is no plan "zzzz" on this board.'],
-  [['list', '--plan', 'zzzz'], 'There is no plan "zzzz" on this board.'],
-  [['plan', 'show', 'zzzz'], 'There is no plan "zzzz" on this board.'],
-  [['ledger', 'list', '--task', 'zzzz'], 'There is no task "zzzz" on this board.'],
-  [['events', '--task', 'zzzz'], 'There is no task "zzzz" on this board.'],
+  [['show', 'zzzz'], 'The board has no task "zzzz".'],
+  [['edit', 'zzzz', '--title', 'x'], 'The board has no task "zzzz".'],
+  [['delete', 'TASK', 'zzzz'], 'The board has no task "zzzz".'],
+  [['add', 'x', '--depends', 'zzzz'], 'The board has no task "zzzz".'],
+  [['add', 'x', '--plan', 'zzzz'], 'The board has no plan "zzzz".'],
+  [['list', '--plan', 'zzzz'], 'The board has no plan "zzzz".'],
+  [['plan', 'show', 'zzzz'], 'The board has no plan "zzzz".'],
+  [['ledger', 'list', '--task', 'zzzz'], 'The board has no task "zzzz".'],
+  [['events', '--task', 'zzzz'], 'The board has no task "zzzz".'],
   [['add', 'x', '--body-file', 'nö.md'], 'nö.md cannot be read'],
   [['import', 'nö.jsonl'], 'nö.jsonl cannot be read'],
 ];
@@ -236,7 +239,9 @@ describe('a board that cannot be used: 1', () => {
       const { code, stdout, stderr } = await copse(['add', 'x'], options);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(STYLE);
-      expect(stderr).toMatch(/was written by a newer Copse: it is at version 99, this one knows up to \d+\./);
+      expect(stderr).toMatch(
+        /A newer Copse wrote the board at .*: it has version 99, this Copse knows up to \d+\. Nothing was changed\./,
+      );
     }
     const { rows } = await client.query(`select count(*)::int as tasks from ${schema}.tasks`);
     expect(rows).toEqual([{ tasks: 1 }]);

@@ -119,7 +119,7 @@ describe('copse add', () => {
 
   test('accepts a title that begins with a dash after --', async () => {
     const text = await printed(['add', '--priority', 'p4', '--', '--help', 'is', 'wrong'], { cwd });
-    expect(text).toMatch(/^Added \[ \] #cp-\w+ READY \(\ds\) --help is wrong {2}p4\n$/);
+    expect(text).toMatch(/^Added \[ \] cp-\w+ READY \(\ds\) --help is wrong {2}p4\n$/);
   });
 
   test('succeeds twenty times at once on a repository that has no board yet', async () => {
@@ -169,7 +169,7 @@ describe('ids', () => {
     const { code, stdout, stderr } = await copse(['show', 'AAA'], { cwd: fresh });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      'copse: "AAA" fits more than one task: cp-aaaa, cp-aaaab, cp-aaab.\n  → write one more character of the id\n',
+      'copse: "AAA" matches more than one task: cp-aaaa, cp-aaaab, cp-aaab.\n  → give one more character of the id\n',
     );
     expect(await answer(['show', 'aaaa'], { cwd: fresh })).toMatchObject({ title: 'One' });
     expect(await answer(['show', 'aaaab'], { cwd: fresh })).toMatchObject({ title: 'Three' });
@@ -180,7 +180,7 @@ describe('ids', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 3,
       stdout: '',
-      stderr: `copse: There is no task ${JSON.stringify(text)} on this board.\n  → copse list\n`,
+      stderr: `copse: The board has no task ${JSON.stringify(text)}.\n  → copse list\n`,
     });
   });
 });
@@ -188,10 +188,8 @@ describe('ids', () => {
 describe('copse list', () => {
   test('says how to begin on an empty board, and that nothing fits a filter', async () => {
     const fresh = newRepository(area);
-    expect(await printed(['list'], { cwd: fresh })).toBe(
-      'The board is empty. Add the first task: copse add "…"\n',
-    );
-    expect(await printed(['ls', '--status', 'stuck'], { cwd: fresh })).toBe('No task fits.\n');
+    expect(await printed(['list'], { cwd: fresh })).toBe('The board is empty. Add a task: copse add "…"\n');
+    expect(await printed(['ls', '--status', 'stuck'], { cwd: fresh })).toBe('No task matches.\n');
     expect(await answer(['list'], { cwd: fresh })).toMatchObject({ tasks: [] });
   });
 
@@ -216,9 +214,9 @@ describe('copse list', () => {
     expect(text.replaceAll(/\(\d+s\)/g, '(0s)')).toBe(
       [
         'Active (3)',
-        `[ ] #${high.id} READY (0s) High  p5`,
-        `[ ] #${low.id} READY (0s) Low  p1`,
-        `[.] #${waiting.id} PENDING (0s) Waits  p5 · waits for ${low.id}`,
+        `[ ] ${high.id} READY (0s) High  p5`,
+        `[ ] ${low.id} READY (0s) Low  p1`,
+        `[.] ${waiting.id} PENDING (0s) Waits  p5 · waits for ${low.id}`,
         '',
       ].join('\n'),
     );
@@ -279,7 +277,7 @@ describe('copse edit', () => {
     const [task] = await newTasks(['Same'], { cwd });
     const { code, stderr } = await copse(['edit', task.id, '--title', 'Same'], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain(`Nothing about ${task.id} would change.`);
+    expect(stderr).toContain(`${task.id} already has these values.`);
   });
 });
 
@@ -323,7 +321,7 @@ describe('copse show', () => {
     await answer(['ledger', 'add', 'decision', 'Use', 'cookies', '--task', id], at);
     expect((await printed(['show', id], at)).replaceAll(/(?<=[( ])\d+s(?=[) ])/g, '0s')).toBe(
       [
-        `[.] #${id} PENDING (0s) Second  waits for ${first.id}`,
+        `[.] ${id} PENDING (0s) Second  waits for ${first.id}`,
         '    priority    p3',
         `    depends on  ${first.id} (ready)`,
         '    accept      npm test',

@@ -153,7 +153,7 @@ describe('a thousand tasks', () => {
     );
     const { code, stderr } = await copse(['show', first ?? ''], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/fits more than one task: (cp-\w+, ){5}…\./);
+    expect(stderr).toMatch(/matches more than one task: (cp-\w+, ){5}…\./);
   });
 });
 
@@ -161,41 +161,41 @@ describe('help', () => {
   const commands: readonly (readonly [command: string, hasExamples: boolean])[] = [
     ['', true],
     ['add', true],
-    ['show', false],
+    ['show', true],
     ['list', true],
     ['edit', true],
-    ['delete', false],
+    ['delete', true],
     ['plan', false],
     ['plan add', true],
-    ['plan show', false],
-    ['plan list', false],
+    ['plan show', true],
+    ['plan list', true],
     ['ledger', false],
     ['ledger add', true],
-    ['ledger list', false],
+    ['ledger list', true],
     ['events', true],
-    ['export', false],
+    ['export', true],
     ['import', true],
     ['work', true],
-    ['worktrees', false],
+    ['worktrees', true],
     ['cleanup', true],
-    ['tend', false],
-    ['sync', false],
+    ['tend', true],
+    ['sync', true],
     ['diff', true],
     ['rescue', false],
-    ['rescue list', false],
-    ['rescue show', false],
-    ['rescue restore', false],
-    ['rescue move', false],
-    ['undo', false],
+    ['rescue list', true],
+    ['rescue show', true],
+    ['rescue restore', true],
+    ['rescue move', true],
+    ['undo', true],
     ['orchestrate', true],
     ['logs', true],
     ['merge', true],
     ['queue', true],
     ['queue pause', true],
-    ['queue resume', false],
-    ['queue front', false],
-    ['queue cancel', false],
-    ['queue retry', false],
+    ['queue resume', true],
+    ['queue front', true],
+    ['queue cancel', true],
+    ['queue retry', true],
     ['radar', true],
     ['restart', true],
     ['resume', true],
@@ -205,18 +205,18 @@ describe('help', () => {
     ['stuck', true],
     ['phase', true],
     ['heartbeat', true],
-    ['agents', false],
-    ['init', false],
-    ['mcp', false],
+    ['agents', true],
+    ['init', true],
+    ['mcp', true],
     ['answer', true],
     ['cost', true],
     ['notify', true],
-    ['attach', false],
-    ['pause', false],
-    ['cancel', false],
-    ['why', false],
-    ['config', false],
-    ['doctor', false],
+    ['attach', true],
+    ['pause', true],
+    ['cancel', true],
+    ['why', true],
+    ['config', true],
+    ['doctor', true],
     ['completion', true],
   ];
 
@@ -243,7 +243,8 @@ describe('help', () => {
     const known = commands.map(([command]) => command);
     for (const above of ['', 'plan', 'ledger', 'queue', 'rescue']) {
       const text = await printed([...above.split(' ').filter(Boolean), '--help'], { cwd: area });
-      const names = listed(text.slice(text.indexOf('Commands:'), text.indexOf('Examples:') >>> 0)).filter(
+      const start = text.indexOf(above === '' ? 'Set up:' : 'Commands:');
+      const names = listed(text.slice(start, text.indexOf('Examples:') >>> 0)).filter(
         (name) => name !== 'help',
       );
       expect(names.length).toBeGreaterThan(1);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { announce } from '../../../packages/copse/src/explain/notices/announce.ts';
-import { raiseAttention } from '../../../packages/copse/src/explain/notices/notify.ts';
+import { raiseAttention } from '../../../packages/copse/src/agents/act/answer.ts';
 import { systemTimer } from '../../../packages/copse/src/compose/parts.ts';
 import type { BoardEvent } from '../../../packages/copse/src/board/rules/event.ts';
 import {
@@ -62,7 +62,7 @@ async function tell(
   };
   const noted = async (notice: Notice) => {
     headlines.push(notice.headline);
-    return { sent: true } as const;
+    return { kind: 'sent' as const } as const;
   };
   const done = announce(
     { ...context, node, policy, clock: systemTimer },
@@ -156,7 +156,7 @@ test('what happened right before the end is told, and what waited is told togeth
 test('somebody who cannot be reached holds up nobody, is told once, and is given up at the end', async () => {
   const project = await openNew();
   const [one, other] = [await running(project, 'One'), await running(project, 'Other')];
-  const failing = await tell(project, { send: async () => ({ sent: false, reason: 'No bus.' }) });
+  const failing = await tell(project, { send: async () => ({ kind: 'failed' as const, reason: 'No bus.' }) });
   await raise(project, one, 'idle');
   await raise(project, other, 'idle');
   await until(() => failing.problems.length > 0);
@@ -168,7 +168,7 @@ test('somebody who cannot be reached holds up nobody, is told once, and is given
     send: (_, givenUp) => {
       begun += 1;
       return new Promise((resolve) => {
-        givenUp.addEventListener('abort', () => resolve({ sent: false, reason: 'Given up.' }));
+        givenUp.addEventListener('abort', () => resolve({ kind: 'failed' as const, reason: 'Given up.' }));
       });
     },
   });
@@ -207,7 +207,7 @@ test('a queue that stands still is told when that has lasted, also to whoever co
   await until(() => told.headlines.length > 0);
   await aWhile();
   await told.stop();
-  expect(told.headlines).toEqual([`${task} waits in a queue that does not move: One`]);
+  expect(told.headlines).toEqual([`${task} waits in a stalled queue: One`]);
   const later = await tell(project, { stallMs: 500 });
   await until(() => later.headlines.length > 0);
 });

@@ -51,9 +51,9 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
 
   it('shows texts as they are: no option, no markup, no escape', async () => {
     const desktop = newDesktop(area, 'plain');
-    expect(await on(desktop.env)?.send(notice, never)).toEqual({ sent: true });
+    expect(await on(desktop.env)?.send(notice, never)).toEqual({ kind: 'sent' as const });
     expect(await on(desktop.env)?.send({ ...notice, isUrgent: false, text: '' }, never)).toEqual({
-      sent: true,
+      kind: 'sent',
     });
     expect(desktop.shown()).toEqual([
       [
@@ -85,13 +85,13 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
   });
 
   test.each([
-    ['fails', 'echo "no bus" >&2; exit 1', 'notify-send shows no notification: no bus'],
-    ['says nothing', 'exit 7', 'it ended with 7'],
+    ['fails', 'echo "no bus" >&2; exit 1', 'notify-send could not show a notification: no bus'],
+    ['says nothing', 'exit 7', 'exit code 7'],
     ['hangs', 'exec sleep 60', 'it took too long'],
   ])('that %s is told by its reason', async (name, then, reason) => {
     const desktop = newDesktop(area, name, then);
     const sent = await on(desktop.env, 1_500)?.send(notice, never);
-    expect(sent).toEqual({ sent: false, reason: expect.stringContaining(reason) });
+    expect(sent).toEqual({ kind: 'failed' as const, reason: expect.stringContaining(reason) });
   });
 
   it('is given up with what started it', async () => {
@@ -99,14 +99,14 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
     const givenUp = new AbortController();
     const sending = on(desktop.env, 60_000)?.send(notice, givenUp.signal);
     givenUp.abort();
-    expect(await sending).toMatchObject({ sent: false });
+    expect(await sending).toMatchObject({ kind: 'failed' });
   });
 });
 
 it('the bell rings where there is a terminal', async () => {
   let rings = 0;
   const bell = channelOf({ bell: true, ring: () => (rings += 1) });
-  expect(await bell?.send(notice, never)).toEqual({ sent: true });
+  expect(await bell?.send(notice, never)).toEqual({ kind: 'sent' as const });
   expect(rings).toBe(1);
   expect(channelOf({ bell: true })).toBeUndefined();
   expect(channelOf({ ring: () => {} })).toBeUndefined();
@@ -118,7 +118,9 @@ describe('a webhook', () => {
 
   it('gets JSON with a text for people, and a password as a header', async () => {
     const webhook = await newWebhook(204);
-    expect(await channelOf({ webhook: at(webhook.port) })?.send(notice, never)).toEqual({ sent: true });
+    expect(await channelOf({ webhook: at(webhook.port) })?.send(notice, never)).toEqual({
+      kind: 'sent' as const,
+    });
     expect(webhook.received).toMatchObject([
       {
         path: '/hooks/T0KEN?key=s3cret',
@@ -152,8 +154,10 @@ describe('a webhook', () => {
     expect(webhook.received.map(({ path }) => path)).toEqual(
       Array.from({ length: asked }, () => '/hooks/T0KEN?key=s3cret'),
     );
-    const told = `The webhook at http://127.0.0.1:${webhook.port}/… got no notification: ${reason}.`;
-    expect(sent).toEqual(reason === null ? { sent: true } : { sent: false, reason: told });
+    const told = `The webhook at http://127.0.0.1:${webhook.port}/… was not notified: ${reason}.`;
+    expect(sent).toEqual(
+      reason === null ? { kind: 'sent' as const } : { kind: 'failed' as const, reason: told },
+    );
     expect(JSON.stringify(sent)).not.toMatch(secrets);
   });
 
@@ -161,7 +165,10 @@ describe('a webhook', () => {
   it('that is not there is told without its secrets', async () => {
     // Nobody listens on the port of discard.
     const sent = await channelOf({ webhook: at(9) })?.send(notice, never);
-    expect(sent).toMatchObject({ sent: false, reason: expect.stringContaining('it cannot be reached') });
+    expect(sent).toMatchObject({
+      kind: 'failed' as const,
+      reason: expect.stringContaining('it cannot be reached'),
+    });
     expect(JSON.stringify(sent)).not.toMatch(secrets);
   });
 
@@ -170,6 +177,6 @@ describe('a webhook', () => {
     const givenUp = new AbortController();
     const sending = channelOf({ webhook: at(webhook.port), sendMs: 60_000 })?.send(notice, givenUp.signal);
     givenUp.abort();
-    expect(await sending).toMatchObject({ sent: false });
+    expect(await sending).toMatchObject({ kind: 'failed' });
   });
 });

@@ -52,9 +52,9 @@ describe('copse notify', () => {
     expect(await printed(['notify', 'permission'], at)).toBe(`${task} waits for a person: permission.\n`);
     // A hook may say it as often as it likes.
     const before = await project.context.board.lastEvent();
-    expect(await printed(['notify', 'permission'], at)).toBe(`That is known of ${task} already.\n`);
+    expect(await printed(['notify', 'permission'], at)).toBe(`Nothing changed: this is known of ${task}.\n`);
     expect(await project.context.board.lastEvent()).toBe(before);
-    expect(await printed(['notify', 'none'], at)).toBe(`${task} waits for nobody any more.\n`);
+    expect(await printed(['notify', 'none'], at)).toBe(`${task} no longer needs attention.\n`);
     expect(await attention()).toBe(null);
   });
 
@@ -98,7 +98,7 @@ describe('an orchestrator', () => {
     const shown = desktop.shown().map((words) => words.slice(1).join('|'));
     expect(shown.toSorted()).toEqual([
       `--urgency=critical|--|Copse: ${stuck} is stuck: <b>Which</b> & why|Drop it?\ncopse restart ${stuck} --answer "…"`,
-      `--urgency=normal|--|Copse: ${done} is done: Does “it”|It landed.\ncopse show ${done}`,
+      `--urgency=normal|--|Copse: ${done} is done: Does “it”|Landed as ${scene.git('rev-parse', '--short=10', 'main')}.\ncopse show ${done}`,
     ]);
     expect(webhook.received.map(({ path: at, body }) => [at, body['kind']]).toSorted()).toEqual([
       ['/hooks/T0KEN?key=s3cret', 'landed'],
@@ -123,7 +123,7 @@ describe('an orchestrator', () => {
     expect(ids.map((id) => tasks.get(id)?.status)).toEqual(['done', 'done']);
     expect(webhook.received.length).toBeGreaterThan(0);
     expect(stdout).toContain(
-      `The webhook at http://127.0.0.1:${webhook.port}/… got no notification: it did not answer`,
+      `The webhook at http://127.0.0.1:${webhook.port}/… was not notified: it did not answer`,
     );
     expect(stdout).not.toMatch(/T0KEN|s3cret|passw0rd/);
   });

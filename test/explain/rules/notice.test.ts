@@ -97,7 +97,7 @@ describe('an event', () => {
     [
       'finished work for a person to review',
       { type: 'task.sent_to_review', ...ofTask, head, pullRequest: null },
-      ['review', 'It is finished.', 'copse review cp-a1b2'],
+      ['review', 'Finished, waiting for your review.', 'copse review cp-a1b2'],
     ],
     [
       'finished work that becomes a pull request',
@@ -107,7 +107,7 @@ describe('an event', () => {
     [
       'the last crash',
       { type: 'task.crashed', ...ofTask, reason: 'exit 3', retries: 3, delay: null },
-      ['failed', 'exit 3', 'copse why cp-a1b2'],
+      ['failed', 'After 3 attempts; last error: exit 3.', 'copse why cp-a1b2'],
     ],
     [
       'a crash that is tried again',
@@ -120,13 +120,17 @@ describe('an event', () => {
       },
       null,
     ],
-    ['a landing', done('landed'), ['landed', 'It landed.', 'copse show cp-a1b2']],
+    ['a landing', done('landed'), ['landed', 'Landed as cccccccccc.', 'copse show cp-a1b2']],
     [
       'a merged pull request',
       done('pull_request'),
       ['landed', 'Its pull request was merged.', 'copse show cp-a1b2'],
     ],
-    ['nothing to do', done('no_changes'), ['landed', 'There was nothing to do.', 'copse show cp-a1b2']],
+    [
+      'nothing to do',
+      done('no_changes'),
+      ['landed', 'Finished: there was nothing to change.', 'copse show cp-a1b2'],
+    ],
     [
       'a rate limit',
       { type: 'task.parked', ...ofTask, until: timestamp(9_000), because: 'rate_limit' },
@@ -366,7 +370,7 @@ describe('a queue that does not move', () => {
     const { notices, state, againMs } = decideNotices(stalled, 600, policy);
     expect(notices).toMatchObject([
       {
-        headline: 'cp-a1b2 waits in a queue that does not move: Add a login page',
+        headline: 'cp-a1b2 waits in a stalled queue: Add a login page',
         text: 'the remote refuses',
         command: 'copse queue',
         isUrgent: true,

@@ -95,13 +95,15 @@ describe('while agents work', () => {
       crashes: 0,
     });
     expect(await printed(['list'], scene.at)).toMatch(
-      new RegExp(`\\[\\*\\] #${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain\\n`),
+      new RegExp(`\\[\\*\\] ${id('is paused')} IN_PROGRESS \\(\\d+s\\) is paused {2}plain\\n`),
     );
     expect((await scene.tasks()).get(id('is paused'))?.worker).toMatchObject({
       agent: 'plain',
       isByHand: false,
     });
-    expect(await scene.why(id('is paused'))).toContain('plain works on it here for 0 min, in phase working.');
+    expect(await scene.why(id('is paused'))).toContain(
+      'plain has been working on it for 0 min on this machine, in phase working.',
+    );
   });
 
   test.skipIf(!hasTmux)('an agent in tmux has a terminal to join, and its log too', async () => {
@@ -111,9 +113,15 @@ describe('while agents work', () => {
     expect(await printed(['logs', id('in tmux')], at)).toMatch(/^hello from \/dev\/\S+\r?\n/);
     // No terminal here that it could be shown in.
     const { code, stderr } = await copse(['attach', id('in tmux')], at);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('This is no terminal') });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('copse attach needs a terminal.'),
+    });
     const other = await copse(['attach', id('is paused')], at);
-    expect(other).toMatchObject({ code: 3, stderr: expect.stringContaining('has no terminal to join') });
+    expect(other).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('has no terminal: its agent is not running, or not in tmux.'),
+    });
     const asPerson = ['env', '-u', 'TMUX', process.execPath, cliFile, 'attach', id('in tmux')];
     tmux('new-session', '-d', '-s', 'person', '-x', '80', '-y', '24', '-c', scene.folder, ...asPerson);
     await until(async () => tmux('list-clients', '-t', `=${name}`).trim() !== '');
@@ -125,18 +133,18 @@ describe('while agents work', () => {
   test('a question is answered by `restart`, and the agent is told the answer', async () => {
     expect(await scene.why(id('asks'))).toContain('Its agent asks for a decision: Drop it, or keep both?');
     expect(await printed(['restart', id('asks'), '--answer', 'Keep both'], scene.at)).toContain(
-      `plain works on it now: copse logs ${id('asks')} --follow`,
+      `plain is working on it: copse logs ${id('asks')} --follow`,
     );
     await becomes('asks', 'done');
     expect(await refusedBy(['restart', id('asks')], scene.at)).toContain(
-      'is done: restart is not possible there',
+      `Cannot restart ${id('asks')}: it is done.`,
     );
   });
 
   test('a pause ends the agent and keeps the work; `resume` goes on from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
-      `paused #${paused} is paused\n    Its worktree is kept as it is.\n  → copse resume ${paused}\n`,
+      `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n`,
     );
     expect(await refusedBy(['pause', paused], scene.at)).toContain(`copse resume ${paused}`);
     const { running } = await answer<{ running: readonly { task: string }[] }>(['agents'], scene.at);
@@ -155,9 +163,7 @@ describe('while agents work', () => {
     );
     expect({ ...task, remaining }).toMatchObject({ status: 'cancelled', reason: 'not needed', remaining: 0 });
     expect(readFileSync(path.join(scene.folder, '.worktrees', cancelled, 'dirt.txt'), 'utf8')).toBe('dirt\n');
-    expect(await refusedBy(['resume', cancelled], scene.at)).toContain(
-      'is cancelled: resume is not possible',
-    );
+    expect(await refusedBy(['resume', cancelled], scene.at)).toContain(': it is cancelled.');
   });
 
   test('`logs --follow` shows what is printed until it is stopped, over several attempts', async () => {
@@ -186,10 +192,10 @@ describe('while agents work', () => {
     orchestrator.kill('SIGINT');
     const { code, stdout, stderr } = await output;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('Stopped. 1 agent goes on; `copse orchestrate` picks it up again.\n');
+    expect(stdout).toContain('Stopped. 1 agent keeps running; `copse orchestrate` takes it over again.\n');
     expect((await scene.tasks()).get(slow)?.status).toBe('in_progress');
     writeFileSync(`${scene.notes}.go`, '');
-    expect(await scene.up()).toContain(`done        #${slow} landed as `);
+    expect(await scene.up()).toContain(`done        ${slow} landed as `);
     expect((await scene.tasks()).get(slow)).toMatchObject({ status: 'done', retries: 0 });
   });
 });

@@ -117,7 +117,7 @@ describe('the gate', () => {
   // promise: retries-bounded
   test('hands back as often as the policy says, and no more', () => {
     const handedBack = (title: string) =>
-      output.split('\n').filter((line) => line.includes(` handed back #${id(title)} `)).length;
+      output.split('\n').filter((line) => line.includes(` handed back ${id(title)} `)).length;
     expect(handedBack('dirty for ever')).toBe(2);
     expect(handedBack('dirty, then commits')).toBe(1);
     expect(handedBack('dirty, and that is final')).toBe(0);
@@ -154,7 +154,7 @@ describe('the gate', () => {
 
   test('says of each what is missing, once', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
-      'Its agent stopped and left uncommitted changes, which are in its worktree.\n    There are uncommitted changes:\n      left behind.txt\n',
+      'It needs you: the agent stopped without committing.\n    There are uncommitted changes:\n      left behind.txt\n',
     );
     expect(await scene.why(id('in the middle of a merge'))).toContain('A merge is in progress');
     expect(await scene.why(id('commits nothing'))).toContain('Nothing was committed');
@@ -171,8 +171,8 @@ describe('the gate', () => {
   });
 
   test('lists at the end what a person has to look at, with the command that explains it', () => {
-    expect(output).toContain('Nothing is left to do by itself.');
-    expect(output).toContain(`needs attention #${id('dirty for ever')} (`);
+    expect(output).toContain('Idle: no task can start or land without you.');
+    expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
     expect(output).toContain(`: copse why ${id('dirty for ever')}`);
   });
 });
@@ -199,11 +199,11 @@ describe('merging what needs attention', () => {
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
     const said = await scene.merge(accepted);
     expect(said).toMatch(
-      new RegExp(`^Landed #${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n$`),
+      new RegExp(`^Landed ${accepted} as [0-9a-f]{10} \\(unverified: there are no checks\\)\\n$`),
     );
     expect(scene.subjects().at(-1)).toBe('feat: q');
     expect(scene.git('worktree', 'list')).not.toContain(accepted);
     expect(scene.git('branch', '--list', `${accepted}/*`)).toBe('');
-    expect(await refusedBy(['merge', accepted], scene.at)).toContain('is done: merge is not possible there');
+    expect(await refusedBy(['merge', accepted], scene.at)).toContain(`Cannot merge ${accepted}: it is done.`);
   });
 });

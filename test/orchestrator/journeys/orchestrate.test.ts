@@ -74,7 +74,7 @@ describe('a run', () => {
     const of = (title: string) => plan.find(({ task }) => task === id(title));
     expect(of('area, inner')).toMatchObject({
       start: false,
-      because: `It waits for ${id('area, outer')}, which works on src/** (it would touch src/a/*.ts).`,
+      because: `It waits for ${id('area, outer')}: their areas overlap (src/a/*.ts and src/**).`,
     });
     expect(of('nobody can')?.because).toContain('the agent plain does not offer cobol');
     expect(of('comes later')).toBeUndefined();
@@ -113,7 +113,7 @@ describe('a run', () => {
   // promise: crash-loses-nothing
   test('tells a crash with the last words, keeps what was not committed, and the retry goes on from it', async () => {
     const crashed = id('crashes once');
-    expect(output).toContain(`crashed     #${crashed} its program ended with exit code 3; its work is kept`);
+    expect(output).toContain(`crashed     ${crashed} its program ended with exit code 3; retry in `);
     expect(scene.git('show', 'main:half.txt')).toBe('half');
     const shown = await printed(['show', crashed], scene.at);
     expect(shown).toContain('Its last output:\n          boom\n');
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect(output).toContain('1 file of the main checkout changed while ');
     const why = await scene.why(id('escapes'));
     expect(why).toContain(
-      `      sneaky.txt\n    Move them into its worktree with: copse rescue move ${id('escapes')}\n`,
+      `      sneaky.txt\n    To move them into its worktree: copse rescue move ${id('escapes')}\n`,
     );
     expect(scene.git('status', '--porcelain')).toBe('?? sneaky.txt');
   });
@@ -156,13 +156,13 @@ describe('a run', () => {
       [1, 2].flatMap(() => [`before ${bad}`, `error ${bad}`]),
     );
     const why = await scene.why(id('is not made ready'));
-    expect(why).toContain('the hook before_run ended with 7: echo no database; exit 7.');
+    expect(why).toContain('hook before_run failed (exit code 7): echo no database; exit 7.');
     expect(why).toContain('\n      no database\n');
   });
 
   test('does work without code outside of any worktree', async () => {
     const free = id('writes no code');
-    expect(output).toContain(`done        #${free} there is no code to land`);
+    expect(output).toContain(`done        ${free} finished, without code to land`);
     expect(existsSync(path.join(scene.folder, '.worktrees', free))).toBe(false);
     expect(await printed(['show', free], scene.at)).toContain('It is so');
   });
@@ -199,17 +199,17 @@ describe('options', () => {
   test('--max-retries counts for crashes that only the runner sees', async () => {
     const scene = newScene(area);
     const id = await scene.add('crashes', 'exit 3');
-    expect(await scene.up('--max-retries', '1')).toContain(`failed      #${id} `);
+    expect(await scene.up('--max-retries', '1')).toContain(`failed      ${id} `);
     expect((await scene.tasks()).get(id)).toMatchObject({ status: 'failed', retries: 1 });
   });
 
   test('that make no sense are refused before anything begins', async () => {
     const at = { cwd: newRepository(area) };
     const cases = [
-      [['--max-agents', '0'], '--max-agents is a number from 1 up'],
-      [['--max-retries', 'x'], '--max-retries is a number from 0 up'],
-      [['--poll-interval', 'soon'], '"soon" is not a time such as 5s or 1m'],
-      [['--once'], 'There is no agent that could work.'],
+      [['--max-agents', '0'], '--max-agents must be a number of at least 1'],
+      [['--max-retries', 'x'], '--max-retries must be a number of at least 0'],
+      [['--poll-interval', 'soon'], '--poll-interval must be a time like 5s or 1m, not "soon"'],
+      [['--once'], 'No agent is installed or configured.'],
     ] as const;
     for (const [options, message] of cases) {
       const { code, stderr } = await copse(['up', ...options], at);

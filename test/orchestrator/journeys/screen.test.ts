@@ -68,16 +68,16 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const screen = onScreen('steady', scene.folder, [80, 24]);
     const before = await screen.until(
       (lines) =>
-        lines.some((line) => line.includes(`stuck       #${asks}`)) &&
+        lines.some((line) => line.includes(`stuck       ${asks}`)) &&
         lines.some((line) => line.startsWith('── 2 of 3 running ')),
     );
     const [head = '', first = '', second = ''] = before.slice(-3);
     expect(head).toBe('── 2 of 3 running ── Ctrl+C leaves the agents running ──');
-    expect(first).toMatch(new RegExp(`^\\* #${long} +\\d+s plain {2}多言語 title .*…$`));
-    expect(second).toMatch(new RegExp(`^\\* #${short} +\\d+s plain {2}short$`));
+    expect(first).toMatch(new RegExp(`^\\* ${long} +\\d+s plain {2}多言語 title .*…$`));
+    expect(second).toMatch(new RegExp(`^\\* ${short} +\\d+s plain {2}short$`));
     // Never wider than the terminal, and the steady part is there once.
     expect(before.filter((line) => line.startsWith('── '))).toHaveLength(1);
-    expect(before.join('\n')).toContain(`started     #${long} 多言語 title`);
+    expect(before.join('\n')).toContain(`started     ${long} 多言語 title`);
     expect(screen.coloured()).toContain(ESCAPE);
     writeFileSync(`${scene.notes}.go`, '');
     await screen.until(
@@ -90,7 +90,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     expect(after.some((line) => line.startsWith('── '))).toBe(false);
     expect(after.slice(-3)).toEqual([
       'Stopped.',
-      expect.stringMatching(new RegExp(`^ {2}stuck #${asks} \\(\\d+s\\) asks: copse why ${asks}$`)),
+      expect.stringMatching(new RegExp(`^ {2}stuck ${asks} \\(\\d+s\\) asks: copse why ${asks}$`)),
       'ended with 0',
     ]);
   });
@@ -105,7 +105,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     expect(screen.picture().filter((line) => line.startsWith('── '))).toHaveLength(1);
     expect(screen.coloured()).not.toContain(ESCAPE);
     screen.press('C-c');
-    await screen.until((all) => all.some((line) => line.startsWith('Stopped. 4 agents go on;')));
+    await screen.until((all) => all.some((line) => line.startsWith('Stopped. 4 agents keep running;')));
   });
 });
 
@@ -116,12 +116,12 @@ describe('piped', () => {
     const output = await scene.up();
     expect(output).not.toContain(ESCAPE);
     const shape = [
-      `started     #${id} ${LONG} (plain)`,
-      `finished    #${id} and is about to land`,
-      `done        #${id} landed as ${scene.git('rev-parse', '--short=10', 'main')}`,
+      `started     ${id} ${LONG} (plain)`,
+      `finished    ${id} queued to land`,
+      `done        ${id} landed as ${scene.git('rev-parse', '--short=10', 'main')}`,
     ];
     const lines = output.trimEnd().split('\n');
     expect(lines.slice(0, -1).map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual(shape);
-    expect(lines.at(-1)).toBe('Nothing is left to do by itself.');
+    expect(lines.at(-1)).toBe('Idle: no task can start or land without you.');
   });
 });

@@ -149,7 +149,7 @@ it('whatever is asked, limits hold and no two that run meet in an area', () => {
         }),
       );
       for (const [index, left] of areas.entries())
-        for (const right of areas.slice(index + 1)) expect(areasOverlap(left, right).overlap).toBe(false);
+        for (const right of areas.slice(index + 1)) expect(areasOverlap(left, right).kind).toBe('apart');
     }),
   );
 });

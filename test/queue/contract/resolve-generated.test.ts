@@ -47,7 +47,7 @@ it('only generated files are taken from what the commands did, and it says what 
   const scene = newScene({ lockfiles: { lock: more, also: ['false'], never: ['false'] } });
   scene.commit('main', { also: 'first\n' });
   const resolved = await scene.resolve('task');
-  expect(resolved).toMatchObject({ files: ['also', 'lock'], note: expect.stringContaining('left out') });
+  expect(resolved).toMatchObject({ files: ['also', 'lock'], note: expect.stringContaining('changes out') });
   expect(resolved!.note).toMatch(/^Regenerated: lock; Commands .* other; Copse left those changes out\.$/);
   expect(scene.differing('main', resolved!.tree)).toEqual(['also', 'lock', 'manifest']);
   expect(scene.file(resolved!.tree, 'also')).toBe('second\n');

@@ -108,7 +108,7 @@ test('who has to review what left the queue is told why, once, unless they took 
         name: 'desktop',
         send: async ({ headline, text, command }) => {
           notices.push(`${headline} · ${text} · ${command}`);
-          return { sent: true };
+          return { kind: 'sent' as const };
         },
       },
     ],

@@ -195,7 +195,7 @@ async function telling(scene: QueueScene): Promise<{ readonly notices: string[];
           name: 'desktop',
           send: async ({ headline, text }) => {
             notices.push(`${headline}\n${text}`);
-            return { sent: true };
+            return { kind: 'sent' as const };
           },
         },
       ],

@@ -155,7 +155,7 @@ test.each(['rebase', 'squash'])(
     const context = readFileSync(`${scene.notes}.context`, 'utf8');
     expect(context).toMatch(/\n1\. git merge refs\/copse\/conflict\/[a-z0-9-]+\n/);
     expect(context).toContain('> Landed on main meanwhile:\n');
-    expect(output).toMatch(new RegExp(`needs you +#${other} cp-\\w+ resolves it`));
+    expect(output).toMatch(new RegExp(`needs you +${other} cp-\\w+ resolves it`));
     // Nothing of it stays behind.
     expect(scene.git('for-each-ref', 'refs/copse/conflict', 'refs/copse/candidate')).toBe('');
     expect(branch(scene, other)).toBe('');

@@ -84,7 +84,7 @@ describe('without a remote', () => {
     expect((await scene.tasks()).get(id('overlaps'))).toMatchObject({ status: 'landing', waiting });
     expect(await printed(['list'], scene.at)).toContain(`overlaps\n      ${waiting}\n`);
     expect(await scene.why(id('overlaps'))).toContain(waiting);
-    expect(output).toContain(`landing #${id('overlaps')} (`);
+    expect(output).toContain(`landing ${id('overlaps')} (`);
     expect(await refusedBy(['merge', id('overlaps')], scene.at)).toContain(`stays in the queue: ${waiting}.`);
   });
 
@@ -178,10 +178,10 @@ describe('with a remote', () => {
     );
     for (const { remote } of [failing, warning]) refuse(remote);
     const [first, second] = await Promise.all([failing.up(), warning.up()]);
-    expect(first).toContain(`needs you   #${ids[0]} main could not be pushed`);
+    expect(first).toContain(`needs you   ${ids[0]} main could not be pushed`);
     expect(failing.subjects()).not.toContain('feat: pushed');
     expect(await failing.why(ids[0] ?? '')).toContain(REFUSAL);
-    expect(second).toContain(`#${ids[1]} main could not be pushed`);
+    expect(second).toContain(`${ids[1]} main could not be pushed`);
     expect(second).toContain(REFUSAL);
     expect(warning.subjects()).toContain('feat: pushed');
     expect((await warning.statuses())['pushed']).toBe('done');
@@ -232,7 +232,7 @@ describe('a bare repository', () => {
     const command = `'${path.join(from.scripts, 'agent').replaceAll("'", `'\\''`)}'`;
     expect(
       await printed(['up', '--until-idle', '--command', command, '--poll-interval', '300ms'], at),
-    ).toContain(`done        #${id} landed as `);
+    ).toContain(`done        ${id} landed as `);
     expect(git(folder, 'log', '--format=%s', '-1', 'main')).toBe('feat: bare');
   });
 });

@@ -49,7 +49,7 @@ test('those that are green land together, with one move of the target; one that 
   const before = moves(scene);
   const merged = await copse(['merge', one, two, red], scene.at);
   expect(merged).toMatchObject({ code: 4 });
-  expect(merged.stdout).toMatch(/^(Landed #cp-\w+ as [0-9a-f]{10}\n){2}$/);
+  expect(merged.stdout).toMatch(/^(Landed cp-\w+ as [0-9a-f]{10}\n){2}$/);
   expect(merged.stderr).toContain(`The checks of ${red}, merged into main, failed twice.`);
   expect(merged.stderr).toContain('expected 3 but got 4');
   expect(merged.stderr).toContain(`→ copse resume ${red}`);
@@ -59,7 +59,7 @@ test('those that are green land together, with one move of the target; one that 
 
   // A person answers for it: no check runs, and everybody can see who said so.
   expect(await printed(['merge', red, '--now'], scene.at)).toMatch(
-    new RegExp(`^Landed #${red} as [0-9a-f]{10} \\(unverified: its checks were skipped\\)\\n$`),
+    new RegExp(`^Landed ${red} as [0-9a-f]{10} \\(unverified: its checks were skipped\\)\\n$`),
   );
   expect(await scene.events()).toContainEqual(
     expect.objectContaining({ type: 'landing.checks_skipped', by: 'person:ada' }),
@@ -93,7 +93,7 @@ test('whoever stops waiting leaves it in the queue, and somebody who leads lands
   child.kill('SIGINT');
   const { code, stdout, stderr } = await merging;
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-  expect(stderr).toContain(`${held} stays in the queue: you stopped waiting for it.`);
+  expect(stderr).toContain(`${held} stays in the queue: you stopped waiting.`);
   expect(stderr).toContain(`→ copse queue cancel ${held}`);
   expect(await scene.statuses()).toEqual({ held: 'landing' });
 

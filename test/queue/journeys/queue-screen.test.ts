@@ -81,19 +81,19 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     await screen.until((text) => text.startsWith('main: the queue is empty'));
     writeFileSync(hold, '');
     await printed(['queue', 'retry', good, bad], scene.at);
-    await screen.until((text) => text.includes('nobody leads this queue: copse orchestrate'));
+    await screen.until((text) => text.includes('no orchestrator is running: copse orchestrate'));
     const leader = startCopse(['orchestrate'], scene.at);
     const led = finished(leader);
     const busy = await screen.until((text) => text.includes('1 of 1 slots busy'));
     expect(busy).toMatch(new RegExp(`slot 1 +\\d+s +a batch of 2: ${good} and ${bad}`));
-    expect(busy).toMatch(new RegExp(`^1 #${good} checking +\\d+s +is checked with ${bad}`, 'm'));
+    expect(busy).toMatch(new RegExp(`^1 ${good} checking +\\d+s +is checked with ${bad}`, 'm'));
     expect(screen.coloured()).toContain(ESCAPE);
     rmSync(hold);
     const after = await screen.until(
       (text) => text.includes('main: the queue is empty') && text.includes('handed back'),
     );
-    expect(after).toMatch(new RegExp(`^done +#${good} landed as `, 'm'));
-    expect(after).toMatch(new RegExp(`^handed back +#${bad} checks: The checks of ${bad}, merged into`, 'm'));
+    expect(after).toMatch(new RegExp(`^done +${good} landed as `, 'm'));
+    expect(after).toMatch(new RegExp(`^handed back +${bad} The checks of ${bad}, merged into`, 'm'));
     expect(after).toContain('expected 3 but got 4');
     for (const line of after.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     screen.press('C-c');
@@ -112,8 +112,8 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const variables = { NO_COLOR: '1' };
     const screen = onScreen('merge', scene, ['merge', held], { columns: 50, rows: 8, variables });
     await screen.until((text) => text.includes('number 1: is checked'));
-    expect(screen.picture()[0]).toMatch(new RegExp(`^> #${held} +\\d+s number 1: is checked$`));
-    expect(screen.picture()[1]).toBe('── Ctrl+C leaves them in the queue ──');
+    expect(screen.picture()[0]).toMatch(new RegExp(`^> ${held} +\\d+s number 1: is checked$`));
+    expect(screen.picture()[1]).toBe('── Ctrl+C stops waiting; tasks stay in the queue ──');
     expect(screen.coloured()).not.toContain(ESCAPE);
     screen.press('C-c');
     const end = await screen.until((text) => text.includes('ended with 4'));
@@ -130,7 +130,7 @@ test('piped, --watch is one picture without colours', async () => {
   expect(picture.trimEnd().split('\n').slice(0, 1)).toEqual(['main: 1 in the queue · 0 of 1 slots busy']);
   expect(picture).toMatch(
     new RegExp(
-      `^1 #${ids[0]} waiting +\\d+s +is waiting: no orchestrator is running \\(copse merge ${ids[0]} lands it now\\) · plain$`,
+      `^1 ${ids[0]} waiting +\\d+s +is waiting: no orchestrator is running \\(copse merge ${ids[0]} lands it now\\) · plain$`,
       'm',
     ),
   );

@@ -197,9 +197,7 @@ test('a hotfix goes first and alone, and what that costs is said before', async 
     const before = await answer<unknown>(['queue', 'front', urgent, '--dry-run'], scene.at);
     expect(before).toEqual({ tasks: [urgent], restarts: 1, isDryRun: true });
     expect((await queueOf(scene)).entries[2]).toMatchObject({ task: urgent });
-    expect(await printed(['queue', 'front', urgent], scene.at)).toContain(
-      '1 check that is running starts over.',
-    );
+    expect(await printed(['queue', 'front', urgent], scene.at)).toContain('1 running check restarts.');
     const hurried = await until(
       () => queueOf(scene),
       ({ checks }) => checks[0]?.says === `${urgent} alone`,
@@ -236,9 +234,7 @@ test('checks of a leader that was killed are shown as lost at once, and whoever 
     { state: 'again', why: expect.stringContaining('lost its check') as string, range: null },
   ]);
   const text = await printed(['queue'], scene.at);
-  expect(text).toContain(
-    'whoever led this queue is gone, and 1 check with it: copse orchestrate begins again',
-  );
+  expect(text).toContain('the orchestrator is gone, and 1 check with it; to start again: copse orchestrate');
   expect(text).toContain(`slot 1 lost  ${id}`);
   expect(await scene.why(id)).toContain(
     'It lost its check when the orchestrator ended; the next one checks it again',
@@ -283,7 +279,7 @@ describe('with a remote', () => {
     writeFileSync(go, '');
     expect(await merging).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`Landed #${id}`) as string,
+      stdout: expect.stringContaining(`Landed ${id}`) as string,
     });
   });
 

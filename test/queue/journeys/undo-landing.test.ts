@@ -42,7 +42,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     expect(Object.values(await scene.statuses())).toEqual(['done', 'done', 'done']);
     const [before, events] = [refs(scene), (await scene.events()).length];
     const text = await printed(['undo', second, '--dry-run'], scene.at);
-    expect(text).toContain(`Would undo #${second} second\n`);
+    expect(text).toContain(`Would undo ${second} second\n`);
     expect(text).toMatch(/2 files, \+0 -2/);
     expect(text).toContain(method === 'rebase' ? 'takes back 2 commits' : 'takes back 1 commit');
     expect(refs(scene)).toBe(before);
@@ -157,7 +157,9 @@ test('the worktree of what landed is brought back by --worktree, and what landed
   const id = await scene.add('work', 'commit work w.txt');
   await scene.up();
   const main = scene.git('rev-parse', 'main');
-  expect(await printed(['undo', id, '--worktree'], scene.at)).toContain('The worktree is back');
+  expect(await printed(['undo', id, '--worktree'], scene.at)).toContain(
+    `Brought back the worktree of ${id},`,
+  );
   expect(git(path.join(scene.folder, '.worktrees', id), 'show', 'HEAD:w.txt')).toBe('work');
   expect(scene.git('rev-parse', 'main')).toBe(main);
 });

@@ -272,7 +272,7 @@ describe('a journalled intent', () => {
         decided: false,
         refusal: {
           code: 'already_landing',
-          reason: 'cp-0001 is already landing: its move of main is journalled and will be finished.',
+          reason: 'cp-0001 is already landing: the move of main is journalled and will be completed.',
           next: ['copse why cp-0001'],
         },
       });

@@ -49,14 +49,14 @@ describe('three finished branches, two of which change the same line', () => {
     expect(await inList(one)).toMatchObject([{ task: other, verdict: 'conflict', files: ['a.txt'] }]);
     expect(await inList(away)).toEqual([]);
     const list = await printed(['list'], scene.at);
-    expect(list).toMatch(new RegExp(`#${one} IN_REVIEW .*One "ü"  ≠ conflicts with ${other}\n`));
-    expect(list).toMatch(new RegExp(`#${other} IN_REVIEW .*Other  ≠ conflicts with ${one}\n`));
+    expect(list).toMatch(new RegExp(`${one} IN_REVIEW .*One "ü"  ≠ conflicts with ${other}\n`));
+    expect(list).toMatch(new RegExp(`${other} IN_REVIEW .*Other  ≠ conflicts with ${one}\n`));
     expect(list).toMatch(/Away\n/);
   });
 
   test('why says it in a sentence', async () => {
     expect(await scene.why(one)).toContain(
-      `It conflicts with ${other} (Other) in a.txt: whichever lands second`,
+      `It conflicts with ${other} (Other) in a.txt: whichever lands second must resolve the conflict.`,
     );
     expect(await scene.why(away)).not.toContain('conflict');
   });
@@ -79,7 +79,9 @@ describe('three finished branches, two of which change the same line', () => {
 
   test('a task without a branch is told so', async () => {
     const { id } = await answer<{ id: string }>(['add', 'Later'], scene.at);
-    expect(await refusedBy(['radar', id], scene.at)).toContain(`${id} has no branch here`);
+    expect(await refusedBy(['radar', id], scene.at)).toContain(
+      `${id} has no live branch in this repository.`,
+    );
     await printed(['delete', id], scene.at);
   });
 
@@ -88,8 +90,8 @@ describe('three finished branches, two of which change the same line', () => {
     writeFileSync(path.join(worktree, 'a.txt'), '1\n2\n3\n4\n');
     git(worktree, 'commit', '--quiet', '--all', '--message=fix: elsewhere');
     expect(await inList(one)).toMatchObject([{ task: other, verdict: 'pending', files: [] }]);
-    expect(await printed(['list'], scene.at)).toContain(`≠? not looked at yet: ${other}\n`);
-    expect(await scene.why(one)).toContain('were not compared yet, or moved since');
+    expect(await printed(['list'], scene.at)).toContain(`≠? not compared yet: ${other}\n`);
+    expect(await scene.why(one)).toContain('They are not compared yet.');
     expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({ pairs: [{ verdict: 'overlap' }] });
     expect(await printed(['list'], scene.at)).toContain(`~ same files as ${other}\n`);
     expect(await scene.why(one)).toContain(
@@ -147,7 +149,7 @@ test('of tasks that are equally urgent, the one starts first whose area nobody�
   const collides = await scene.add('Collides', later, '--area', 'a.txt');
   const apart = await scene.add('Apart', later, '--area', 'docs/**');
   const urgent = await scene.add('Urgent', later, '--area', 'a.txt', '--priority', 'p5');
-  expect(await scene.why(collides)).toContain('tasks that are as urgent and collide with nobody go first');
+  expect(await scene.why(collides)).toContain('equally urgent tasks start first: the branch of');
   expect(await scene.why(apart)).not.toContain('go first');
   const { plan } = await answer<{ plan: readonly { task: string }[] }>(
     ['orchestrate', '--dry-run'],

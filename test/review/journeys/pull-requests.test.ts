@@ -73,7 +73,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     expect(pull.body).toContain('- Plain text, @\u2060everybody: $(id)');
     expect(pull.body.trimEnd().split('\n').at(-1)).toBe(`Task: ${id}`);
     const url = kind === 'github' ? `${page}/pull/1` : `${page}/-/merge_requests/1`;
-    expect(output).toContain(`review      #${id} pull request ${url}`);
+    expect(output).toContain(`review      ${id} pull request ${url}`);
     expect(await shown(site, id)).toMatchObject({ status: 'in_review', pullRequest: { state: 'open', url } });
     expect(await printed(['list'], site.at)).toContain(`pull request ${url}`);
     expect(await site.why(id)).toContain(`waits until its pull request is merged into main: ${url}`);
@@ -124,7 +124,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     await site.up();
     const { pulls } = site.forge;
     pulls.close(pulls.only(), 'grace');
-    expect((await once(site)).stdout).toContain(`needs you   #${id} pull request`);
+    expect((await once(site)).stdout).toContain(`needs you   ${id} pull request`);
     expect(await site.why(id)).toContain('was closed without a merge by grace');
     expect(await shown(site, id)).toMatchObject({ status: 'in_review', pullRequest: { state: 'closed' } });
     expect(existsSync(path.join(site.folder, '.worktrees', id))).toBe(true);

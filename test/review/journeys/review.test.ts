@@ -65,11 +65,11 @@ const status = async (scene: Scene, id: string) => (await scene.tasks()).get(id)
 describe('copse review', () => {
   test('lists waiting tasks with their agent, their size and their conflicts', async () => {
     const scene = reviewed();
-    expect(await printed(['review'], scene.at)).toBe('Nothing waits for review.\n');
+    expect(await printed(['review'], scene.at)).toBe('No task waits for review.\n');
     const id = await inReview(scene, 'Some work', WORK, '--accept', 'true');
     expect(await printed(['review'], scene.at)).toMatch(
       new RegExp(
-        `^\\[\\?\\] #${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accepted · fits main\\n +→ copse review ${id}\\n$`,
+        `^\\[\\?\\] ${id} IN_REVIEW \\(\\d+s\\) Some work\\n +plain · 1 file, \\+1 -0 · accept commands passed · merges into main without conflicts\\n +→ copse review ${id}\\n$`,
       ),
     );
     const { reviews } = await answer<{ reviews: readonly ReviewDocument[] }>(['review'], scene.at);
@@ -113,7 +113,7 @@ describe('copse review', () => {
     const id = await inReview(scene);
     const head = scene.git('rev-parse', `${id}/some-work`);
     expect(await printed(['review', id, '--approve', '--head', head.slice(0, 8)], scene.at)).toContain(
-      `Approved #${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
+      `Approved ${id} Some work: ${head.slice(0, 10)} lands on main through the queue\n`,
     );
     expect(await status(scene, id)).toBe('landing');
     expect(await printed(['review', id, '--approve'], scene.at)).toContain('Already in the queue');
@@ -129,10 +129,10 @@ describe('copse review', () => {
     const before = scene.git('rev-parse', `${id}/some-work`);
     const now = commitMore(scene, id);
     expect(await refusedBy(['review', id, '--approve', '--head', before], scene.at)).toContain(
-      `is not at ${before} any more: it is at ${now.slice(0, 10)}.`,
+      `is no longer at ${before}: it is at ${now.slice(0, 10)}.`,
     );
     writeFileSync(path.join(worktreeOf(scene, id), 'a.txt'), 'not yet');
-    expect(await printed(['review', id], scene.at)).toContain('1 file is not committed and would not land');
+    expect(await printed(['review', id], scene.at)).toContain('1 uncommitted file would not land');
     expect(await refusedBy(['review', id, '--approve'], scene.at)).toContain('uncommitted changes');
     const both = await copse(['review', id, '--approve', '--send-back', 'no'], scene.at);
     expect(both).toMatchObject({ code: 2, stdout: '' });
@@ -195,7 +195,7 @@ describe('a branch that moves after it was approved', () => {
     git(worktreeOf(scene, id), 'reset', '--quiet', '--hard', 'main');
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
-    expect(await scene.why(id)).toContain('nothing to land');
+    expect(await scene.why(id)).toContain('has no commit to land');
     expect(
       scene.git('for-each-ref', '--contains', approved, '--format=%(refname)', 'refs/copse/keep'),
     ).not.toBe('');
@@ -267,7 +267,7 @@ describe('sending it back', () => {
     const id = await inReview(scene);
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
     expect(await printed(['review', id, '--send-back', 'Please add a test'], scene.at)).toContain(
-      'plain works on it now',
+      'plain is working on it',
     );
     await scene.up();
     expect(await status(scene, id)).toBe('in_review');
@@ -356,7 +356,7 @@ test.skipIf(!hasScript)(
     const env = { PAGER: 'tee "$PAGED"', PAGED: path.join(scene.scripts, 'paged') };
     const review = (...keys: readonly (readonly [string, string])[]) =>
       onTerminal(['review', id], scene.folder, keys, env);
-    const question = `What becomes of ${id}?`;
+    const question = `Approve ${id}?`;
     for (const leave of [CONTROL_C, DOWN + DOWN + ENTER]) await review([question, leave]);
     expect(await status(scene, id)).toBe('in_review');
     const paged = readFileSync(env.PAGED, 'utf8');
@@ -364,11 +364,11 @@ test.skipIf(!hasScript)(
     expect(paged).not.toContain('\u001b');
 
     scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
-    await review([question, DOWN + ENTER], ['What is to change?', `Please add a test${ENTER}`]);
+    await review([question, DOWN + ENTER], ['What should its agent change?', `Please add a test${ENTER}`]);
     await scene.up();
     expect(readFileSync(scene.notes, 'utf8')).toBe('told\n');
 
-    expect(await review([question, ENTER])).toContain(`Approved #${id}`);
+    expect(await review([question, ENTER])).toContain(`Approved ${id}`);
     expect(await status(scene, id)).toBe('landing');
   },
 );

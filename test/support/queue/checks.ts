@@ -1,6 +1,5 @@
 /** A repository whose candidates are checked, with everything real. */
 
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +25,7 @@ import type {
 } from '../../../packages/copse/src/queue/ports/checks.ts';
 import { queueAsTask } from '../../../packages/copse/src/workspaces/ports/trash.ts';
 import { git, newRepository, plainEnv } from '../cli.ts';
+import { runGit } from '../git/git-shell.ts';
 import { type Files, write } from '../workspaces/furnishing.ts';
 
 export interface CheckSite {
@@ -126,13 +126,9 @@ function commitOf(root: string, files: Readonly<Record<string, string | null>>):
   const index = path.join(root, '.copse', 'bench-index');
   rmSync(index, { force: true });
   const run = (argv: readonly string[], input = ''): string =>
-    execFileSync('git', argv, {
-      cwd: root,
-      env: { ...plainEnv, GIT_INDEX_FILE: index },
-      input,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    }).trimEnd();
+    runGit({ cwd: root, argv, env: { GIT_INDEX_FILE: index }, input })
+      .stdout.toString()
+      .trimEnd();
   run(['read-tree', 'HEAD']);
   for (const [name, text] of Object.entries(files)) {
     if (text === null) {

@@ -1,6 +1,6 @@
 /** A repository with a target and branches to land on it, and plain git to compare with. */
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -16,6 +16,7 @@ import type {
 } from '../../../packages/copse/src/queue/ports/merging.ts';
 import { git, plainEnv } from '../cli.ts';
 import { closeAtEnd } from '../close-at-end.ts';
+import { runGit } from '../git/git-shell.ts';
 
 /** Null deletes a file. */
 export type Files = Readonly<
@@ -79,16 +80,16 @@ export class MergeScene {
 
   /** Commits on a branch, which begins at main if it is new. */
   commit(branch: string, files: Files, { message, author, config = [] }: CommitOptions = {}): CommitId {
-    const exists = spawnSync('git', ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], {
+    const exists = runGit({
       cwd: this.top,
-      env: plainEnv,
+      argv: ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`],
     });
     git(this.desk, 'checkout', '--quiet', '--detach', exists.status === 0 ? branch : 'main');
     putFiles(this.desk, files);
     git(this.desk, 'add', '--all');
-    execFileSync(
-      'git',
-      [
+    const committed = runGit({
+      cwd: this.desk,
+      argv: [
         ...config.flatMap((setting) => ['-c', setting]),
         'commit',
         '--quiet',
@@ -98,8 +99,10 @@ export class MergeScene {
         ...(author === undefined ? [] : [`--author=${author}`]),
         '--file=-',
       ],
-      { cwd: this.desk, env: this.#later(), input: message ?? `${branch}: ${Object.keys(files).join()}\n` },
-    );
+      env: this.#later(),
+      input: message ?? `${branch}: ${Object.keys(files).join()}\n`,
+    });
+    if (committed.status !== 0) throw new Error(committed.stderr);
     git(this.desk, 'update-ref', `refs/heads/${branch}`, 'HEAD');
     return this.tip(branch);
   }
@@ -107,10 +110,7 @@ export class MergeScene {
   /** Merges into the branch as an agent would; what it does about conflicts is its business. */
   mergeInto(branch: string, other: string, argv: readonly string[] = [], resolve: Files = {}): CommitId {
     git(this.desk, 'checkout', '--quiet', '--detach', branch);
-    spawnSync('git', ['merge', '--no-ff', '--no-commit', '--quiet', ...argv, other], {
-      cwd: this.desk,
-      env: plainEnv,
-    });
+    runGit({ cwd: this.desk, argv: ['merge', '--no-ff', '--no-commit', '--quiet', ...argv, other] });
     putFiles(this.desk, resolve);
     git(this.desk, 'add', '--all');
     git(this.desk, 'commit', '--quiet', '--allow-empty', `--message=Merge ${other}`);
@@ -147,7 +147,7 @@ export class MergeScene {
         ? [branch, 'rebase', '--quiet', 'main']
         : ['main', 'merge', '--no-ff', '--quiet', branch];
     git(this.desk, 'checkout', '--quiet', '--force', '--detach', at);
-    const { status } = spawnSync('git', argv, { cwd: this.desk, env: plainEnv });
+    const { status } = runGit({ cwd: this.desk, argv });
     const tip = git(this.desk, 'rev-parse', 'HEAD');
     if (status === 0) return brand(tip);
     git(this.desk, command, '--abort');
@@ -173,7 +173,7 @@ export class MergeScene {
   #later(): Readonly<Record<string, string>> {
     this.#minutes += 1;
     const date = `${1_600_000_000 + this.#minutes * 60} +0200`;
-    return { ...plainEnv, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+    return { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
   }
 }
 

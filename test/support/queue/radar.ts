@@ -1,6 +1,5 @@
 /** A repository with branches that are being worked on, and the radar that looks at them. */
 
-import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
@@ -16,7 +15,8 @@ import {
 } from '../../../packages/copse/src/radar/radar.ts';
 import { openRadar } from '../../../packages/copse/src/compose/run/radar.ts';
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
-import { git, plainEnv } from '../cli.ts';
+import { git } from '../cli.ts';
+import { runGit } from '../git/git-shell.ts';
 import { type Files, putFiles } from './merging.ts';
 import { type Project, openForTest } from '../workspaces/workspaces.ts';
 
@@ -98,12 +98,12 @@ export class RadarScene {
     const desk = path.join(this.folder, '..', `desk ${(scenes += 1)}`);
     git(this.folder, 'worktree', 'add', '--quiet', '--detach', desk, tip(one));
     const argv = ['merge', '--quiet', '--no-ff', '--no-edit', tip(other)];
-    return spawnSync('git', argv, { cwd: desk, env: plainEnv }).status === 0;
+    return runGit({ cwd: desk, argv }).status === 0;
   }
 
   objects(): readonly string[] {
     const argv = ['cat-file', '--batch-all-objects', '--batch-check', '--unordered'];
-    return execFileSync('git', argv, { cwd: this.folder, env: plainEnv, encoding: 'utf8' })
+    return git(this.folder, ...argv)
       .split('\n')
       .toSorted();
   }

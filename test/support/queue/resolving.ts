@@ -1,6 +1,5 @@
 /** Conflicts in a real repository, and Copse's ways to resolve them without anybody. */
 
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -14,7 +13,8 @@ import type {
   Resolution,
   Resolving,
 } from '../../../packages/copse/src/queue/ports/merging.ts';
-import { git, plainEnv } from '../cli.ts';
+import { git } from '../cli.ts';
+import { runGit } from '../git/git-shell.ts';
 import { MergeScene } from './merging.ts';
 
 export type Settings = Partial<Omit<ResolveSettings, 'commands'>>;
@@ -52,9 +52,12 @@ export class ResolveScene extends MergeScene {
   conflict(branch: string, target = 'main'): ConflictedMerge {
     const [onto, head] = [this.tip(target), this.tip(branch)];
     const argv = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', onto, head];
-    const { status, stdout } = spawnSync('git', argv, { cwd: this.top, env: plainEnv, encoding: 'utf8' });
+    const { status, stdout } = runGit({ cwd: this.top, argv });
     if (status !== 1) throw new Error(`${branch} does not conflict: ${status}`);
-    const [tree = '', ...files] = stdout.split('\0').filter((part) => part !== '');
+    const [tree = '', ...files] = stdout
+      .toString()
+      .split('\0')
+      .filter((part) => part !== '');
     return { onto, head, tree, files: [...new Set(files)], env: {} };
   }
 
@@ -65,8 +68,8 @@ export class ResolveScene extends MergeScene {
   /** A file of a tree or commit, byte for byte. */
   file(tree: string, name: string): string {
     const argv = ['cat-file', 'blob', `${tree}:${name}`];
-    const { status, stdout, stderr } = spawnSync('git', argv, { cwd: this.top, env: plainEnv });
-    if (status !== 0) throw new Error(stderr.toString());
+    const { status, stdout, stderr } = runGit({ cwd: this.top, argv });
+    if (status !== 0) throw new Error(stderr);
     return stdout.toString();
   }
 

@@ -1,6 +1,6 @@
 /** The end of an act in the middle, as a kill would end it but inside this process. */
 
-export class Interrupted extends Error {
+class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 

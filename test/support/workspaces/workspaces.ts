@@ -1,6 +1,5 @@
 /** Repositories with worktrees, and what has to be true of them after any fault. */
 
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -26,6 +25,7 @@ import { openWorkspaceContext } from '../../../packages/copse/src/compose/open.t
 import type { TaskId } from '../../../packages/copse/src/kernel/ids.ts';
 import type { RemovalRequest } from '../../../packages/copse/src/workspaces/rules/removal.ts';
 import { git, plainEnv } from '../cli.ts';
+import { runGit } from '../git/git-shell.ts';
 import { must } from '../records/tasks.ts';
 
 // As the processes that are started here: git's settings are part of what Copse's git directory is made from.
@@ -182,22 +182,13 @@ export function everythingIn(folder: string): string {
     const top = path.join(folder, place);
     if (existsSync(top)) texts.push(...Object.values(filesIn(top)));
   }
-  const list = execFileSync('git', ['rev-list', '--objects', '--all'], {
-    cwd: folder,
-    env: plainEnv,
-    maxBuffer: 2 ** 28,
-  });
+  const { stdout: list } = runGit({ cwd: folder, argv: ['rev-list', '--objects', '--all'] });
   const ids = list
     .toString('latin1')
     .split('\n')
     .map((line) => line.split(' ')[0])
     .join('\n');
-  const objects = execFileSync('git', ['cat-file', '--batch'], {
-    cwd: folder,
-    env: plainEnv,
-    input: ids,
-    maxBuffer: 2 ** 28,
-  });
+  const { stdout: objects } = runGit({ cwd: folder, argv: ['cat-file', '--batch'], input: ids });
   return [...texts, list.toString('latin1'), objects.toString('latin1')].join('\n');
 }
 
@@ -245,13 +236,7 @@ export function expectAllFound(folder: string, texts: readonly string[]): void {
 export function expectSound(folder: string): void {
   const commonDir = path.resolve(folder, git(folder, 'rev-parse', '--git-common-dir'));
   // Dangling objects are what rescues and amended commits leave; anything else is damage.
-  const said = execFileSync('git', ['fsck', '--no-dangling', '--no-progress'], {
-    cwd: folder,
-    env: plainEnv,
-    encoding: 'utf8',
-    stdio: 'pipe',
-  });
-  expect(said.trim()).toBe('');
+  expect(git(folder, 'fsck', '--no-dangling', '--no-progress').trim()).toBe('');
   const listed = git(folder, 'worktree', 'list', '--porcelain', '-z')
     .split('\0\0')
     .filter((entry) => entry.includes('/.worktrees/'));

@@ -16,7 +16,7 @@ function area(text: string): Area {
 
 const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 
-const overlap = (a: string, b: string): boolean => areasOverlap([area(a)], [area(b)]).overlap;
+const overlap = (a: string, b: string): boolean => areasOverlap([area(a)], [area(b)]).kind === 'overlap';
 
 describe('writing an area', () => {
   test.each([
@@ -78,7 +78,7 @@ describe('writing an area', () => {
         expect(parsed.ok ? 'an area' : parsed.reason).toMatch(/area/);
         if (!parsed.ok) return;
         expect(area(parsed.area.text)).toEqual(parsed.area);
-        expect(areasOverlap([parsed.area], [area('.')]).overlap).toBe(true);
+        expect(areasOverlap([parsed.area], [area('.')]).kind).toBe('overlap');
       }),
       { numRuns: 300 },
     );
@@ -143,7 +143,7 @@ describe('two areas', () => {
     ['README.md', '**/*.sql'],
   ])('%s and %s overlap', (a, b) => {
     expect(areasOverlap([area(a)], [area(b)])).toEqual({
-      overlap: true,
+      kind: 'overlap',
       between: [area(a).text, area(b).text],
     });
     expect(overlap(b, a)).toBe(true);
@@ -165,18 +165,18 @@ describe('two areas', () => {
     ['*a', '*b'],
     ['README.md', 'readme.md'],
   ])('%s and %s do not overlap', (a, b) => {
-    expect(areasOverlap([area(a)], [area(b)])).toEqual({ overlap: false });
+    expect(areasOverlap([area(a)], [area(b)])).toEqual({ kind: 'apart' });
     expect(overlap(b, a)).toBe(false);
   });
 
   test('in lists overlap as soon as any pair does, and that pair is named', () => {
     const list = (...texts: string[]): Area[] => texts.map(area);
     expect(areasOverlap(list('a', 'b/**'), list('c', 'b/x'))).toEqual({
-      overlap: true,
+      kind: 'overlap',
       between: ['b/**', 'b/x'],
     });
-    expect(areasOverlap(list('a', 'b'), list('c', 'd'))).toEqual({ overlap: false });
-    expect(areasOverlap([], list('.'))).toEqual({ overlap: false });
+    expect(areasOverlap(list('a', 'b'), list('c', 'd'))).toEqual({ kind: 'apart' });
+    expect(areasOverlap([], list('.'))).toEqual({ kind: 'apart' });
   });
 });
 

@@ -89,20 +89,20 @@ describe('taking a task', () => {
   const ada = { name: agentName('ada'), capabilities: ['typescript', 'node:22'] };
 
   test('an agent takes a task that names nobody and requires what it offers', () => {
-    expect(canTake({ requires: ['node'], agent: null }, ada)).toEqual({ can: true });
+    expect(canTake({ requires: ['node'], agent: null }, ada)).toEqual({ kind: 'can' });
   });
 
   test('a task that names an agent goes to that agent only', () => {
-    expect(canTake({ requires: [], agent: agentName('ada') }, ada)).toEqual({ can: true });
+    expect(canTake({ requires: [], agent: agentName('ada') }, ada)).toEqual({ kind: 'can' });
     expect(canTake({ requires: [], agent: agentName('bob') }, ada)).toEqual({
-      can: false,
+      kind: 'cannot',
       reason: 'it is for the agent bob, not for ada',
     });
   });
 
   test('being named does not excuse a missing capability, and the reason lists all that is missing', () => {
     expect(canTake({ requires: ['gpu', 'typescript', 'rust'], agent: agentName('ada') }, ada)).toEqual({
-      can: false,
+      kind: 'cannot',
       reason: 'the agent ada does not offer gpu, rust',
     });
   });

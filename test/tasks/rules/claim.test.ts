@@ -57,6 +57,20 @@ const states: Readonly<Record<TaskState['status'], TaskState>> = {
   cancelled: { status: 'cancelled', since: at, reason: null },
 };
 
+const predicates: Readonly<Record<TaskState['status'], string>> = {
+  pending: 'is pending',
+  ready: 'is ready',
+  in_progress: 'is in progress',
+  paused: 'is paused',
+  stuck: 'is stuck',
+  in_review: 'is in review',
+  landing: 'is in the queue',
+  needs_attention: 'needs attention',
+  done: 'is done',
+  failed: 'has failed',
+  cancelled: 'is cancelled',
+};
+
 /** A task that was claimed four times. */
 const taskIn = (status: TaskState['status']) => ({ id, state: states[status], token: fencingToken(4) });
 
@@ -80,10 +94,7 @@ describe('a claim', () => {
     const decision = decideClaim(taskIn(status), claimant('2'), at, policy);
     if (decision.decided) throw new Error('it was claimed');
     const { code, reason, next } = decision.refusal;
-    expect([code, reason]).toEqual([
-      'wrong_status',
-      `cp-0001 is ${status}; only a ready task can be claimed.`,
-    ]);
+    expect([code, reason]).toEqual(['wrong_status', `Cannot claim cp-0001: it ${predicates[status]}.`]);
     for (const command of next) expect(command).toMatch(/^copse (\w+ cp-0001|queue)$/);
   });
 
@@ -123,8 +134,8 @@ describe('a token', () => {
       decided: false,
       refusal: {
         code: 'fenced',
-        reason: `cp-0001 is no longer this session's: it holds token ${token}, the task is at 4.`,
-        next: ['stop working on cp-0001; what is in its worktree is kept', 'copse show cp-0001'],
+        reason: `Another session took over cp-0001: this session has token ${token}, the task is at 4.`,
+        next: ['stop working on cp-0001 and leave its worktree as it is', 'copse show cp-0001'],
       },
     });
   });
@@ -135,7 +146,7 @@ describe('a token', () => {
       const refusal = refuseUnlessHeld(taskIn(status), fencingToken(4));
       expect(refusal?.refusal).toMatchObject({
         code: 'wrong_status',
-        reason: `cp-0001 is ${status}; this session no longer holds it.`,
+        reason: `This session no longer holds cp-0001: it ${predicates[status]}.`,
       });
       expect(refusal?.refusal.next[0]).toMatch(/^copse \w+/);
       expect(refuseUnlessHeld(taskIn(status), fencingToken(3))?.refusal.code).toBe('fenced');
@@ -162,7 +173,7 @@ describe('a lease', () => {
   it.each([1, 29_999, 30_000, 3_600_000])('is renewed by its holder after %i ms, expired or not', (ms) => {
     const now = timestamp(at + ms);
     expect(decideRenewal(lease, fencingToken(4), now, policy)).toEqual({
-      renewed: true,
+      kind: 'renewed',
       lease: { task: id, token: 4, renewedAt: now, expiresAt: now + 30_000 },
     });
   });
@@ -170,29 +181,27 @@ describe('a lease', () => {
   it('is never shortened by a renewal, whatever the clocks say', () => {
     const early = timestamp(at - 60_000);
     expect(decideRenewal(lease, fencingToken(4), early, policy)).toEqual({
-      renewed: true,
+      kind: 'renewed',
       lease: { ...lease, renewedAt: lease.renewedAt + 1 },
     });
   });
 
   it('can be told from the one before by whoever watches, even while the clock stands still', () => {
     const renewal = decideRenewal(lease, fencingToken(4), lease.renewedAt, policy);
-    expect(renewal.renewed && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
+    expect(renewal.kind === 'renewed' && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
   });
 
   it.each([0, 3, 5])('of token 4 is not renewed with token %i', (token) => {
     for (const ms of [0, 30_000]) {
       expect(decideRenewal(lease, fencingToken(token), timestamp(at + ms), policy)).toEqual({
-        renewed: false,
-        reason: 'fenced',
+        kind: 'fenced',
       });
     }
   });
 
   it('that does not exist is not renewed by anybody', () => {
     expect(decideRenewal(undefined, fencingToken(4), at, policy)).toEqual({
-      renewed: false,
-      reason: 'not_held',
+      kind: 'not_held',
     });
   });
 
@@ -222,8 +231,8 @@ describe('two claimants, whatever they do and however long they sleep', () => {
       this.now = timestamp(this.now + waitMs);
       if (does !== 'renew') return this.record(who, this.decide(who, does));
       const renewal = decideRenewal(this.lease, required(this.believed[who]), this.now, policy);
-      if (renewal.renewed) this.lease = renewal.lease;
-      return renewal.renewed;
+      if (renewal.kind === 'renewed') this.lease = renewal.lease;
+      return renewal.kind === 'renewed';
     }
 
     decide(who: number, does: Exclude<(typeof doings)[number], 'renew'>): Decision<TaskEvent> {
@@ -272,7 +281,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
           const accepted = tokens.filter((token) => refuseUnlessHeld(race.task, token) === undefined);
           expect(accepted).toEqual(race.task.state.status === 'in_progress' ? [highest] : []);
           const renewing = tokens.filter(
-            (token) => decideRenewal(race.lease, token, race.now, policy).renewed,
+            (token) => decideRenewal(race.lease, token, race.now, policy).kind === 'renewed',
           );
           expect(renewing).toEqual(accepted);
         }

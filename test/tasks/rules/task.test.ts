@@ -224,7 +224,7 @@ describe('whatever happens to tasks', () => {
           expect(reason).toContain(task.id);
           expect(reason).toMatch(/\.$/);
           if (decision.refusal.code === 'wrong_status')
-            expect(reason).toMatch(/ is (\w+)|waits for|no journalled/);
+            expect(reason).toMatch(/ (is|needs|has) (\w+)|waits for|no journalled/);
           for (const command of next) {
             expect(command).not.toBe('');
             const verb = /^copse (\w+)/.exec(command)?.[1] as TaskAction | undefined;
@@ -406,7 +406,7 @@ describe('dependencies', () => {
       decided: false,
       refusal: {
         code: 'has_dependants',
-        reason: 'cp-0001 is ready and cp-0000 waits for it.',
+        reason: 'Cannot delete cp-0001: cp-0000 waits for it.',
         next: ['copse edit cp-0000 --not-depends cp-0001', 'copse delete cp-0001 --unlink'],
       },
     });

@@ -28,9 +28,9 @@ test('a removal names what git ignores, a rescue says where that is, and an undo
   const removed = await printed(['cleanup', task, '--force'], at);
   expect(removed).toContain('ignored by git, so only in the trash: build.log, cache/\n');
   const shown = await printed(['rescue', 'show', task], at);
-  expect(shown).toMatch(/so only in the trash, at least until \d{4}-\d\d-\d\d: build\.log, cache\/\n/);
+  expect(shown).toMatch(/so only in the trash, until \d{4}-\d\d-\d\d at least: build\.log, cache\/\n/);
   expect(shown).toContain(`copse undo ${task}`);
-  expect(await printed(['undo', task], at)).toContain('from the trash, too: build.log, cache/\n');
+  expect(await printed(['undo', task], at)).toContain('restored from the trash: build.log, cache/\n');
   expect(everyByte(worktree)).toEqual(before);
 });
 

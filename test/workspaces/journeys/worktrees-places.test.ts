@@ -209,7 +209,7 @@ describe('copse worktrees', () => {
       others: [{ worktree: other, kind: 'not_managed' }],
     });
     expect(await printed(['worktrees', '--all'], at)).toContain(
-      `NOT MANAGED, somebody else made it\n      ${other}`,
+      `NOT MANAGED, not created by Copse\n      ${other}`,
     );
   });
 

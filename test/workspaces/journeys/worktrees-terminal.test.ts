@@ -18,7 +18,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     await answer(['add', 'Urgent', '--priority', 'p5'], at);
     const screen = await onTerminal(['work'], at.cwd, [['Which task', DOWN + ENTER]]);
     expect(screen.indexOf('Urgent')).toBeLessThan(screen.indexOf('Not so urgent'));
-    expect(screen).toContain(`Ready #${id} Not so urgent`);
+    expect(screen).toContain(`Created worktree for ${id} Not so urgent`);
     expect(existsSync(path.join(at.cwd, '.worktrees', id, 'tool'))).toBe(true);
   });
 
@@ -38,9 +38,13 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     const question = '1 uncommitted change';
     await onTerminal(['work', task], at.cwd, [[question, DOWN + DOWN + ENTER]]);
     expect(readFileSync(file, 'utf8')).toBe('mine\n');
-    expect(await onTerminal(['work', task], at.cwd, [[question, ENTER]])).toContain(`Resumed #${task}`);
+    expect(await onTerminal(['work', task], at.cwd, [[question, ENTER]])).toContain(
+      `Resumed the worktree of ${task}`,
+    );
     expect(readFileSync(file, 'utf8')).toBe('mine\n');
-    expect(await onTerminal(['work', task], at.cwd, [[question, DOWN + ENTER]])).toContain(`Ready #${task}`);
+    expect(await onTerminal(['work', task], at.cwd, [[question, DOWN + ENTER]])).toContain(
+      `Created worktree for ${task}`,
+    );
     expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n');
     await answer(['undo', task], at);
     expect(readFileSync(file, 'utf8')).toBe('mine\n');

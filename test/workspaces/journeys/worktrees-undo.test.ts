@@ -35,7 +35,7 @@ test('undoing makes a branch again that the agent deleted from inside its worktr
   makeAMess(worktree);
   const before = everyByte(worktree);
   git(worktree, 'update-ref', '-d', 'HEAD');
-  expect(await printed(['cleanup', task, '--force'], at)).toContain(`branch ${branch} was deleted before`);
+  expect(await printed(['cleanup', task, '--force'], at)).toContain(`branch ${branch} was already deleted`);
   await printed(['undo', task], at);
   expect(everyByte(worktree)).toEqual(before);
 });

@@ -1,4 +1,10 @@
-/** What every use of the board needs: the board itself, the time, chance, the rules, and on whose behalf. */
+/**
+ * The context that every act gets, and the one way in which acts change the board.
+ *
+ * An act calls `change(context, work)`. Inside, it reads records, asks a `decide…` function of some room's rules, and
+ * applies the decision: its events are recorded in the same transaction as the records that they change. A refusal
+ * anywhere rolls the whole transaction back and becomes the outcome.
+ */
 
 import { refuseUnlessHeld } from '../tasks/rules/claim.ts';
 import { type Decision, type Refusal, type Refused, refused } from '../kernel/decision.ts';
@@ -12,7 +18,9 @@ export interface Context {
   readonly board: Board;
   readonly clock: Clock;
   readonly random: Random;
+  /** The numbers of copse.yml, or their defaults. */
   readonly policy: Policy;
+  /** Who acts: a person, an agent's session, or this machine. */
   readonly by: Author;
 }
 
@@ -27,7 +35,6 @@ export function refusal(refused: { readonly refusal: Refusal }): {
   return { ok: false, refusal: refused.refusal };
 }
 
-/** A transaction in which a refusal, wherever it comes up, undoes everything before it. */
 export async function change<T>(context: Context, work: (change: Change) => Promise<T>): Promise<Outcome<T>> {
   try {
     const value = await context.board.transact((transaction) => work(new Change(context, transaction)));
@@ -54,7 +61,7 @@ export class Change {
     await this.board.record(this.#by, decision.events);
   }
 
-  /** For what follows from a session's work without being its own: a session may write about its own task only. */
+  /** For consequences that a session may not record itself, because they are about other tasks. */
   async applyAs<E extends BoardEvent>(by: Author, decision: Decision<E>): Promise<void> {
     if (!decision.decided) this.refuse(decision);
     await this.board.record(by, decision.events);
@@ -68,10 +75,7 @@ export class Change {
     return (await this.board.get(kind, id)) ?? notFound(kind, id);
   }
 
-  /**
-   * For what is only added to a task. A session may add to the task it holds, and to no other; people may add to any,
-   * many at once, as long as nobody deletes it meanwhile.
-   */
+  /** For additions to a task: a session must hold the task, a person may add to any task that exists. */
   async requireMine(task: TaskId): Promise<void> {
     if (this.#by.kind === 'session') {
       const refused = refuseUnlessHeld(await this.require('task', task), this.#by.token);
@@ -83,10 +87,10 @@ export class Change {
 }
 
 function notFound(kind: RecordKind, id: string): never {
-  throw new RolledBack(refused('not_found', `There is no ${kind} ${id} on the board.`, 'copse list').refusal);
+  throw new RolledBack(refused('not_found', `The board has no ${kind} ${id}.`, 'copse list').refusal);
 }
 
-/** Only ever seen by `change`: leaving a transaction by throwing is what rolls it back. */
+/** Thrown to roll a transaction back; `change` turns it into an outcome. */
 class RolledBack extends Error {
   readonly refusal: Refusal;
 

@@ -1,4 +1,4 @@
-/** Events that have happened, page by page: nobody needs all of them at once. */
+/** Recorded events, loaded page by page. */
 
 import type { RecordedEvent } from './rules/event.ts';
 import type { BoardReader, EventQuery } from './port.ts';

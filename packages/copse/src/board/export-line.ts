@@ -1,6 +1,6 @@
 /**
- * Reads one line of an export. What people wrote is checked as if they wrote it now; whether the records are
- * right is decided where they are compared with what their events make of them.
+ * Parses one line of an export. Texts of people are validated like new input; export.ts compares the records with their
+ * events.
  */
 
 import * as z from 'zod';
@@ -12,7 +12,7 @@ import { isRecordKind, recordKinds } from './rules/event.ts';
 import { taskKinds } from '../tasks/rules/task.ts';
 import { checkName, checkTitle } from '../kernel/text.ts';
 
-/** Ids become names of branches, folders and arguments of programs: nothing but what Copse itself would draw. */
+/** Ids become names of branches and folders and arguments of programs, so only characters of Copse's own ids are allowed. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9:._-]*$/i, 'is not an id');
 
 const definition = z.object({
@@ -34,7 +34,7 @@ const definition = z.object({
 
 const event = z
   .looseObject({
-    type: z.string().refine((type) => isRecordKind(type.split('.')[0] ?? ''), 'is no kind of event'),
+    type: z.string().refine((type) => isRecordKind(type.split('.')[0] ?? ''), 'is not a kind of event'),
     id,
     at: z.int(),
     definition: definition.optional(),
@@ -92,5 +92,5 @@ export function parseBoardLine(text: string): ParsedLine {
   if (parsed.success) return { ok: true, line: value as BoardLine };
   const [issue] = parsed.error.issues;
   const where = issue && issue.path.length > 0 ? `${issue.path.join('.')}: ` : '';
-  return { ok: false, reason: `${where}${issue?.message ?? 'it has another shape'}` };
+  return { ok: false, reason: `${where}${issue?.message ?? 'it has an unknown shape'}` };
 }

@@ -1,8 +1,8 @@
 /**
- * Everything on a board as lines, and back into an empty board of either engine.
+ * Exports a board as lines, and imports them into an empty board of either engine.
  *
- * An import is believed only if its records are what its events make of them: a truncated or edited file is
- * refused as a whole.
+ * An import replays the events and compares the result with the records: a truncated or edited file is refused as a
+ * whole.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -67,13 +67,12 @@ export async function importBoard(
       .executeTakeFirstOrThrow();
     if (last_event > 0) {
       return {
-        imported: false,
-        because: 'not_empty',
-        reason: `The board at ${engine.location} is not empty (it has ${last_event} events); import into a new one.`,
+        kind: 'not_empty',
+        reason: `The board at ${engine.location} is not empty: it has ${last_event} events.`,
       };
     }
     await engine.write(transaction, statements, writesFor(records, leases), eventRows(records, events));
-    return { imported: true, records: records.length, events: events.length };
+    return { kind: 'imported', records: records.length, events: events.length };
   });
 }
 
@@ -94,11 +93,11 @@ export async function readExport(
   for await (const line of lines) {
     number += 1;
     if (number === 1) {
-      if (line.line !== 'board') return { reason: 'The file does not begin as an export of a board does.' };
+      if (line.line !== 'board') return { reason: 'The file is not an export of a board.' };
       expectedEvents = line.events;
       if (line.version > migrations.length) {
         return {
-          reason: `It was exported by a newer Copse (board version ${line.version}, this one knows ${migrations.length}).`,
+          reason: `A newer Copse exported it (board version ${line.version}; this Copse knows ${migrations.length}).`,
         };
       }
     } else if (line.line === 'record') records.push({ kind: line.kind, record: line.record });
@@ -107,9 +106,9 @@ export async function readExport(
   }
   if (number === 0) return { reason: 'The file is empty.' };
   const gap = events.findIndex((recorded, index) => recorded.number !== index + 1);
-  if (gap >= 0) return { reason: `Event ${gap + 1} is missing, so the export is not whole.` };
+  if (gap >= 0) return { reason: `The export is incomplete: event ${gap + 1} is missing.` };
   if (events.length !== expectedEvents) {
-    return { reason: `It has ${events.length} of ${expectedEvents} events, so the export is not whole.` };
+    return { reason: `The export is incomplete: it has ${events.length} of ${expectedEvents} events.` };
   }
   const problem = disagreement(records, leases, events);
   return problem === undefined ? { records, leases, events } : { reason: problem };
@@ -124,18 +123,18 @@ function disagreement(
   try {
     world = replay(events.map((recorded) => recorded.event));
   } catch (error) {
-    return `Its events do not fit together: ${error instanceof Error ? error.message : String(error)}.`;
+    return `Its events contradict each other: ${error instanceof Error ? error.message : String(error)}.`;
   }
   const present = new Set(records.map(({ kind, record }) => `${kind} ${record.id}`));
   const expected = recordKinds.reduce((sum, kind) => sum + world[kind].size, 0);
   if (present.size !== records.length || expected !== records.length) {
-    return `It has ${records.length} records where its events make ${expected}, so the export is not whole.`;
+    return `The export is incomplete: it has ${records.length} of ${expected} records.`;
   }
   for (const { kind, record } of records) {
-    // A trip through JSON, because that is what the records of the file have been through.
+    // Through JSON, as the records of the file.
     const replayed: unknown = JSON.parse(JSON.stringify(world[kind].get(record.id) ?? null));
     if (!isDeepStrictEqual(replayed, record)) {
-      return `The ${kind} ${record.id} is not what its events make of it, so the export was changed.`;
+      return `The export was edited: the ${kind} ${record.id} does not match its events.`;
     }
   }
   const held = [...world.task.values()].filter((task) => task.state.status === 'in_progress');
@@ -145,7 +144,7 @@ function disagreement(
     new Set(leases.map(({ task }) => task)).size !== held.length ||
     !leases.every(isHeld)
   ) {
-    return 'Its leases are not those of the tasks in progress, so the export was changed.';
+    return 'The export was edited: its leases do not match the tasks in progress.';
   }
   return undefined;
 }
@@ -185,7 +184,7 @@ function taskRows({ id, dependsOn, requires }: Task): readonly Write[] {
   ];
 }
 
-/** Their numbers come out as they were, since they begin at 1 and none is missing. */
+/** They get the same numbers again, because they begin at 1 without gaps. */
 function eventRows(records: ReadLines['records'], events: readonly RecordedEvent[]): readonly EventRow[] {
   const tasks = new Map(records.map(({ kind, record }) => [`${kind} ${record.id}`, taskOf(kind, record)]));
   return events.map(({ by, event }) => {

@@ -1,4 +1,4 @@
-/** Following the board's events as they happen, whichever process makes them happen. */
+/** Follows the board's events as they are recorded, by any process. */
 
 import type { RecordedEvent } from './rules/event.ts';
 import type { EventNumber, TaskId } from '../kernel/ids.ts';
@@ -19,7 +19,7 @@ export async function* followEvents(board: Board, options: FollowOptions): Async
   const { signal, policy, task } = options;
   let { after } = options;
   let wake: () => void = () => {};
-  // Subscribed before the first look: what happens in between is then seen by one of the two.
+  // Subscribed before the first read, so that no event in between is missed.
   const subscription = await board.onChange(() => wake());
   try {
     while (!signal.aborted) {

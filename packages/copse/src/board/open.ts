@@ -1,4 +1,4 @@
-/** Opens a board of either engine, brought up to date. */
+/** Opens a board of either engine, and migrates it if necessary. */
 
 import type { Policy } from '../kernel/policy.ts';
 import type { Board } from './port.ts';
@@ -13,7 +13,7 @@ export type BoardAddress =
 
 export async function openEngine(address: BoardAddress, policy: Policy['board']): Promise<Engine> {
   if (address.engine === 'sqlite') return openSqlite(address.file, policy);
-  // Loaded only when needed: the driver costs a start-up what the whole of the CLI costs.
+  // Loaded on demand: the driver takes as long to load as the whole command line.
   const { openPostgres } = await import('./postgres/postgres.ts');
   return openPostgres(address.url, policy);
 }

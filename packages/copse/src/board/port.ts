@@ -1,10 +1,9 @@
 /**
  * The board: the shared record of all tasks, sessions, landings, ledger entries and events.
  *
- * There is one way to change it: `record` events inside `transact`. What the events make of the records is
- * written in the same transaction as the events themselves, so there is no state without its event and no event
- * without its state. The only writes that are not events are renewals of a lease and signs of life of a node:
- * they say that something still holds, not that something happened.
+ * There is one way to change it: `record` events inside `transact`. The events and the records that they change are
+ * written in one transaction, so there is no state without its event and no event without its state. Two writes are
+ * not events: renewals of a lease and heartbeats of a machine, because they change nothing but a time.
  */
 
 import type { BoardLine } from './rules/board-line.ts';
@@ -32,8 +31,10 @@ export interface TaskQuery {
   readonly workItem?: Pick<WorkItem, 'source' | 'id'>;
   /** `urgent`: by priority, then age. `recent`: the latest change first. */
   readonly order: 'urgent' | 'recent';
-  /** Without those that are not to be claimed before a later time. */
+  /** Without tasks that may not be claimed until later. */
   readonly due?: Timestamp;
+  /** Only those that are not to be claimed before a later time. */
+  readonly delayedAt?: Timestamp;
   readonly limit?: number;
   readonly offset?: number;
 }
@@ -44,7 +45,7 @@ export interface Held {
   readonly lease: Lease;
 }
 
-/** Which ready task an agent may take at a time. */
+/** Which ready task an agent may take now. */
 export interface ReadyQuery {
   readonly at: Timestamp;
   readonly agent: { readonly name: AgentName; readonly capabilities: readonly string[] };
@@ -72,42 +73,42 @@ export interface BoardReader {
   /** What each task reachable from these depends on. */
   dependencyGraph(from: readonly TaskId[]): Promise<ReadonlyMap<TaskId, readonly TaskId[]>>;
   lease(task: TaskId): Promise<Lease | undefined>;
-  /** All that is in progress, whoever holds it. */
+  /** All tasks in progress. */
   held(): Promise<readonly Held[]>;
-  /** Landings that are neither landed nor given up, in the order they were queued. */
+  /** Landings that have not ended, in the order of the queue. */
   openLandings(): Promise<readonly Landing[]>;
-  /** All that were made of exactly this tree, the oldest first. */
+  /** All checks of exactly this tree, the oldest first. */
   checksOf(tree: string): Promise<readonly Check[]>;
   expiredLeases(at: Timestamp): Promise<readonly Lease[]>;
   events(query: EventQuery): Promise<readonly RecordedEvent[]>;
   lastEvent(): Promise<EventNumber>;
 }
 
-/** Whatever `get` and `statuses` return here stays as it is until the transaction ends. */
+/** Records read by `get` and `statuses` are locked until the transaction ends. */
 export interface BoardTransaction extends BoardReader {
-  /** The most urgent ready task whose delay is over, that the agent may take and nobody else is taking right now. */
+  /** The most urgent ready task whose delay is over, that the agent may take and no other transaction has locked. */
   nextReady(query: ReadyQuery): Promise<Task | undefined>;
-  /** Whoever changes dependencies does so alone, so that two changes cannot close a cycle together. */
+  /** Taken before changing dependencies, so that two changes cannot make a cycle together. */
   lockDependencies(): Promise<void>;
-  /** Whoever begins work within limits does so alone, so that two cannot take the last place together. First of all. */
+  /** Taken first of all before starting work, so that two orchestrators cannot exceed a limit together. */
   lockSchedule(): Promise<void>;
-  /** An id that was ever used, even by a task that is gone, is never given out again. */
+  /** Also true for ids of deleted tasks, which are never given out again. */
   wasUsed(id: string): Promise<boolean>;
   record(by: Author, events: readonly BoardEvent[]): Promise<void>;
 }
 
 export interface Board extends BoardReader {
   readonly engine: 'sqlite' | 'postgres';
-  /** Where it is, safe to print. */
+  /** Its address without a password. */
   readonly location: string;
-  /** Runs the work again from the start if the engine asks for it, so it must not have effects of its own. */
+  /** May run the work several times, so it must have no effects other than on the board. */
   transact<T>(work: (transaction: BoardTransaction) => Promise<T>): Promise<T>;
   renewLease(task: TaskId, token: FencingToken, at: Timestamp): Promise<Renewal>;
   seeNode(id: NodeId, at: Timestamp): Promise<void>;
   lastSeen(id: NodeId): Promise<Timestamp | undefined>;
-  /** Calls `wake` soon after anything was recorded, by whichever process. May call it for nothing. */
+  /** Calls `wake` soon after any process recorded an event. May call it without a change. */
   onChange(wake: () => void): Promise<Subscription>;
-  /** Everything as of one moment, while others go on writing. */
+  /** A consistent snapshot; other writers are not blocked. */
   exportTo(write: (line: BoardLine) => Promise<void>): Promise<void>;
   importFrom(lines: AsyncIterable<BoardLine>): Promise<ImportOutcome>;
   close(): Promise<void>;
@@ -118,8 +119,8 @@ export interface Subscription {
 }
 
 export type ImportOutcome =
-  | { readonly imported: true; readonly records: number; readonly events: number }
-  | { readonly imported: false; readonly because: 'bad_export' | 'not_empty'; readonly reason: string };
+  | { readonly kind: 'imported'; readonly records: number; readonly events: number }
+  | { readonly kind: 'bad_export' | 'not_empty'; readonly reason: string };
 
 /** The board cannot be used at all: not found, too new, unreachable, not a board. */
 export class BoardUnavailable extends Unavailable {

@@ -1,4 +1,4 @@
-/** Questions to a person. Whoever is no person at a terminal is told what to write instead. */
+/** Questions to a person at a terminal. Without a terminal, commands fail and name the option to give. */
 
 import { shown } from '../kernel/text.ts';
 import type { Cli } from './invocation.ts';
@@ -12,10 +12,10 @@ export interface Answer<T> {
   readonly label: string;
 }
 
-/** As many answers as are shown at once; the list scrolls. */
+/** More answers than these scroll. */
 const VISIBLE = 10;
 
-/** Undefined when the person left the question. */
+/** Undefined when the person cancelled. */
 export async function choose<T extends string>(
   question: string,
   answers: readonly Answer<T>[],
@@ -29,13 +29,13 @@ export async function choose<T extends string>(
   return isCancel(chosen) ? undefined : (chosen as T);
 }
 
-/** No, unless the person says yes. */
+/** The default is no. */
 export async function confirm(question: string): Promise<boolean> {
   const prompts = await import('@clack/prompts');
   return (await prompts.confirm({ message: shown(question), initialValue: false })) === true;
 }
 
-/** Undefined when the person left the question, or said nothing. */
+/** Undefined when the person cancelled or entered nothing. */
 export async function askText(question: string): Promise<string | undefined> {
   const { text, isCancel } = await import('@clack/prompts');
   const said = await text({ message: shown(question) });

@@ -1,6 +1,6 @@
 /**
- * What an agent may ask for with the session it was given: reading, adding tasks, and reporting about its own. The rest is
- * for people. This keeps agents from mistakes; one that hides its session is not kept from anything by it.
+ * The commands that an agent's session may run: reading, adding tasks, and reporting about its own task. This prevents
+ * mistakes of agents; it does not stop an agent that hides its session.
  */
 
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { shown } from '../kernel/text.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 
-/** Whatever is not named here is for people, new commands included. */
+/** Every other command is for people only, new commands included. */
 const forSessions: ReadonlySet<string> = new Set([
   'add',
   'agents',
@@ -57,13 +57,13 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
   const what = command === 'sync' ? `copse sync ${word ?? 'here'}` : `copse ${command}`;
   fail(
     'not_this_session',
-    `Session ${shown(author.session)} may not run ${shown(what)}: an agent reads, adds tasks and reports about its own; the rest is for people.`,
-    'copse stuck --reason "what a person should do"',
+    `Session ${shown(author.session)} may not run ${shown(what)}: agents may only read, add tasks and report about their own task.`,
+    'copse stuck --reason "…" (asks a person to do it)',
     'copse finish',
   );
 }
 
-/** Without an id it is about the worktree that one is in, which may be another's. */
+/** Without an id, the task is that of the current worktree, which may belong to another session. */
 function isAboutOwnTask(cli: Cli, word: string | undefined): boolean {
   const own = taskFrom(cli.env);
   if (word !== undefined) return own !== undefined && 'found' in resolvePrefix(word, [own]);

@@ -1,4 +1,4 @@
-/** Shell completion: the scripts, and the answers that those scripts ask for by `copse complete -- …`. */
+/** Shell completion: the scripts, and the answers to their `copse complete -- …`. */
 
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
@@ -11,7 +11,7 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 const SUGGESTED_TASKS = 100;
 
-/** The library brings a command of its own for scripts; ours is the one people see. */
+/** The library adds a command for its scripts; `copse completion` replaces it. */
 const HIDDEN = 'completion-script';
 
 function register(program: Command) {
@@ -55,7 +55,7 @@ export async function answerCompletions(program: Command, cli: Cli): Promise<voi
   }
 }
 
-/** Without a board there is nothing to suggest, and a completion is no place for an error. */
+/** Without a board there are no suggestions, and no error. */
 async function liveTasks(cli: Cli): Promise<readonly { readonly id: string; readonly title: string }[]> {
   try {
     const { board } = await openContext(cli);

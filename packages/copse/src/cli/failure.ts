@@ -1,4 +1,4 @@
-/** How a command says that it did not do what was asked, and the exit code that goes with it. */
+/** A command's failure: what happened, what to do next, and the exit code. */
 
 import type { Outcome } from '../board/context.ts';
 import { type RefusalCode, refusedExitCode } from '../kernel/decision.ts';
@@ -10,7 +10,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 export interface Failure {
   readonly code: RefusalCode | 'usage' | 'unavailable' | 'unhealthy' | 'unexpected';
   readonly reason: string;
-  /** What to do about it, most likely first. */
+  /** What to do next, the most likely first. */
   readonly next: readonly string[];
 }
 

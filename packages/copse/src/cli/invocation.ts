@@ -1,4 +1,4 @@
-/** What the command line hands to a command. */
+/** What every command gets: folder, environment, output, words and options. */
 
 import type { Command, OptionValues } from 'commander';
 
@@ -10,7 +10,6 @@ export interface Cli extends Pick<Host, 'cwd' | 'env' | 'stdin'> {
   readonly output: Output;
 }
 
-/** What a command gets: positional arguments, options, and the way out. */
 export interface Invocation<Options extends OptionValues = OptionValues> {
   readonly cli: Cli;
   readonly program: Command;

@@ -1,4 +1,4 @@
-/** Runs one command and turns whatever happens into output and an exit code. */
+/** Runs one command and turns its result into output and an exit code. */
 
 import { type Command, CommanderError } from 'commander';
 
@@ -6,7 +6,7 @@ import { Unavailable } from '../kernel/unavailable.ts';
 import { CommandFailed, type ExitCode, type Failure, exitCodeOf, exitCodes } from './failure.ts';
 import { type Host, ownProcess } from './host.ts';
 import { openOutput, reportFailure } from './output.ts';
-import { createProgram } from './program.ts';
+import { createProgram } from './program/program.ts';
 
 export async function main(
   argv: readonly string[],
@@ -24,9 +24,9 @@ export async function main(
     await program.parseAsync([...argv], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
-    // Help and version leave commander as errors that are none.
+    // Commander throws for --help and --version too.
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    // `copse` alone has shown its help already.
+    // `copse` alone has printed its help.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodes.usage;
     const failure = explain(error, `copse ${commandPath(program, argv)}--help`);
     reportFailure(failure, { to: host.stderr, asJson: argv.includes('--json') });
@@ -66,7 +66,7 @@ function explain(error: unknown, help: string): Failure {
   const surprise = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     code: 'unexpected',
-    reason: `This should not have happened.\n${surprise}`,
+    reason: `Unexpected error. Please report it.\n${surprise}`,
     next: ['copse doctor'],
   };
 }

@@ -10,18 +10,18 @@ import type { Host } from './host.ts';
 type Style = Parameters<typeof styleText>[0];
 
 export interface Output {
-  /** One line of what was asked for. */
+  /** One line of the result. */
   line(text?: string): void;
-  /** Bytes as they are: exports, scripts, documents. Resolves when the reader is ready for more. */
+  /** Bytes without a line feed: exports, scripts, documents. Resolves when the reader is ready for more. */
   raw(text: string | Uint8Array): Promise<void>;
   /** The one document of a `--json` command. */
   json(document: unknown): void;
-  /** About the work, not its result. */
+  /** A remark, on stderr. */
   note(text: string): void;
   style(style: Style, text: string): string;
-  /** Whether a person reads it right now. */
+  /** Whether a person reads the output. */
   readonly isTerminal: boolean;
-  /** How wide the terminal is right now. */
+  /** The current width of the terminal. */
   columns(): number;
   rows(): number;
 }
@@ -29,10 +29,12 @@ export interface Output {
 const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
-export function openOutput({ stdout, stderr }: Pick<Host, 'stdout' | 'stderr'>): Output {
-  // Asked once: looking at the stream for every word costs more than the words.
-  const isColoured = styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
-  // A thousand lines are one write.
+export function openOutput(host: Pick<Host, 'stdout' | 'stderr'>): Output {
+  const { stdout } = host;
+  // Asked once, because asking the stream for every word is slow.
+  const isColoured =
+    !stdout.isPlain && styleText('red', 'x', { stream: stdout, validateStream: true }) !== 'x';
+  // Lines are written together.
   let waiting = '';
   const flush = () => {
     if (waiting === '') return;
@@ -46,13 +48,13 @@ export function openOutput({ stdout, stderr }: Pick<Host, 'stdout' | 'stderr'>):
     },
     raw: (text) =>
       new Promise((resolve) => {
-        // What was said before comes before.
+        // Earlier lines come first.
         flush();
         if (stdout.write(text)) resolve();
         else stdout.once('drain', resolve);
       }),
     json: (document) => void stdout.write(`${asJson(document, 2)}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void host.stderr.write(`${text}\n`),
     // Colours only on a terminal, and never with NO_COLOR.
     style: (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text),
     isTerminal: stdout.isTTY === true,
@@ -61,7 +63,7 @@ export function openOutput({ stdout, stderr }: Pick<Host, 'stdout' | 'stderr'>):
   };
 }
 
-/** JSON leaves DEL and the C1 controls as they are, and a terminal would obey some of them. */
+/** JSON does not escape DEL and C1 controls, which a terminal may execute. */
 export function asJson(document: unknown, indent?: number): string {
   return JSON.stringify(document, null, indent).replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
@@ -69,7 +71,7 @@ export function asJson(document: unknown, indent?: number): string {
   );
 }
 
-/** Every error looks like this: what happened, then what to do. */
+/** The one form of errors: what happened, then what to do. */
 export function reportFailure(
   { code, reason, next }: Failure,
   { to: stderr, asJson: isJson }: { readonly to: Writable; readonly asJson: boolean },

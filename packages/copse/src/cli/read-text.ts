@@ -1,4 +1,4 @@
-/** Texts that people give by option, by file or by standard input. */
+/** Texts from an option, a file or standard input. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +14,7 @@ export interface BodyOptions {
 
 export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promise<string | undefined> {
   if (body !== undefined && bodyFile !== undefined) {
-    return fail('invalid', 'The body was given twice: by --body and by --body-file.', 'give one of them');
+    return fail('invalid', 'Give --body or --body-file, not both.', 'leave one of them out');
   }
   return bodyFile === undefined ? body : readInput(cli, bodyFile);
 }

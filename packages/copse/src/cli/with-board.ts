@@ -1,4 +1,4 @@
-/** Opens the board of the repository one is in, for as long as a command needs it. */
+/** Opens the board of the current repository, and closes it when the command ends. */
 
 import type { Context } from '../board/context.ts';
 import { openContext } from '../compose/open.ts';
@@ -16,7 +16,6 @@ export async function withBoard<T>(cli: Cli, work: (context: Context) => Promise
   }
 }
 
-/** As many as are worth naming when a beginning fits several. */
 const NAMED = 5;
 
 export async function requireTaskId(board: Board, text: string): Promise<TaskId> {
@@ -25,7 +24,7 @@ export async function requireTaskId(board: Board, text: string): Promise<TaskId>
   const resolved = resolvePrefix(text, ids);
   if ('found' in resolved) return resolved.found;
   if ('ambiguous' in resolved) return failAmbiguous(text, 'task', resolved.ambiguous);
-  return fail('not_found', `There is no task ${JSON.stringify(text)} on this board.`, 'copse list');
+  return fail('not_found', `The board has no task ${JSON.stringify(text)}.`, 'copse list');
 }
 
 export async function requireTaskIds(board: Board, texts: readonly string[]): Promise<readonly TaskId[]> {
@@ -39,7 +38,7 @@ export async function requirePlanId(board: Board, text: string): Promise<PlanId>
   const ids = (await board.idsStartingWith('plan', beginning, NAMED + 1)) as readonly PlanId[];
   const [first, ...others] = ids;
   if (first === undefined) {
-    return fail('not_found', `There is no plan ${JSON.stringify(text)} on this board.`, 'copse plan list');
+    return fail('not_found', `The board has no plan ${JSON.stringify(text)}.`, 'copse plan list');
   }
   if (others.length === 0 || first === beginning) return first;
   return failAmbiguous(text, 'plan', ids);
@@ -49,7 +48,7 @@ function failAmbiguous(text: string, what: string, ids: readonly string[]): neve
   const more = ids.length > NAMED ? ', …' : '';
   return fail(
     'invalid',
-    `${JSON.stringify(text)} fits more than one ${what}: ${ids.slice(0, NAMED).join(', ')}${more}.`,
-    'write one more character of the id',
+    `${JSON.stringify(text)} matches more than one ${what}: ${ids.slice(0, NAMED).join(', ')}${more}.`,
+    'give one more character of the id',
   );
 }

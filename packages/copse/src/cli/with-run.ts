@@ -1,14 +1,14 @@
-/** Opens everything that running and landing needs, for as long as a command needs it. */
+/** Opens everything that agents and the queue need, and closes it when the command ends. */
 
 import type { RunContext } from '../queue/context.ts';
-import type { OpenRun, RunOptions } from '../compose/run/run.ts';
+import type { OpenRun, OpenRunOptions } from '../compose/run/run.ts';
 import type { TaskId } from '../kernel/ids.ts';
 import type { Cli } from './invocation.ts';
 import { requireTaskId } from './with-board.ts';
 
 export async function withRun<T>(
   cli: Cli,
-  options: RunOptions,
+  options: OpenRunOptions,
   work: (context: RunContext, unusable: OpenRun['unusable']) => Promise<T>,
 ): Promise<T> {
   const { openRun } = await import('../compose/run/run.ts');

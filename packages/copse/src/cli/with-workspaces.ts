@@ -1,4 +1,4 @@
-/** Opens the board together with what worktrees need, for as long as a command needs it. */
+/** Opens the board and what worktrees need, and closes it when the command ends. */
 
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
 import { openWorkspaceContext } from '../compose/open.ts';
@@ -20,7 +20,7 @@ export async function withWorkspaces<T>(
   }
 }
 
-/** A worktree or a rescue may outlive its task: these ids count too when the board does not know one. */
+/** A worktree or a rescue may outlive its task, so `others` are searched too. */
 export async function requireTaskIdAmong(
   { board }: WorkspaceContext,
   text: string,
@@ -36,7 +36,7 @@ export async function requireTaskIdAmong(
   }
 }
 
-/** For outcomes that say themselves what happened and what to do next. */
+/** Fails with the reason and the commands of an outcome. */
 export function stop(
   { reason, next }: { readonly reason: string; readonly next: readonly string[] },
   code: RefusalCode = 'wrong_status',

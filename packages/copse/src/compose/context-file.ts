@@ -1,4 +1,4 @@
-/** What the agent of a task was told, from where it was written. */
+/** Reads the context file that was written for the agent of a task. */
 
 import path from 'node:path';
 
@@ -12,7 +12,7 @@ import type { TaskId } from '../kernel/ids.ts';
 
 export interface ContextRead {
   readonly file: string;
-  /** Undefined when nothing was written there. */
+  /** Undefined without such a file. */
   readonly read: { readonly text: string; readonly isCut: boolean } | undefined;
 }
 

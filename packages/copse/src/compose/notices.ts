@@ -1,4 +1,4 @@
-/** The ways to people that copse.yml asks for, as far as this machine has them. */
+/** Opens the notification channels that copse.yml asks for and this machine has. */
 
 import { openChannels } from '../explain/channels/open.ts';
 import { type Surroundings, configOf, requireRepository } from './open.ts';
@@ -6,7 +6,7 @@ import type { NoticeKind } from '../explain/rules/notice.ts';
 import type { Policy } from '../kernel/policy.ts';
 import type { NoticeChannel } from '../explain/notices/port.ts';
 
-export interface Notifying {
+export interface OpenNotices {
   readonly kinds: readonly NoticeKind[];
   readonly channels: readonly NoticeChannel[];
 }
@@ -15,7 +15,7 @@ export async function openNotices(
   surroundings: Surroundings,
   { notifications: { sendMs, sendAgainMs } }: Policy,
   ring: (() => void) | undefined,
-): Promise<Notifying> {
+): Promise<OpenNotices> {
   const { notifications } = await configOf(requireRepository(surroundings));
   const { desktop, bell, webhook, events } = notifications;
   const { env: environment } = surroundings;

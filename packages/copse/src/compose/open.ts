@@ -1,4 +1,4 @@
-/** The one file that names concrete adapters: from a folder and an environment to a board that can be used. */
+/** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,6 @@ import path from 'node:path';
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { excludeFromGit } from '../git/directory/exclude.ts';
 import { type Repository, findRepository } from '../git/directory/locate.ts';
-import type { GitVersion } from '../git/version.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
@@ -23,39 +22,6 @@ import { workspaceDefaults } from '../config/workspace-defaults.ts';
 
 export { findRepository, type Repository } from '../git/directory/locate.ts';
 
-/** The addresses of remotes as they are now, to be used from now on; without the passwords in them. */
-export async function acceptRemotes(surroundings: Surroundings): Promise<ReadonlyMap<string, string>> {
-  const { openTrustedDir } = await import('../git/directory/trusted-dir.ts');
-  const remote = await import('../git/refs/remote.ts');
-  const repository = requireRepository(surroundings);
-  prepareFolder(repository);
-  const accepted = remote.acceptRemotes(openTrustedDir(repository));
-  return new Map([...accepted].map(([name, url]) => [name, remote.withoutPassword(url)]));
-}
-
-export async function startBackground(argv: readonly string[], surroundings: Surroundings): Promise<void> {
-  const background = await import('../processes/background.ts');
-  const { programFile } = await import('./parts.ts');
-  background.startBackground([programFile('cli'), ...argv], surroundings);
-}
-
-/** Joins the terminal of an agent. */
-export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
-  const tmux = await import('../processes/tmux.ts');
-  await tmux.attachTmux(name, { isInside: env['TMUX'] !== undefined });
-}
-
-/** False when the person has no pager. */
-export async function showInPager(text: string, { env }: Surroundings): Promise<boolean> {
-  const { page } = await import('../processes/pager.ts');
-  return page(text, env['PAGER']);
-}
-
-export async function gitVersion(): Promise<GitVersion> {
-  const git = await import('../git/version.ts');
-  return git.gitVersion();
-}
-
 export interface Surroundings {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -65,18 +31,18 @@ export function requireRepository({ cwd }: Surroundings): Repository {
   const repository = existsSync(cwd) ? findRepository(cwd) : undefined;
   if (repository) return repository;
   throw new BoardUnavailable(
-    `${cwd} is not inside a git repository, so there is no board to find.`,
-    'Go into a repository, or make one here: git init',
+    `${cwd} is not inside a git repository, so there is no board.`,
+    'Go into a repository, or create one here: git init',
     { isMissing: true },
   );
 }
 
 const systemClock: Clock = { now: () => timestamp(Date.now()) };
 
-/** Ids have to differ, not to be secret; loading `node:crypto` would cost a start-up a fifth of its time. */
+/** Ids need not be secret, and loading `node:crypto` would slow down the start by a fifth. */
 const systemRandom: Random = () => Math.random();
 
-/** What somebody read from copse.yml already. The board's address is then in the environment, or it is the usual one. */
+/** Settings that the caller has already read. The board's address is then in the environment, or the default. */
 interface KnownSettings {
   readonly agent?: Pick<Config, 'workspace' | 'landing'>;
   readonly policy?: Policy;
@@ -87,7 +53,7 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
       'The board cannot be reached from inside a sandbox.',
-      'What you need to know is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add; what landed meanwhile you get with git merge "$COPSE_WORKTREE_BASE_BRANCH".',
+      'Your context is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add. For newer commits of the base: git merge "$COPSE_WORKTREE_BASE_BRANCH".',
     );
   const repository = requireRepository(surroundings);
   const { address, policy } = await settingsOf(repository, surroundings, known);
@@ -96,7 +62,7 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
 }
 
-/** The same, with everything that worktrees need. Loaded only for commands that touch them. */
+/** Opens the board and everything that worktrees need; the adapters are loaded only then. */
 export async function openWorkspaceContext(
   surroundings: Surroundings,
   { agent, policy }: KnownSettings = {},
@@ -106,7 +72,7 @@ export async function openWorkspaceContext(
   const context = await openContext(surroundings, policy);
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
-  // What holds for an agent was put together when its task was claimed.
+  // An agent's settings were computed when its task was claimed.
   const { workspace, target } = agent
     ? { workspace: agent.workspace, target: agent.landing.target }
     : await workspaceSettingsOf(repository);
@@ -121,7 +87,7 @@ export async function openWorkspaceContext(
     withLock: git.withLock,
     tryLock: git.tryLock,
     discard: async ({ path: entry, gitDir, isProven }) => {
-      // Somebody is in there: it stays, and is looked at again the next time.
+      // A process is in there: the entry stays until the next time.
       const inside = entry && (await occupancy.inside(entry, { roots: [], sessions: [] }));
       if (inside && (inside.kind === 'unknown' || inside.processes.length > 0)) return;
       const at = systemClock.now();
@@ -160,13 +126,13 @@ export async function openWorkspaceContext(
   };
 }
 
-/** The same, with the file through which an agent and its runner talk. */
+/** Opens the same, and the report file of the agent. */
 export async function openReportContext(surroundings: Surroundings): Promise<ReportContext> {
   const { openReports } = await import('../agents/files/report-file.ts');
   return { ...(await openWorkspaceContext(surroundings)), reports: openReports() };
 }
 
-/** Which machine, and which clone on it: worktrees belong to one. */
+/** The id of this clone on this machine, which worktrees belong to. */
 export function nodeHere(repository: Repository): NodeId {
   prepareFolder(repository);
   const file = path.join(repository.home, '.copse', 'node');
@@ -214,8 +180,8 @@ export async function configOf(repository: Repository): Promise<Config> {
   const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
   if (text === undefined)
     throw new BoardUnavailable(
-      'copse.yml is there but cannot be read.',
-      'Check that it is a file that you may read.',
+      'copse.yml exists but cannot be read.',
+      'Check that it is a file with read permission.',
     );
   if (lastRead?.text === text) return lastRead.config;
   const config = await loadConfig(text);
@@ -223,10 +189,10 @@ export async function configOf(repository: Repository): Promise<Config> {
   return config;
 }
 
-/** Several parts of a command ask for it. */
+/** Cached, because several parts of a command need it. */
 let lastRead: { readonly text: string; readonly config: Config } | undefined;
 
-/** Undefined when it is there and cannot be read. */
+/** Empty without a file; undefined when the file cannot be read. */
 export function readConfig(file: string): string | undefined {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -239,7 +205,8 @@ function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 
-function prepareFolder(repository: Repository): void {
+/** Creates `.copse` for a new board, hidden from git. */
+export function prepareFolder(repository: Repository): void {
   const folder = path.dirname(boardFile(repository));
   if (existsSync(boardFile(repository))) return;
   if (repository.home !== repository.commonDir) excludeFromGit(repository.commonDir, '/.copse/');

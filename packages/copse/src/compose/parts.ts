@@ -1,4 +1,4 @@
-/** What an orchestrator and its runners share, small enough for a runner. */
+/** Shared by the orchestrator and its runners: the clock, the program files, and the `copse` for agents. */
 
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,14 +22,14 @@ export const systemTimer: Timer = {
   },
 };
 
-/** A program of this package: bundled side by side; for sources that run as they are, the built one or a source file. */
+/** A program of this package: a bundle in this folder; when sources run as they are, the built one or a source file. */
 export function programFile(name: 'cli' | 'runner'): string {
   const places = [`./${name}.js`, `../../dist/${name}.js`, `../${name}.ts`];
   const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   return files.find((file) => existsSync(file)) ?? '';
 }
 
-/** The folder with a `copse` that is this one, for agents to call whatever their PATH has. */
+/** A folder with a `copse` that runs this installation, for the PATH of agents. */
 export function ownPrograms(home: string): string {
   const folder = path.join(home, '.copse', 'bin');
   const file = path.join(folder, 'copse');

@@ -1,4 +1,4 @@
-/** What the conflict radar last found, for commands that only show it. */
+/** Opens the last result of the conflict radar, for commands that only show it. */
 
 import { openBranchTips } from '../git/refs/branch-tip.ts';
 import { openMemory } from '../kernel/system/json-file.ts';

@@ -1,6 +1,6 @@
 /**
- * The process that owns one attempt. It needs nobody: whoever started it may end, its terminal may close. Being told to stop
- * (SIGTERM) it ends its agent and goes, which the next look of an orchestrator sees as a crash, with all work kept.
+ * The process that owns one attempt. It outlives the orchestrator and the terminal that started it. On SIGTERM it ends its
+ * agent and itself; the next orchestrator records that as a crash.
  */
 
 import { runAttempt } from '../agents/run/attempt.ts';

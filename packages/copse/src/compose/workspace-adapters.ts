@@ -1,4 +1,4 @@
-/** Every adapter that worktrees need, as one thing to load: each file that is loaded by itself adds to the start of a command. */
+/** Every adapter that worktrees need, loaded as one chunk, because many small files slow down the start. */
 
 export { openCheckout } from '../workspaces/git/checkout.ts';
 export { openDiffs } from '../workspaces/git/diff.ts';

@@ -19,23 +19,21 @@ const workingDirectory = z
         root: text.describe('Path of the repository.'),
         auto_clone: z
           .boolean()
-          .describe('Clone the repository when the path does not exist.')
+          .describe('Clone the repository if the path does not exist.')
           .prefault(agent.autoClone),
         clone_depth: z
           .int()
           .min(1)
           .max(1_000_000)
-          .describe('Commits of history to clone; without it all of them.')
+          .describe('Commits of history to clone; default: all.')
           .optional(),
-        default_branch: branch
-          .describe('Base branch of new work; without it the base branch is detected.')
-          .optional(),
+        default_branch: branch.describe('Base branch of new work; default: detected.').optional(),
       }),
     ],
     { error: 'must be a path or a mapping with `root`' },
   )
   .describe(
-    'Repository the agent works on: a path, or a mapping with more detail; without it the one `copse.yml` is in.',
+    'Repository of the agent: a path, or a mapping with more settings; default: the repository of `copse.yml`.',
   );
 
 const limits = section(
@@ -45,7 +43,7 @@ const limits = section(
     dollars: z.number().positive().describe('Dollars one session may cost.'),
   },
   {},
-).describe('What ends a session early; the work is kept.');
+).describe('Limits that end a session early; its worktree stays.');
 
 const permissions = z
   .union(
@@ -56,14 +54,14 @@ const permissions = z
     { error: 'must be ask, accept_edits, all, or a mapping with `allow`' },
   )
   .describe(
-    'What the agent may do unasked: nothing, edit files, everything, or a list of tools under `allow`.',
+    'What the agent may do without asking: nothing, edit files, everything, or the tools under `allow`.',
   );
 
 const hooks = section(
   {
     before_run: commandLines.describe('Before each attempt.'),
-    after_run: commandLines.describe('After an attempt that ended well.'),
-    on_error: commandLines.describe('After an attempt that did not.'),
+    after_run: commandLines.describe('After a successful attempt.'),
+    on_error: commandLines.describe('After a failed attempt.'),
   },
   { before_run: [], after_run: [], on_error: [] },
 ).describe('Commands that run in the workspace around each attempt.');
@@ -81,11 +79,9 @@ const agentSection = section(
   {
     runtime: z
       .enum(['claude-sdk', 'claude', 'codex', 'gemini', 'opencode', 'acp', 'command'])
-      .describe(
-        'What runs the agent; without it `command` when there is one, else the first runtime found installed.',
-      ),
+      .describe('What runs the agent; default: `command` if one is given, else the first installed runtime.'),
     command: command.describe(
-      'Program of the runtimes `command` and `acp`: a line for the shell, or a list of program and arguments.',
+      'Program of the runtimes `command` and `acp`: a shell command, or a list of program and arguments.',
     ),
     prompt_by: z
       .enum(['file', 'stdin', 'argument'])
@@ -94,46 +90,40 @@ const agentSection = section(
     system_prompt: text.describe('Text that is added to the runtime’s system prompt.'),
     capabilities: z
       .array(text)
-      .describe('What the agent can do; a task that requires more goes to another agent.'),
+      .describe('What the agent can do; tasks that require more go to other agents.'),
     max: z
       .int()
       .min(1)
       .max(1_000)
-      .describe(
-        'How many sessions of this agent may run at once; without it `policy.max_agents` alone decides.',
-      ),
+      .describe('Sessions of this agent at once; default: only `policy.max_agents` limits them.'),
     terminal: z
       .enum(['headless', 'tmux'])
-      .describe('Run without a terminal, or inside a tmux session that `copse attach` joins.'),
+      .describe('Run without a terminal, or in a tmux session for `copse attach`.'),
     working_directory: workingDirectory,
     workspace: workspaceOverrides.describe(
-      'What differs from the top-level `workspace` for this agent; takes the same keys.',
+      'Overrides of the top-level `workspace` for this agent; same keys.',
     ),
     landing: landingOverrides.describe(
-      'What differs from the top-level `landing` for this agent’s work: `policy`, `method`, `target`, `on_conflict`.',
+      'Overrides of the top-level `landing` for this agent: `policy`, `method`, `target`, `on_conflict`.',
     ),
-    finish: finishOverrides.describe(
-      'What differs from the top-level `finish` for this agent; takes the same keys.',
-    ),
+    finish: finishOverrides.describe('Overrides of the top-level `finish` for this agent; same keys.'),
     limits,
     permissions,
     sandbox: z
       .enum(['none', 'runtime', 'docker'])
-      .describe(
-        'What confines the agent’s processes; one that is not available is an error, never silently none.',
-      ),
+      .describe('Sandbox of the agent’s processes; a sandbox that is not available is an error.'),
     sandbox_hosts: z
       .array(text)
       .describe(
-        'Hosts that an agent with `sandbox: runtime` may reach beyond those of its model, such as `packages.example.com` or `127.0.0.1:5173`.',
+        'More hosts that an agent with `sandbox: runtime` may reach, besides those of its model, such as `packages.example.com` or `127.0.0.1:5173`.',
       ),
     sandbox_write: z
       .array(text)
       .describe(
-        'Folders and files that an agent in a sandbox may write beyond its worktree; relative to the repository, or from `~/`.',
+        'More folders and files that an agent in a sandbox may write, besides its worktree; relative to the repository, or from `~/`.',
       ),
     env: environment.describe('Environment variables for the agent’s processes.'),
-    schedules: z.record(name, schedule).describe('When the agent starts by itself, by name.'),
+    schedules: z.record(name, schedule).describe('Schedules on which the agent starts, by name.'),
     hooks,
     docker,
   },
@@ -157,5 +147,5 @@ const agentSection = section(
   .check(rules.checks.sandboxAgrees)
   .describe('One way to do work: runtime, model, prompt, capabilities and rules.');
 
-/** An agent with nothing written under its name is an agent with every default. */
+/** An agent without settings has every default. */
 export const agents = z.record(name, agentSection.prefault({}));

@@ -1,4 +1,4 @@
-/** What the configuration means once everything that inherits has inherited. */
+/** The effective configuration: overrides merged over the defaults. */
 import { defaultPolicy, type Policy } from '../kernel/policy.ts';
 import type { AgentConfig, Config } from './schema.ts';
 
@@ -45,7 +45,7 @@ export type EffectiveAgent = Omit<AgentConfig, 'workspace' | 'landing' | 'finish
   readonly sandbox: NonNullable<AgentConfig['sandbox']>;
 };
 
-/** An agent with what it writes itself put over what holds for all; `undefined` when there is none of that name. */
+/** Agent settings merged over the defaults; undefined for an unknown name. */
 export function effectiveAgent(config: Config, name: string): EffectiveAgent | undefined {
   const agent = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
   if (agent === undefined) return undefined;
@@ -62,7 +62,7 @@ export function effectiveAgent(config: Config, name: string): EffectiveAgent | u
   };
 }
 
-/** Who wants a pull request has said what becomes of finished work. */
+/** `create_pr` overrides the landing policy. */
 export function landingFor(
   landing: Config['landing'],
   { create_pr: createPr }: Pick<Config['workspace'], 'create_pr'>,

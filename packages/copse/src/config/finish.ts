@@ -11,12 +11,8 @@ const keys = {
     ),
   commit_convention: z
     .enum(['off', 'warn', 'require'])
-    .describe(
-      'Whether commit messages must follow the conventional form: not looked at, noted, or handed back.',
-    ),
-  accept: commandLines.describe(
-    'Commands that must succeed in the worktree before any task counts as finished.',
-  ),
+    .describe('Conventional commit messages: not checked, noted, or required (handed back otherwise).'),
+  accept: commandLines.describe('Commands that must pass in the worktree before a task counts as finished.'),
 };
 
 export const finishSection = section(keys, {

@@ -13,7 +13,7 @@ const check = z
     [
       text.transform(rules.changes.check),
       z.strictObject({
-        command: command.describe('A line for the shell, or a list of the program and its arguments.'),
+        command: command.describe('A shell command, or a list of the program and its arguments.'),
         timeout: duration.describe('Time limit; a check that takes longer is killed.').prefault(checkTimeout),
         env: environment.describe('Environment variables for this check.').prefault({}),
         working_directory: text.describe('Folder to run in, relative to the repository root.').optional(),
@@ -22,45 +22,43 @@ const check = z
     { error: 'must be a command line or a mapping with `command`' },
   )
   .describe(
-    'A command that must succeed before the target moves: a command line, or a mapping with more detail.',
+    'A command that must pass before the target moves: a shell command, or a mapping with more settings.',
   );
 
-/** What one landing may have of its own; the rest belongs to the queue that all landings of a target share. */
+/** Settings that an agent may override; the others belong to the queue of a target. */
 const perLanding = {
   policy: z
     .enum(['auto', 'review', 'pr', 'none'])
     .describe(
-      'What finished work does next: enter the queue, wait for a person’s review, become a pull request, or stay as it is.',
+      'Next step of finished work: enter the queue, wait for a review, become a pull request, or none.',
     ),
   method: z
     .enum(['rebase', 'merge', 'squash'])
     .describe('How a branch becomes part of the target: linear history, a merge commit, or one commit.'),
-  target: branch.describe('Branch that work lands on; without it the repository’s base branch is detected.'),
+  target: branch.describe('Branch that work lands on; default: the detected base branch.'),
   on_conflict: z
     .enum(['handback', 'task', 'skip'])
     .describe(
-      'When a branch conflicts with the target: give it back to its agent, create a task that resolves it, or set it aside.',
+      'When a branch conflicts with the target: hand it back to its agent, create a task that resolves it, or leave it to a person.',
     ),
 };
 
 const perQueue = {
   checks: z
     .record(name, check)
-    .describe('Checks by name; with any, the target only moves to a tree that passed them all.'),
-  slots: z.int().min(1).max(256).describe('How many checks may run at the same time.'),
-  every_commit_green: z.boolean().describe('Check each landing by itself instead of in batches.'),
+    .describe('Checks by name; the target moves only to trees that passed all of them.'),
+  slots: z.int().min(1).max(256).describe('Checks that may run at once.'),
+  every_commit_green: z.boolean().describe('Check each landing alone instead of in batches.'),
   push: z.boolean().describe('Push the target to the remote after each landing.'),
   on_push_failure: pushFailure.describe(
-    'When the target cannot be pushed: stop and say so, go on with a warning, or try again later.',
+    'When the target cannot be pushed: stop, continue with a warning, or retry later.',
   ),
   forge: z
     .enum(['github', 'gitlab', 'none'])
-    .describe(
-      'Who runs the remote, where its address does not tell: decides how pull requests are opened and followed.',
-    ),
+    .describe('The forge of the remote, if its address does not tell; used for pull requests.'),
   lockfiles: z
     .record(text, commandLines)
-    .describe('Generated files by path, each with the commands that write it anew when it conflicts.'),
+    .describe('Generated files by path, each with the commands that regenerate it after a conflict.'),
   merge_drivers: z
     .record(text, command)
     .describe(

@@ -1,6 +1,6 @@
 /** Reads copse.yml by its shape where that is enough, and by its schema otherwise: only the schema says what is wrong. */
 
-import { BoardUnavailable } from '../board/port.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
 import type { Config } from './schema.ts';
 import { readByShape } from './shape/shape.ts';
 
@@ -29,7 +29,7 @@ async function loadBySchema(text: string): Promise<Config> {
   const parsed = parseConfig(text, { file: 'copse.yml' });
   if (parsed.ok) return parsed.config;
   const { renderProblem } = await import('./problems/problems.ts');
-  throw new BoardUnavailable(
+  throw new Unavailable(
     parsed.problems.map(renderProblem).join('\n'),
     'Correct it, then: copse config check',
   );

@@ -1,4 +1,4 @@
-import { problemsOf, explainIssue, formatPath, type Problem } from './problems/problems.ts';
+import { problemsOf, explainIssue, formatPath, type ConfigProblem } from './problems/problems.ts';
 import { readYaml } from './problems/read.ts';
 import { configSchema, type Config } from './schema.ts';
 
@@ -9,7 +9,7 @@ export type ParsedConfig =
       /** The keys and values as the file has them, for `flattenConfig`. */
       readonly written: Readonly<Record<string, unknown>>;
     }
-  | { readonly ok: false; readonly problems: readonly [Problem, ...Problem[]] };
+  | { readonly ok: false; readonly problems: readonly [ConfigProblem, ...ConfigProblem[]] };
 
 /** Every problem is reported, in the order of the file. An empty file is the default configuration. */
 export function parseConfig(text: string, { file }: { readonly file: string }): ParsedConfig {
@@ -21,12 +21,12 @@ export function parseConfig(text: string, { file }: { readonly file: string }): 
     column,
     message: path.length === 0 ? message : `${formatPath(path)} ${message}`,
   }));
-  // What could not be read would only give rise to complaints about its absence.
+  // Unreadable parts would also be reported as missing.
   const [first, ...rest] = misread;
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
 
   const written = (reading.value ?? {}) as Readonly<Record<string, unknown>>;
-  // To compile the schema takes longer than to read one file without that.
+  // jitless: compiling the schema takes longer than parsing one file.
   const result = configSchema.safeParse(written, { error: explainIssue, jitless: true });
   if (result.success) return { ok: true, config: result.data, written };
 

@@ -1,6 +1,6 @@
 /**
- * Quantities in `copse.yml` carry their unit: `30s`, `2GB`, `85%`. A bare number would leave the reader to guess,
- * so it is refused with the unit to write. Parsed values are milliseconds, bytes and shares.
+ * Quantities in `copse.yml` carry their unit: `30s`, `2GB`, `85%`. A number without a unit is refused, with the
+ * unit to write. Parsed values are milliseconds, bytes and shares.
  */
 import * as z from 'zod';
 import { BYTES_PER_UNIT, MS_PER_UNIT, rules } from './shape/rules.ts';
@@ -32,7 +32,7 @@ export const share = z
   .transform(rules.changes.share)
   .meta({ title: 'percentage' });
 
-/** The shortest exact way to write the time: what `duration` reads back as the same number. */
+/** The shortest exact form, which `duration` parses as the same number. */
 export function formatDuration(ms: number): string {
   return ms === 0 ? '0' : inLargestUnit(ms, MS_PER_UNIT);
 }

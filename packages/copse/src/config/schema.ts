@@ -3,8 +3,8 @@
  * come from it.
  *
  * A parsed `Config` keeps the names of the file. Quantities are plain numbers by then: durations in milliseconds,
- * sizes in bytes, percentages as shares between 0 and 1. What an agent writes under `workspace`, `landing` and
- * `finish` is only what differs for it; `effectiveAgent` puts the two together.
+ * sizes in bytes, percentages as shares between 0 and 1. `workspace`, `landing` and `finish` of an agent hold only its
+ * overrides; `effectiveAgent` merges them over the defaults.
  */
 import * as z from 'zod';
 import { agents } from './agents.ts';
@@ -23,16 +23,16 @@ export const configSchema = section(
       .string()
       .regex(/^postgres(ql)?:\/\/\S+$/, { error: 'must be an address that begins with postgres://' })
       .describe(
-        'PostgreSQL address of a board that several machines share; without it the board is a file beside the repository.',
+        'PostgreSQL address of a board for several machines; default: a file in the repository’s `.copse` folder.',
       ),
     agents: agents.describe('Agents by name.'),
-    workspace: workspaceSection.describe('Where sessions work, for every agent that says nothing else.'),
-    finish: finishSection.describe('What must be true before a session may end as finished.'),
-    landing: landingSection.describe('How finished work gets onto the target branch.'),
+    workspace: workspaceSection.describe('Where sessions work, unless an agent overrides it.'),
+    finish: finishSection.describe('Requirements for finished work.'),
+    landing: landingSection.describe('How finished work lands on the target branch.'),
     policy: policySection.describe('Limits of the orchestrator.'),
-    maintenance: maintenanceSection.describe('What is cleaned up by itself, and when.'),
-    notifications: notificationsSection.describe('How people hear that they are needed.'),
-    sources: z.record(name, source).describe('Places that work items come from, by name.'),
+    maintenance: maintenanceSection.describe('Automatic cleanup.'),
+    notifications: notificationsSection.describe('How people are notified.'),
+    sources: z.record(name, source).describe('Sources of work items, by name.'),
   },
   {
     agents: {},

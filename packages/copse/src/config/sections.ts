@@ -1,6 +1,6 @@
 /**
- * A section of `copse.yml` from its keys. The same keys serve twice where an agent may override what holds for all:
- * `section` fills in the defaults, `overrides` leaves out what was not written.
+ * Builds a section of `copse.yml` from its keys: `section` fills in the defaults; `overrides`, for agents, leaves missing
+ * keys out.
  */
 import * as z from 'zod';
 

@@ -22,7 +22,7 @@ export const source = z
       repo: z
         .string()
         .regex(/^[\w.-]+\/[\w.-]+$/, { error: 'must look like owner/name' })
-        .describe('Repository as `owner/name`; without it the one that the git remote names.')
+        .describe('Repository as `owner/name`; default: the git remote.')
         .optional(),
       label: issueLabel,
       status_comments: comments,
@@ -34,13 +34,13 @@ export const source = z
       status_comments: comments,
     }),
   ])
-  .describe('Where work items come from; each becomes one task, once.');
+  .describe('A source of work items; each item becomes one task.');
 
 const workSource = z
   .union([name, source], { error: 'must be the name of a source or a mapping with `type`' })
   .describe('Work items for this schedule: the name of one of `sources`, or a source written here.')
   .optional();
-const prompt = text.describe('What the agent is asked to do when no work item says so.').optional();
+const prompt = text.describe('The prompt for runs without a work item.').optional();
 
 const cronFields = /^(@(yearly|annually|monthly|weekly|daily|hourly)|(\S+ +){4,5}\S+)$/;
 
@@ -64,4 +64,4 @@ export const schedule = z
       prompt,
     }),
   ])
-  .describe('When the agent starts by itself, and with which work.');
+  .describe('When the agent starts, and with which work.');

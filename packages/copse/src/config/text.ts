@@ -7,7 +7,7 @@ import { rules } from './shape/rules.ts';
 const branchPlaceholders = ['task', 'slug', 'agent', 'workItem', 'jobId', 'date', 'schedule'] as const;
 const messagePlaceholders = ['summary'] as const;
 
-/** Names of agents, checks, schedules and sources: they end up in branches, paths and commands. */
+/** Names of agents, checks, schedules and sources, which become parts of branches, paths and commands. */
 export const name = z
   .string()
   .max(defaultPolicy.text.nameLength)
@@ -17,17 +17,17 @@ export const name = z
 
 export const text = z.string().min(1);
 
-/** One program: a line for the shell, or a list that is passed to the program as it is. */
+/** One program: a shell command, or a list of program and arguments. */
 export const command = z.union([text, z.array(text).min(1)], {
   error: 'must be a command line or a list of the program and its arguments',
 });
 
-/** Several lines for the shell, run one after another; a single line needs no list. */
+/** Shell commands that run one after another; a single one needs no list. */
 export const commandLines = z
   .union([text, z.array(text)], { error: 'must be a command line or a list of command lines' })
   .transform(rules.changes.lines);
 
-/** Values are text only: YAML would turn `1.10` into 1.1 and `012` into 12 before anybody saw it. */
+/** Values must be text: YAML would turn `1.10` into 1.1 and `012` into 12. */
 export const environment = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'is not a usable name for an environment variable' }),
   z.string().meta({ writeOnly: true }),
@@ -40,7 +40,7 @@ export const branch = z.string().regex(branchName, {
   error: 'is not a name git accepts for a branch',
 });
 
-/** Text around placeholders; git's own rules for branch names apply to that text. */
+/** Text with placeholders; git's rules for branch names apply to it. */
 export const branchPattern = z
   .string()
   .regex(branchName, {

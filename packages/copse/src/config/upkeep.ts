@@ -1,4 +1,4 @@
-/** The sections that tune how Copse itself runs: policy, maintenance, notifications. */
+/** The sections about Copse itself: policy, maintenance, notifications. */
 import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
 import {
@@ -27,26 +27,26 @@ const handbacks = section(
     checks: count.describe('A check of the landing failed.'),
   },
   handback,
-).describe('How often a task goes back to the same agent before a person is asked, by reason.');
+).describe('Handbacks to the same agent before a person is asked, by reason.');
 
 export const policySection = section(
   {
-    max_agents: count.min(1).describe('How many sessions may run at once on a node.'),
-    max_retries: count.describe('With how many crashes a task is `failed`; before that it is tried again.'),
+    max_agents: count.min(1).describe('Sessions at once on a machine.'),
+    max_retries: count.describe('Crashes after which a task fails; before that it is retried.'),
     max_stuck_restarts: count.describe(
-      'How often a task that is `stuck` by failing is restarted without being asked; a question to a person never is.',
+      'Automatic restarts of a task that is `stuck` because of failures; questions to a person are never restarted.',
     ),
-    poll_interval: duration.describe('How long the orchestrator waits at most before it looks again.'),
-    lease: duration.describe('How long a session holds its task without a sign of life.'),
-    lease_renewal: duration.describe('How often a session renews its lease.'),
+    poll_interval: duration.describe('Longest time between two looks of the orchestrator at the board.'),
+    lease: duration.describe('Time after which a session that does not renew its lease loses its task.'),
+    lease_renewal: duration.describe('Time between two renewals of a lease.'),
     first_backoff: durationOrZero.describe(
-      'Wait before the first retry; each further wait is twice as long.',
+      'Delay before the first retry; each further delay is twice as long.',
     ),
-    max_backoff: durationOrZero.describe('Longest wait before a retry.'),
-    min_free_memory: size.describe('No further session starts on a node with less free memory.'),
-    min_free_disk: size.describe('No further session starts on a node with less free disk space.'),
+    max_backoff: durationOrZero.describe('Longest delay before a retry.'),
+    min_free_memory: size.describe('Free memory that a machine needs to start a session.'),
+    min_free_disk: size.describe('Free disk space that a machine needs to start a session.'),
     context_handoff: share.describe(
-      'How full a session’s context may become before the agent hands over to a new session in the same worktree.',
+      'Share of the model’s context after which the agent hands over to a new session in the same worktree.',
     ),
     handbacks,
   },
@@ -70,14 +70,14 @@ export const maintenanceSection = section(
   {
     worktree_cleanup: section(
       {
-        enabled: z.boolean().describe('Whether worktrees are cleaned up without being asked.'),
+        enabled: z.boolean().describe('Remove old worktrees automatically.'),
         interval: duration.describe('Time between two cleanups.'),
-        max_worktree_age: durationOrZero.describe('Remove worktrees of finished tasks that are older.'),
+        max_worktree_age: durationOrZero.describe('Age after which worktrees of finished tasks are removed.'),
         max_abandoned_age: durationOrZero.describe(
-          'Release worktrees that had no lease for longer, after a rescue.',
+          'Time without a lease after which worktrees are rescued and released.',
         ),
-        cleanup_on_startup: z.boolean().describe('Clean up when the orchestrator starts, too.'),
-        prune_unmerged_branches: z.boolean().describe('Delete branches that were never merged, too.'),
+        cleanup_on_startup: z.boolean().describe('Also clean up when the orchestrator starts.'),
+        prune_unmerged_branches: z.boolean().describe('Also delete unmerged branches.'),
       },
       {
         enabled: maintenance.worktreeCleanup,
@@ -87,17 +87,17 @@ export const maintenanceSection = section(
         cleanup_on_startup: maintenance.cleanupOnStartup,
         prune_unmerged_branches: maintenance.pruneUnmergedBranches,
       },
-    ).describe('Worktrees that nobody needs any more.'),
+    ).describe('Cleanup of worktrees.'),
     session_cleanup: section(
       {
-        enabled: z.boolean().describe('Whether expired sessions are cleaned up without being asked.'),
+        enabled: z.boolean().describe('Remove expired sessions automatically.'),
         interval: duration.describe('Time between two cleanups.'),
       },
       {
         enabled: maintenance.sessionCleanup,
         interval: formatDuration(maintenance.sessionCleanupEveryMs),
       },
-    ).describe('Sessions that can no longer be resumed.'),
+    ).describe('Cleanup of sessions that can no longer be resumed.'),
   },
   { worktree_cleanup: {}, session_cleanup: {} },
 );
@@ -106,19 +106,19 @@ export const notificationsSection = section(
   {
     desktop: z
       .boolean()
-      .describe('Show notifications on the desktop, by `notify-send` or `osascript` where there is one.'),
-    bell: z.boolean().describe('Ring the bell of the terminal that `copse orchestrate` runs in.'),
+      .describe('Show notifications on the desktop, with `notify-send` or `osascript` if installed.'),
+    bell: z.boolean().describe('Ring the bell of the terminal of `copse orchestrate`.'),
     webhook: z
       .url({ protocol: /^https?$/, error: 'must be an http or https address' })
       .meta({ writeOnly: true })
-      .describe('Address that gets every notification as an HTTP POST of JSON, with a `text` for people.'),
+      .describe('Address that gets every notification as a JSON POST, with a `text` for people.'),
     events: z
       .array(z.enum(notifications.events))
       .describe(
-        'What to notify about: an agent that asks for permission or is idle, a task that is stuck, needs attention, waits for your review, failed or landed (or is done in another way), a queue that does not move.',
+        'Events to notify about: an agent asks for permission or is idle; a task is stuck, needs attention, waits for review, failed, or landed (or is otherwise done); a queue is stalled.',
       ),
     repeat_interval: durationOrZero.describe(
-      'Least time between two notifications of the same kind about the same task; the later one waits.',
+      'Shortest time between two notifications of the same kind about the same task; the later one waits.',
     ),
   },
   {

@@ -1,6 +1,5 @@
 /**
- * What holds for workspaces where copse.yml says nothing. Apart from the schema, which fills it in: a repository without a
- * copse.yml is spared loading that.
+ * The defaults of `workspace`. Apart from the schema, so that a repository without a copse.yml need not load it.
  */
 import { defaultPolicy } from '../kernel/policy.ts';
 

@@ -11,7 +11,7 @@ const keys = {
   strategy: z
     .enum(['git_worktree', 'static', 'none'])
     .describe(
-      'Where a session works: a worktree of its own, the checkout as it is (one session at a time), or nowhere (tasks without code).',
+      'Where a session works: in its own worktree, in the main checkout (one session at a time), or nowhere (tasks without code).',
     ),
   worktree_dir: text.describe('Folder for worktrees, relative to the repository root.'),
   branch_pattern: branchPattern.describe(
@@ -19,21 +19,21 @@ const keys = {
   ),
   fetch_before_setup: z
     .boolean()
-    .describe('Fetch from the remote before a new branch is made, so that it begins at the newest base.'),
+    .describe('Fetch from the remote before creating a branch, so that it starts at the newest base.'),
   push_on_success: z.boolean().describe('Push the task’s branch when its session finishes.'),
   create_pr: z
     .boolean()
     .describe(
-      'Open a pull request when a session finishes, whatever `landing.policy` says: the same as `landing.policy: pr`.',
+      'Open a pull request when a session finishes; the same as `landing.policy: pr`, and overrides it.',
     ),
   cleanup_on_failure: z
     .boolean()
-    .describe('Remove the worktree of a failed task; whatever is uncommitted is rescued first.'),
+    .describe('Remove the worktree of a failed task; uncommitted files are rescued first.'),
   commit_message: messagePattern.describe(
-    'Message of the commit that Copse makes with `finish.on_dirty: commit`; {summary} stands for the agent’s summary.',
+    'Message of the commit that Copse creates with `finish.on_dirty: commit`; {summary} is the agent’s summary.',
   ),
   on_push_failure: pushFailure.describe(
-    'When the task’s branch cannot be pushed or its pull request not opened: leave the task to a person, go on with a warning, or try again later.',
+    'When the task’s branch cannot be pushed or its pull request cannot be opened: leave the task to a person, continue with a warning, or retry later.',
   ),
   copy: z
     .array(text)
@@ -43,9 +43,9 @@ const keys = {
   link: z
     .array(text)
     .describe('Ignored files and folders to link instead of copying, such as `node_modules`.'),
-  sparse: z.array(text).describe('Folders to check out; without it a worktree has every file.'),
+  sparse: z.array(text).describe('Folders to check out; default: all files.'),
   setup: commandLines.describe(
-    'Commands that make a new worktree ready to use; their output is kept. Without it, what Cursor or Conductor would run here; [] runs nothing.',
+    'Commands that set up a new worktree; their output is logged. Default: the setup of Cursor or Conductor in this repository; [] for none.',
   ),
   teardown: commandLines.describe('Commands that run in a worktree before it is removed.'),
   command_timeout: duration.describe('Time limit of each setup and teardown command.'),
@@ -53,9 +53,7 @@ const keys = {
     .union([z.literal('auto'), z.int().min(0).max(100)], {
       error: 'must be auto or a whole number from 0 to 100',
     })
-    .describe(
-      'How many checked-out worktrees to keep ready: a number, 0 for none, or `auto` to size it by use.',
-    ),
+    .describe('Checked-out worktrees to keep ready: a number, 0 for none, or `auto` by use.'),
 };
 
 const defaults = {

@@ -1,9 +1,8 @@
 /**
- * The four scripted agents of the demo, as files of its repository. They are shell scripts, so that whoever looks into the
- * folder can read what an agent is: a program that reads its prompt, commits in the folder it is started in, and says how
- * it went with the commands of every agent.
+ * The four scripted agents of the demo, as files of its repository. They are shell scripts, so that people can read what an
+ * agent is: a program that reads its prompt, commits in its folder, and reports with the commands for agents.
  *
- * Nothing depends on how fast they are: where two have to meet, they wait for what git shows and not for a time.
+ * Their timing does not matter: where two depend on each other, they wait for a change in git, not for a time.
  */
 
 const common = String.raw`# What the agents of this demo share.
@@ -19,10 +18,10 @@ commit() {
   git diff --cached --quiet || git commit --quiet --message "$1" --message "Task: $COPSE_TASK_ID"
 }
 
-# It refuses when it sees already that something is missing. The agent stops either way: then Copse looks for itself.
-finish() { copse finish "$@" || echo 'Not finished yet, it seems.'; }
+# copse finish refuses when something is missing. The agent stops anyway, and Copse checks the work again.
+finish() { copse finish "$@" || echo 'Not accepted yet.'; }
 
-# For twenty seconds at most: an agent that waits for ever is no use.
+# For at most twenty seconds.
 wait_until() {
   looks=0
   until "$@"; do
@@ -34,7 +33,7 @@ wait_until() {
 
 is_in_conflict() { is_told 'conflicts with what landed'; }
 
-# What both sides meant.
+# Keep what both sides changed.
 resolve_the_greeting() {
   copse sync --conflict
   think
@@ -60,8 +59,8 @@ read_a_temperature() {
   copse phase working
   think
   if is_told 'attempt crashed'; then
-    echo 'Going on with the half that is there.'
-    [ -s src/parse.js ] || give_up 'What the last attempt had written is gone.'
+    echo 'Continuing with the half that is there.'
+    [ -s src/parse.js ] || give_up 'The work of the last attempt is missing.'
     think
     grep -q 'Not a temperature' src/parse.js || cat >> src/parse.js <<'END'
   if (match === null) throw new Error('Not a temperature: ' + JSON.stringify(text));
@@ -88,7 +87,7 @@ refuse_empty_text() {
   if grep -q 'empty text included' AGENT_CONTEXT.md && grep -q 'Not a temperature' src/parse.js; then
     finish --no-changes --summary 'parse() refuses empty text already'
   else
-    give_up 'Nobody told me that parse() refuses empty text.'
+    give_up 'The ledger does not say that parse() refuses empty text.'
   fi
 }
 
@@ -110,7 +109,7 @@ greet_by_name() {
   if is_in_conflict; then
     resolve_the_greeting
   else
-    # Whoever begins after this has landed would see it, and there would be no conflict to show.
+    # Wait until the other task has started; otherwise there would be no conflict to show.
     wait_until politeness_has_begun
     cat > src/greet.js <<'END'
 export function greet(name) {
@@ -141,7 +140,7 @@ case $COPSE_WORKTREE_BRANCH in
 esac
 `;
 
-const cleo = String.raw`# cleo changes the same line as ben, and hears of it before anything is lost.
+const cleo = String.raw`# cleo changes the same line as ben, and is told before anything lands.
 . agents/common.sh
 
 names_have_landed() { git grep -q 'greet(name)' main -- src/greet.js; }
@@ -160,7 +159,7 @@ export function greet() {
 END
     commit 'feat(greet): greet people politely'
     finish --summary 'greet() is polite'
-    # Copse looks when this process has ended, and by then main has moved.
+    # Copse checks the work when this process ends; by then main has moved.
     wait_until names_have_landed
   fi
 }
@@ -191,7 +190,7 @@ const dan = String.raw`# dan has a question that only a person can answer, and d
 copse phase working
 think
 if is_told 'A person answered'; then
-  is_told 'one decimal' || give_up 'That is no answer to what I asked.'
+  is_told 'one decimal' || give_up 'That does not answer my question.'
   think
   cat > src/convert.js <<'END'
 export function toFahrenheit(celsius) {

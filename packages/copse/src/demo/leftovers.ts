@@ -1,13 +1,13 @@
-/** Looks whether anything of the demo is still there that should have gone: the last runner may need a moment. */
+/** Counts the processes and worktrees that the demo should have removed; the last runner may need a moment. */
 
 import type { RunContext } from '../queue/context.ts';
 import { parseTaskId } from '../kernel/ids.ts';
-import type { Leftovers } from './summary.ts';
+import type { DemoLeftovers } from './summary.ts';
 
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 100;
 
-export async function countLeftovers(context: RunContext): Promise<Leftovers> {
+export async function countLeftovers(context: RunContext): Promise<DemoLeftovers> {
   const { clock, git } = context;
   const until = clock.elapsedMs() + PATIENCE_MS;
   let processes = await countProcesses(context);

@@ -1,4 +1,4 @@
-/** What somebody who sees Copse for the first time is told about what just happened, besides the line that says it. */
+/** Remarks for first-time viewers about the event that was just printed. */
 
 import type { Pass } from '../orchestrator/orchestrate.ts';
 import type { RunContext } from '../queue/context.ts';
@@ -21,30 +21,30 @@ export class Narrator {
       case 'task.handed_back':
         return event.because === 'conflict' ? this.#aboutConflict(event.id) : undefined;
       case 'task.stuck':
-        return `It does not guess: its process has ended and its branch is kept. The demo answers for you: copse restart ${event.id} --answer "${answer}"`;
+        return `The agent does not guess. Its process has ended, and its branch waits. The demo answers for you: copse restart ${event.id} --answer "${answer}"`;
       case 'task.done':
         if (event.how === 'no_changes')
-          return 'It read in the ledger that the task before it did this too. That is done, not failed.';
+          return 'The ledger of an earlier task says that this is already done. So the task is done, not failed.';
         return this.#once(
           'landed',
-          'Checked, merged without a checkout, then main moved in one step. Its worktree and its branch go.',
+          'Copse checked it, merged it without a checkout and moved main in one step. Then it removes the worktree and the branch.',
         );
       default:
         return undefined;
     }
   }
 
-  /** A task that waits for the area of another; nothing is recorded about that. */
+  /** A task that waits for the area of another, which is not recorded as an event. */
   async aboutPass({ waiting }: Pass): Promise<string | undefined> {
     for (const { task: id, waiting: why } of waiting) {
       if (why.kind !== 'area') continue;
       const task = await this.#context.board.get('task', id);
-      // What just landed may still look busy.
+      // A task that just landed may still count as busy.
       if (task?.state.status !== 'ready' || task.dependsOn.includes(why.task)) continue;
       const [own, other] = why.areas;
       return this.#once(
         'area',
-        `#${id} is ready and waits for #${why.task}: their areas (${own} and ${other}) overlap.`,
+        `${id} is ready and waits for ${why.task}: their areas (${own} and ${other}) overlap.`,
       );
     }
     return undefined;
@@ -55,13 +55,13 @@ export class Narrator {
     const rescue = (await rescues.list(task)).at(-1);
     if (rescue === undefined) return undefined;
     const files = (await rescues.changes(rescue)).map(({ path }) => path).join(', ');
-    return `It had not committed ${files}. A snapshot of it is kept, and the file itself stays in the worktree for the next attempt.`;
+    return `It had not committed ${files}. Copse saved a snapshot, and the next attempt finds the file in the worktree.`;
   }
 
   async #aboutConflict(id: TaskId): Promise<string> {
     const task = await this.#context.board.get('task', id);
     const agent = task?.state.status === 'in_progress' ? task.state.claim.agent : 'Its agent';
-    return `Seen in a trial merge, before main was touched. ${agent} hears which files, and what the other side meant, and goes on.`;
+    return `A trial merge found it before main changed. ${agent} is told the files and the other side’s changes, and continues.`;
   }
 
   #once(key: string, text: string): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * Runs the demo: the orchestrator's loop as it is, and beside it the person whom the demo stands in for, who answers what
- * the agents ask. It is over when nothing is left to do and nothing is left to answer.
+ * Runs the demo: the normal loop of the orchestrator, and a stand-in for the person, who answers the questions of agents.
+ * It ends when the orchestrator is idle and no question is open.
  */
 
 import type { Context } from '../board/context.ts';
@@ -13,29 +13,29 @@ import type { TaskSummary } from '../tasks/rules/task.ts';
 import { runLoop } from '../orchestrator/loop.ts';
 import { answer } from './scenario.ts';
 
-export interface Performance {
-  /** On behalf of the node, as the loop acts. */
+export interface DemoOptions {
+  /** Acts for the machine, as the orchestrator does. */
   readonly context: RunContext;
   readonly person: Context['by'];
   readonly signal: AbortSignal;
-  /** How long the person thinks. */
+  /** The delay before an answer. */
   readonly answerAfterMs: number;
   readonly onPass: (pass: Pass) => void;
   readonly onProblem: (task: TaskId | null, reason: string) => void;
 }
 
 export class Demo {
-  readonly #performance: Performance;
-  /** Tasks, each with the time of its question. */
+  readonly #options: DemoOptions;
+  /** The id of each answered task with the time of its question. */
   readonly #answered = new Set<string>();
   #answering: Promise<void> = Promise.resolve();
 
-  constructor(performance: Performance) {
-    this.#performance = performance;
+  constructor(options: DemoOptions) {
+    this.#options = options;
   }
 
   async perform(): Promise<'over' | 'stopped'> {
-    const { context, signal, onPass, onProblem } = this.#performance;
+    const { context, signal, onPass, onProblem } = this.#options;
     const onTaskProblem: ReportProblem = (task, reason) => onProblem(task, reason);
     const orchestrator = new Orchestrator(context, onTaskProblem);
     for (;;) {
@@ -54,14 +54,14 @@ export class Demo {
     }
   }
 
-  /** One after the other, however often it is called: a question is answered once. */
+  /** Calls run one after another, so that a question is answered once. */
   answerQuestions(): Promise<void> {
     this.#answering = this.#answering.then(() => this.#answerAll());
     return this.#answering;
   }
 
   async #answerAll(): Promise<void> {
-    const { context, person, signal, answerAfterMs, onProblem } = this.#performance;
+    const { context, person, signal, answerAfterMs, onProblem } = this.#options;
     const asking = await context.board.tasks({ statuses: ['stuck'], order: 'urgent' });
     for (const { id, state } of asking) {
       const question = `${id} ${state.since}`;
@@ -74,9 +74,9 @@ export class Demo {
     }
   }
 
-  /** What the demo started ends with it; the work stays where it is. */
+  /** Ends the agents of the demo; their worktrees stay. */
   async #stop(): Promise<'stopped'> {
-    const { context, person, onProblem } = this.#performance;
+    const { context, person, onProblem } = this.#options;
     await this.#answering;
     const held = await context.board.held();
     const stopped = await Promise.all(
@@ -91,9 +91,9 @@ export class Demo {
     return 'stopped';
   }
 
-  /** A runner that has not said yet who it is cannot be ended by anybody; it says so within moments. */
+  /** A runner can be ended only after it has recorded its process, which takes a moment. */
   async #untilKnown({ state }: TaskSummary): Promise<void> {
-    const { board, clock, policy } = this.#performance.context;
+    const { board, clock, policy } = this.#options.context;
     if (state.status !== 'in_progress') return;
     const until = clock.elapsedMs() + policy.orchestration.runnerStartMs;
     while (clock.elapsedMs() < until) {

@@ -1,6 +1,6 @@
 /**
- * What the demo is made of, as data: a small project, a plan, seven tasks and the settings they run with. What goes wrong
- * on the way is in the agents (agents.ts); everything that happens then is the product and not the demo.
+ * The demo as data: a small project, a plan, seven tasks and the settings. The agents (agents.ts) cause the crash, the
+ * conflict and the question; everything else is the product.
  */
 
 import { agentFiles } from './agents.ts';
@@ -16,7 +16,7 @@ type Key = 'parse' | 'empty' | 'name' | 'polite' | 'convert' | 'index' | 'notes'
 
 export interface DemoTask {
   readonly key: Key;
-  /** The agents recognise their task by its branch, which is made from this. */
+  /** Agents recognise their task by its branch, whose name comes from the title. */
   readonly title: string;
   readonly body: string;
   readonly agent: (typeof agentNames)[number];
@@ -25,7 +25,7 @@ export interface DemoTask {
   readonly after: readonly Key[];
 }
 
-/** Each after those it waits for. */
+/** Each after its dependencies. */
 export const tasks: readonly DemoTask[] = [
   {
     key: 'parse',
@@ -75,7 +75,7 @@ export const tasks: readonly DemoTask[] = [
   {
     key: 'index',
     title: 'Export everything from index.js',
-    body: 'Whoever uses the library imports src/index.js and nothing else.\n',
+    body: 'Users of the library import src/index.js and nothing else.\n',
     agent: 'ben',
     priority: 'p3',
     areas: ['src/**'],
@@ -92,7 +92,7 @@ export const tasks: readonly DemoTask[] = [
   },
 ];
 
-/** What the person says whom the demo stands in for. */
+/** The answer to the question of an agent. */
 export const answer = 'Keep one decimal.';
 
 const PROJECT: Readonly<Record<string, string>> = {
@@ -100,8 +100,8 @@ const PROJECT: Readonly<Record<string, string>> = {
 
 Temperatures for people, in a few lines of JavaScript.
 
-This repository was made by \`copse demo\`. The four programs in agents/ are its agents, copse.yml says
-how they are started, and check.sh must succeed before anything of theirs lands.
+\`copse demo\` created this repository. The four programs in agents/ are its agents, copse.yml says
+how to start them, and check.sh must pass before their work lands.
 `,
   'src/greet.js': `export function greet() {
   return 'Hello!';
@@ -141,7 +141,7 @@ finish:
 landing:
   target: main
 
-# As fast and as small as a demo may be; the defaults suit real work better.
+# Faster and smaller limits than the defaults, for the demo only.
 policy:
   max_agents: 4
   poll_interval: 1s
@@ -152,7 +152,7 @@ policy:
 `;
 }
 
-/** In the repository's own configuration, so that no setting of the machine decides how the agents' commits go. */
+/** Set in the repository, so that the machine's git settings do not affect the agents' commits. */
 export const gitSettings: Readonly<Record<string, string>> = {
   'user.name': 'Copse demo',
   'user.email': 'demo@demo.invalid',

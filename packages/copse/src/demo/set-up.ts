@@ -1,4 +1,4 @@
-/** Puts the plan and the tasks of the demo on its board, as `copse plan add` and `copse add` would. */
+/** Adds the plan and the tasks of the demo to its board, like `copse plan add` and `copse add`. */
 
 import { type Context, type Outcome } from '../board/context.ts';
 import { addPlan } from '../tasks/act/plans.ts';

@@ -1,4 +1,4 @@
-/** What happened, counted from the board's events, and why it was safe. Nothing here knows what was meant to happen. */
+/** What happened in the demo, counted from the board's events, and why no work was lost. */
 
 import type { BoardEvent } from '../board/rules/event.ts';
 
@@ -8,7 +8,7 @@ export interface Summary {
   readonly nothingToDo: number;
   readonly attempts: number;
   readonly crashes: number;
-  /** Crashes before which something uncommitted was saved. */
+  /** Crashes with uncommitted work that was saved. */
   readonly rescued: number;
   readonly conflicts: number;
   readonly otherHandbacks: number;
@@ -39,38 +39,38 @@ export function summarise(events: readonly BoardEvent[]): Summary {
   };
 }
 
-export interface Leftovers {
+export interface DemoLeftovers {
   readonly processes: number;
   readonly worktrees: number;
 }
 
 export type Row = readonly [what: string, whySafe: string];
 
-export function summaryRows(summary: Summary, leftovers: Leftovers): readonly Row[] {
+export function summaryRows(summary: Summary, leftovers: DemoLeftovers): readonly Row[] {
   const { landed, nothingToDo, attempts, crashes, rescued, conflicts, questions, answers } = summary;
   const rows: readonly (Row | null)[] = [
-    [several(landed, 'landing'), 'each passed its check and was merged onto the newest main'],
+    [several(landed, 'landing'), 'each passed its check and was merged into the newest main'],
     crashes === 0
       ? null
       : [
           several(crashes, 'crash', 'crashes'),
           rescued === 0
-            ? 'nothing was uncommitted; it was tried again'
+            ? 'no uncommitted work; the task was retried'
             : 'its uncommitted work was saved, and the retry built on it',
         ],
     conflicts === 0
       ? null
-      : [several(conflicts, 'conflict'), 'seen before main was touched; the second agent resolved it'],
+      : [several(conflicts, 'conflict'), 'found before main changed; the second agent resolved it'],
     summary.otherHandbacks === 0
       ? null
-      : [several(summary.otherHandbacks, 'handback'), 'the agent heard what was missing, and went on'],
+      : [several(summary.otherHandbacks, 'handback'), 'the agent was told what was missing, and continued'],
     questions === 0
       ? null
       : [
           several(questions, 'question'),
           `${answers === questions ? 'answered' : `${answers} answered`} by a person, not guessed by an agent`,
         ],
-    nothingToDo === 0 ? null : [`${nothingToDo} nothing to do`, 'said by the agent, and counted as done'],
+    nothingToDo === 0 ? null : [`${nothingToDo} nothing to do`, 'reported by the agent, and counted as done'],
     [several(attempts, 'attempt'), 'each in a process, a worktree and a branch of its own'],
     [
       several(leftovers.processes + leftovers.worktrees, 'leftover'),

@@ -9,7 +9,7 @@ import type { Policy } from '../kernel/policy.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
-import { objectsOf } from './objects/object-reader.ts';
+import { objectsOf } from './objects.ts';
 import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Starts a Node program in the background, detached from the terminal. */
+/** Starts a program of Node.js in the background, detached from the terminal. */
 export function startBackground(
   argv: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },

@@ -1,5 +1,5 @@
 /**
- * The open question of an agent, and a person's answer to it.
+ * An agent that waits for a person: its open question, a person's answer to it, and other reports that it waits.
  *
  * A session keeps its last question. It is open while the session is live and the question has no answer. A session that was
  * reopened since (after a crash or a handback) no longer waits for it. Its age comes from the event.
@@ -7,12 +7,13 @@
 
 import { refused } from '../../kernel/decision.ts';
 import { type EventNumber, type SessionId, type TaskId, type Timestamp, brand } from '../../kernel/ids.ts';
-import { type Question, decideSession } from '../rules/session/session.ts';
-import { type TaskSummary, suggestCommands } from '../../tasks/rules/task.ts';
+import { type Attention, type Question, decideSession } from '../rules/session/session.ts';
+import { type TaskSummary, statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { BoardReader } from '../../board/port.ts';
 import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
+import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
 
 export interface OpenQuestion extends Omit<Question, 'answer'> {
@@ -72,5 +73,46 @@ export async function answerQuestion(
     const answer = { isAllowed, message: text.body.trim() === '' ? null : text.body };
     await change.apply(decideSession(session, { action: 'answer', ...answer }, change.at));
     return open;
+  });
+}
+
+export interface Raising {
+  /** Null: the agent no longer waits. */
+  readonly attention: Attention | null;
+  readonly message: string | null;
+}
+
+/** `unchanged`: nothing was recorded, because it is known, or because an open question says more. */
+export type Raised = 'raised' | 'unchanged';
+
+/**
+ * `copse notify`: a hook of an agent program, or a person, reports that an agent waits for a person. It is recorded as the
+ * session's attention, and so announced like every other event.
+ */
+export async function raiseAttention(
+  context: Context,
+  id: TaskId,
+  { attention, message }: Raising,
+): Promise<Outcome<Raised>> {
+  const foreign = await refuseForeignTask(context, id);
+  if (foreign) return refusal(foreign);
+  const text = checkBody(message?.trim() ?? '');
+  if (!text.ok) return refusal(invalid(text.reason, 'copse notify --help'));
+  return change(context, async (change) => {
+    await change.requireMine(id);
+    const task = await change.require('task', id);
+    const session =
+      task.state.status === 'in_progress'
+        ? await change.board.get('session', task.state.claim.session)
+        : undefined;
+    if (session?.state.life !== 'live') {
+      const reason = `${id} ${statusPredicate(task.state.status)}: no agent is working on it.`;
+      return change.refuse(refused('wrong_status', reason, ...suggestCommands(task)));
+    }
+    const isKnown = session.state.attention === attention && text.body === '';
+    if (isKnown || (await openQuestionOf(change.board, task)) !== undefined) return 'unchanged';
+    const more = text.body === '' ? {} : { message: text.body };
+    await change.apply(decideSession(session, { action: 'attend', attention, ...more }, change.at));
+    return 'raised';
   });
 }

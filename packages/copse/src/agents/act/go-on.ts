@@ -73,6 +73,6 @@ async function agentFor({ board, agents }: RunContext, task: Task): Promise<Agen
   const session = task.session === null ? undefined : await board.get('session', task.session);
   const able = agents
     .map(({ name, capabilities }) => ({ name: brand<AgentName>(name), capabilities }))
-    .filter((agent) => canTake(task, agent).can);
+    .filter((agent) => canTake(task, agent).kind === 'can');
   return (able.find(({ name }) => name === session?.agent) ?? able[0])?.name;
 }

@@ -113,7 +113,7 @@ export async function reportHeartbeat(context: ReportContext, about: ReportedTas
   // The runner renews an agent's lease; an agent's own renewal would hide a dead runner.
   if (!isByHand) return { ok: true, value: task.id };
   const renewal = await context.board.renewLease(task.id, token, context.clock.now());
-  if (renewal.renewed) return { ok: true, value: task.id };
+  if (renewal.kind === 'renewed') return { ok: true, value: task.id };
   const now = (await context.board.get('task', task.id)) ?? task;
   return refusal(refuseUnlessHeld(now, token) ?? notHeld(now));
 }

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { Artifacts } from '../ports/runners.ts';
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 
 /** In `.copse/artifacts/<task>/`. */
 export function openArtifacts(home: string): Artifacts {

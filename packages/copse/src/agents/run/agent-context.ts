@@ -239,7 +239,7 @@ function neighbour(task: Task, other: TaskSummary): Neighbour {
     ...mention(other),
     agent: state.status === 'in_progress' ? state.claim.agent : null,
     areas,
-    meets: overlap.overlap ? overlap.between : null,
+    meets: overlap.kind === 'overlap' ? overlap.between : null,
   };
 }
 

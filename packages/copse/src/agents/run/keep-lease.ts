@@ -34,7 +34,7 @@ export async function keepLease(
   const renew = () =>
     attempt(
       () => board.renewLease(task, token, clock.now()),
-      (answer) => answer.renewed,
+      (answer) => answer.kind === 'renewed',
     );
   const look = () =>
     attempt(

@@ -105,7 +105,7 @@ export async function settleWorktree(
   if ((await git.locks(worktree)).length === 0) return;
   await git.tryLock(`task-${task}`, async () => {
     const inside = await occupancy.inside(worktree, { roots: [], sessions: [] });
-    if (inside.kind === 'unknown' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
+    if (inside.kind !== 'known' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
     await sync.settle(worktree);
   });
 }

@@ -1,4 +1,4 @@
-/** Tasks, what is said about them, what works on them, and the events. */
+/** Tasks, their ledger, sessions and workspaces, and the events. */
 
 import { type Kysely, sql } from 'kysely';
 

@@ -1,4 +1,4 @@
-/** The merge queue, and what several machines share. */
+/** The merge queue, and the tables for several machines. */
 
 import type { Kysely } from 'kysely';
 

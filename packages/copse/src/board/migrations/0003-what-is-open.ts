@@ -1,4 +1,4 @@
-/** What the orchestrator asks for on every pass must not cost more the more is finished. */
+/** Partial indexes, so that the orchestrator's queries do not slow down with finished tasks. */
 
 import type { Kysely } from 'kysely';
 

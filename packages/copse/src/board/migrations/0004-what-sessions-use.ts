@@ -1,6 +1,5 @@
 /**
- * What was used is asked for by the type of its events, among all that ever happened. Sessions of before used nothing that
- * anybody knows, and asked nothing.
+ * An index by event type, for the usage of sessions. Older sessions have no known usage and no question.
  */
 
 import type { Kysely } from 'kysely';

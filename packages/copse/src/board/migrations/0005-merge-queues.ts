@@ -1,4 +1,4 @@
-/** Queues have a record of their own, and one move of a target may land several: landings of before landed one by one. */
+/** Queues get records, and a move of a target may land several tasks; older landings landed one by one. */
 
 import type { Kysely } from 'kysely';
 

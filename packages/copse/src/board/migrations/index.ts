@@ -1,6 +1,6 @@
 /**
- * One set of migrations for both engines. A board's version is the number of migrations it has seen. A migration
- * that landed is never edited; the next one corrects it, and comes with sample data of the version before it
+ * Migrations for both engines. A board's version is the number of migrations applied. A released migration is never
+ * edited; a new one corrects it, and comes with sample data of the version before it
  * (test/board/contract/migrations.test.ts).
  */
 

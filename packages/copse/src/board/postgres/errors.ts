@@ -1,4 +1,4 @@
-/** What PostgreSQL's errors mean for a person. */
+/** Errors of PostgreSQL, explained to people. */
 
 import { BoardUnavailable } from '../port.ts';
 
@@ -9,14 +9,14 @@ export function sqlState(error: unknown): string | undefined {
 
 const LOCK_TIMEOUT = '55P03';
 
-/** A lost connection or a lock that nobody gives back is told in words, whichever query meets it. */
+/** Explains a lost connection or a lock timeout of any query. */
 export function explainedLoss(error: unknown, location: string): unknown {
   const state = sqlState(error) ?? '';
   const message = error instanceof Error ? error.message : String(error);
   if (state === LOCK_TIMEOUT) {
     return new BoardUnavailable(
-      `The board at ${location} was held by somebody else for too long, so nothing was changed.`,
-      'Try again; if it stays so, look for a stopped process that is connected to it.',
+      `Another process locked the board at ${location} for too long; nothing was changed.`,
+      'Try again. If it stays locked, look for a stopped process that is connected to it.',
       { cause: error },
     );
   }
@@ -24,12 +24,12 @@ export function explainedLoss(error: unknown, location: string): unknown {
   if (!isLost) return error;
   return new BoardUnavailable(
     `The connection to the board at ${location} was lost: ${message}.`,
-    'Look whether the change was made before making it again: copse events --last 5',
+    'Check whether the change was recorded before you repeat it: copse events --last 5',
     { cause: error },
   );
 }
 
-/** What the driver says when there is no code to go by. */
+/** Messages of the driver for errors without a code. */
 const LOST = /connection (terminated|error)|not queryable|client was closed/i;
 
 export function explained(error: unknown, location: string): unknown {
@@ -37,7 +37,7 @@ export function explained(error: unknown, location: string): unknown {
   // The driver's message names host and user but never the password.
   return new BoardUnavailable(
     `The board at ${location} cannot be reached: ${error.message === '' ? (sqlState(error) ?? error.name) : error.message}.`,
-    'Check that PostgreSQL runs there and that the address in COPSE_BOARD or copse.yml is right: copse doctor',
+    'Check that PostgreSQL is running and that the address in COPSE_BOARD or copse.yml is right: copse doctor',
     { cause: error },
   );
 }

@@ -22,16 +22,16 @@ const CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 1_000;
 
-/** Rolled back so that another could go on, or two drew the same id: run again from what is true now. */
+/** Rolled back because of another transaction, or two drew the same id: a retry sees the new state. */
 const RUN_AGAIN = new Set(['40001', '40P01']);
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * A lock that somebody holds for very long is not coming free: better to say so than to wait for ever.
+ * `lock_timeout`: a lock that is held for very long is reported, not waited for.
  *
- * And a commit holds the lock on the board's row while the server waits for its disk. Where the disk is all that it
- * waits for (no standby has to confirm), the commit gives the lock back first, and one statement that goes out with it
- * brings everything up to here to disk. Nobody is told of a commit before both are answered.
+ * A commit holds the lock on the board's row while the server waits for its disk. Without standbys that must confirm, the
+ * commit is asynchronous and releases the lock first; one statement sent with it flushes the log to disk. The commit is
+ * reported as done only after both are answered.
  */
 const SETTINGS = `
   select set_config('lock_timeout', $1, false), case
@@ -50,11 +50,11 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
   const { connectionString, schema, location } = parseUrl(url);
   const config = { connectionString, types: numbersForBigints, connectionTimeoutMillis: CONNECT_TIMEOUT_MS };
   const pool = new pg.Pool({ ...config, max: CONNECTIONS, pipeline: true, application_name: 'copse' });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a broken idle connection; without a listener the error would end the process.
   pool.on('error', () => {});
   const known = new Map<string, KnownStatement>([[BRING_TO_DISK, { name: 'copse_disk', isLast: false }]]);
   pool.on('connect', (client) => {
-    // A connection that breaks while it is in use fails its query; without a listener it would also end the process.
+    // A broken connection in use fails its query; without a listener the error would also end the process.
     client.on('error', () => {});
     const settings = client.query<Settings>(SETTINGS, [`${policy.writePatienceMs}`]);
     const waitsForDisk = settings.then(({ rows }) => rows[0]?.later == null);
@@ -100,13 +100,12 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
 }
 
 /**
- * Statements that come again and again get a name, so that the server reads and plans them once. And two answers are
- * not waited for at once, which halves the round trips of a claim: that of `begin`, and that of a transaction's last
- * write, which holds the lock on the board's row until the commit that goes out with it. They are waited for with the
- * answer to the statement after them, so whoever awaits that one hears of their failure.
+ * Repeated statements get a name, so that the server parses and plans them once. Two answers are awaited later, which
+ * halves the round trips of a claim: that of `begin`, and that of the last write, which is sent together with the commit.
+ * They are awaited with the answer to the next statement, whose caller then sees their failure.
  *
- * A last write that the server refuses makes it roll back at the commit. One that the driver refuses never reaches the
- * server, which would then commit without it; so a commit first makes sure that it was sent.
+ * A last write that the server refuses makes the commit a rollback. One that the driver refuses never reaches the server,
+ * which would commit without it; so the commit first makes sure that the write was sent.
  */
 function sendBriskly(client: pg.PoolClient, { known, location, waitsForDisk }: Connected): void {
   const query = client.query.bind(client) as (
@@ -190,7 +189,7 @@ const nothingYet = { command: 'SELECT', rowCount: 0, rows: [] } as const;
 function mayRunAgain(error: unknown): boolean {
   const state = sqlState(error) ?? '';
   if (RUN_AGAIN.has(state)) return true;
-  // Two drew the same id, or added the same work item: the next run sees what the other one did.
+  // Two transactions drew the same id or added the same work item: a retry sees the other one.
   if (state !== UNIQUE_VIOLATION || !(error instanceof pg.DatabaseError)) return false;
   return error.constraint === 'tasks_work_item' || !!error.constraint?.endsWith('_pkey');
 }
@@ -199,8 +198,8 @@ async function prepareDatabase(db: Queries, schema: string, location: string): P
   const encoding = await sql<{ server_encoding: string }>`show server_encoding`.execute(db);
   if (encoding.rows[0]?.server_encoding !== 'UTF8') {
     throw new BoardUnavailable(
-      `The database at ${location} is not encoded in UTF-8, so not every title could be kept.`,
-      `Create one that is: createdb --encoding=UTF8 --template=template0 <name>`,
+      `The database at ${location} is not encoded in UTF-8.`,
+      `Create one with UTF-8: createdb --encoding=UTF8 --template=template0 <name>`,
     );
   }
   const found = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(db);
@@ -208,12 +207,12 @@ async function prepareDatabase(db: Queries, schema: string, location: string): P
   try {
     await sql`create schema if not exists ${sql.id(schema)}`.execute(db);
   } catch (error) {
-    // Two that create it at once: `if not exists` does not help the later one, but the schema is there.
+    // Two processes may create it at once; then `if not exists` fails, but the schema exists.
     if (!['23505', '42P06'].includes(sqlState(error) ?? '')) throw error;
   }
 }
 
-/** A connection of its own that comes back by itself; after a gap it wakes, since it may have missed something. */
+/** A separate connection that reconnects; after a gap it wakes the listener, because notifications may be lost. */
 async function listen(config: pg.ClientConfig, channel: string, wake: () => void): Promise<Subscription> {
   let stopped = false;
   let client: pg.Client | undefined;
@@ -252,7 +251,7 @@ async function listen(config: pg.ClientConfig, channel: string, wake: () => void
   };
 }
 
-/** Counts and times fit a number; strings would be a trap. */
+/** bigint columns hold counts and times, which fit a number. */
 const numbersForBigints: pg.CustomTypesConfig = {
   getTypeParser: (id, format) =>
     id === pg.types.builtins.INT8
@@ -278,7 +277,7 @@ function parseUrl(text: string): ParsedUrl {
   if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
     throw new BoardUnavailable(
       'The schema in the address of the board is not a plain name.',
-      'Use up to 50 small letters, digits and underscores: postgres://host/database?schema=my_repository',
+      'Use at most 50 lower-case letters, digits and underscores: postgres://host/database?schema=my_repository',
     );
   }
   url.searchParams.delete('schema');

@@ -1,4 +1,4 @@
-/** On whose behalf a program speaks, by its environment: an agent's processes have a session and its token, people have neither. */
+/** Who acts, from the environment: an agent's processes have a session and its token, people have neither. */
 
 import type { Author } from './event.ts';
 import {
@@ -14,7 +14,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type SessionAuthor = Extract<Author, { kind: 'session' }>;
 
-/** A session is named without a token in commands that set a worktree up; those speak for the person who started them. */
+/** Setup commands of a worktree have a session without a token; they act for the person who started them. */
 export function authorFrom(env: Environment): Author {
   return sessionFrom(env) ?? { kind: 'person', name: env['USER'] ?? env['USERNAME'] ?? null };
 }
@@ -26,12 +26,12 @@ export function sessionFrom(env: Environment): SessionAuthor | undefined {
   return { kind: 'session', session: brand<SessionId>(session), token: tokenFrom(token) };
 }
 
-/** The task that the environment is about, whoever it is. */
+/** The task of the environment. */
 export function taskFrom(env: Environment): TaskId | undefined {
   return parseTaskId(env['COPSE_TASK_ID'] ?? '');
 }
 
-/** What cannot be a token was never given out, and neither was 0: it holds nothing. */
+/** An invalid token becomes 0, which is never given out. */
 function tokenFrom(text: string): FencingToken {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   return fencingToken(value);

@@ -1,8 +1,8 @@
 /**
- * Everything that can happen on a board, one union, and the one function that says what it makes of the records.
+ * All events of the board in one union, and the function that applies an event to its record.
  *
- * An event's type is `<kind>.<verb>`: the kind says which record it is about, `id` which one. Every record is
- * exactly what `evolve` makes of its events, in order; `replay` relies on nothing else.
+ * An event's type is `<kind>.<verb>`: the kind of its record; `id` names the record. A record is the result of `evolve`
+ * over its events, in order; `replay` uses nothing else.
  */
 
 import { type Attempt, type AttemptEvent, evolveAttempt } from '../../tasks/rules/attempt.ts';
@@ -116,13 +116,13 @@ export function isRecordKind(text: string): text is RecordKind {
 
 export function kindOf(event: BoardEvent): RecordKind {
   const kind = event.type.slice(0, event.type.indexOf('.'));
-  if (!isRecordKind(kind)) throw new Error(`There is no record that ${event.type} could be about`);
+  if (!isRecordKind(kind)) throw new Error(`${event.type} has no kind of record`);
   return kind;
 }
 
-/** What the event makes of the record it is about; undefined when it is gone afterwards. */
+/** Applies an event to its record; undefined when the event deletes it. */
 export function evolve(record: AnyRecord | undefined, event: BoardEvent): AnyRecord | undefined {
-  // The kind of the event decides the kind of the record, which the type checker cannot follow through a key.
+  // The kinds of event and record agree, which the type checker cannot see.
   const evolveOne = evolveByKind[kindOf(event)] as (
     record: AnyRecord | undefined,
     event: BoardEvent,
@@ -130,20 +130,20 @@ export function evolve(record: AnyRecord | undefined, event: BoardEvent): AnyRec
   return evolveOne(record, event);
 }
 
-/** Who made something happen. */
+/** Who caused an event. */
 export type Author =
   | { readonly kind: 'person'; readonly name: string | null }
   | { readonly kind: 'session'; readonly session: SessionId; readonly token: FencingToken }
   | { readonly kind: 'node'; readonly node: NodeId };
 
-/** An event as the board keeps it. Numbers have no gaps and grow in the order in which things became true. */
+/** A stored event. Numbers have no gaps and grow in the order of commits. */
 export interface RecordedEvent {
   readonly number: EventNumber;
   readonly by: Author;
   readonly event: BoardEvent;
 }
 
-/** Every record, by kind and id, as the events alone tell it. */
+/** Every record, by kind and id, computed from the events alone. */
 export type World = { readonly [K in RecordKind]: ReadonlyMap<string, Records[K]> };
 
 export function replay(events: Iterable<BoardEvent>): World {

@@ -1,4 +1,4 @@
-/** What the two engines do differently; everything else about a board is the same code. */
+/** What the two engines do differently; all other code of the board is shared. */
 
 import { setTimeout } from 'node:timers/promises';
 
@@ -13,18 +13,18 @@ export interface Engine {
   readonly location: string;
   readonly db: Queries;
   readonly columnTypes: ColumnTypes;
-  /** SQLite's writers are alone anyway; PostgreSQL locks the rows it reads in order to change them. */
+  /** SQLite has one writer at a time; PostgreSQL locks the rows that a transaction will change. */
   readonly locksRows: boolean;
   hasBoard(db: Queries): Promise<boolean>;
   /** Commits when the work is done and rolls back when it fails. */
   transaction<T>(this: void, work: (transaction: WriteTransaction) => Promise<T>): Promise<T>;
-  /** This text will come again and again: whatever the engine can do once for it, it should. */
+  /** The statement will run often; the engine may prepare it. */
   prepare(this: void, statement: Statement): void;
-  /** The transaction was rolled back through no fault of its own and may be run again. */
+  /** The transaction was rolled back because of another one, and may be retried. */
   mayRunAgain(error: unknown): boolean;
   /** Held until the transaction ends. */
   lock(transaction: WriteTransaction, what: 'dependencies' | 'schedule' | 'migration'): Promise<void>;
-  /** Everything that a transaction changes, last of all; those who listen hear of it when it is committed. */
+  /** Writes all changes, as the last step of a transaction; listeners are notified at the commit. */
   write(
     transaction: WriteTransaction,
     statements: Statements,
@@ -33,20 +33,20 @@ export interface Engine {
   ): Promise<void>;
   afterCommit(): void;
   onChange(wake: () => void): Promise<Subscription>;
-  /** A consistent view that blocks nobody. */
+  /** A consistent view without locks. */
   snapshot<T>(read: (db: Queries) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 const MAX_PAUSE_MS = 25;
 
-/** Runs the work again while the engine asks for it and patience lasts. */
+/** Retries the work while the engine asks for it, for at most `patienceMs`. */
 export async function runPatiently<T>(
   engine: Pick<Engine, 'mayRunAgain' | 'location'>,
   patienceMs: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Uptime, not the clock, which may jump; `performance` would have to be loaded first.
+  // Uptime, because the clock may jump and `performance` has to be loaded first.
   const giveUpAt = process.uptime() * 1_000 + patienceMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -59,15 +59,15 @@ export async function runPatiently<T>(
   }
 }
 
-/** Short at first, because whoever holds the board does so for less than a millisecond; uneven, so that all get a turn. */
+/** Short at first, because a lock is usually held for less than a millisecond; random, so that all writers get a turn. */
 function pauseMs(attempt: number): number {
   return backoffMs(attempt, { firstMs: 1, mostMs: MAX_PAUSE_MS }) * (0.5 + Math.random());
 }
 
 function tooBusy(location: string, patienceMs: number, cause: unknown): BoardUnavailable {
   return new BoardUnavailable(
-    `The board at ${location} was busy for ${patienceMs / 1_000} s, so nothing was changed.`,
-    'Try again; if it stays so, look for a program that holds the board open: copse doctor',
+    `The board at ${location} was locked for ${patienceMs / 1_000} s; nothing was changed.`,
+    'Try again. If it stays locked, look for a stopped process that holds it: copse doctor',
     { cause },
   );
 }

@@ -1,4 +1,4 @@
-/** A board on either engine. */
+/** The board, on either engine. */
 
 import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
@@ -43,7 +43,7 @@ export class KyselyBoard extends Reader implements Board {
         .$if(this.#engine.locksRows, (lease) => lease.forUpdate())
         .executeTakeFirst();
       const renewal = decideRenewal(row && leaseFromRow(row), token, at, this.#policy.lease);
-      if (!renewal.renewed) return renewal;
+      if (renewal.kind !== 'renewed') return renewal;
       const { renewedAt, expiresAt } = renewal.lease;
       await db
         .updateTable('leases')
@@ -74,9 +74,9 @@ export class KyselyBoard extends Reader implements Board {
 
   async importFrom(lines: AsyncIterable<BoardLine>): Promise<ImportOutcome> {
     const read = await readExport(lines);
-    if ('reason' in read) return { imported: false, because: 'bad_export', reason: read.reason };
+    if ('reason' in read) return { kind: 'bad_export', reason: read.reason };
     const outcome = await this.#patiently(() => importBoard(this.#engine, this.#statements, read));
-    if (outcome.imported) this.#engine.afterCommit();
+    if (outcome.kind === 'imported') this.#engine.afterCommit();
     return outcome;
   }
 
@@ -90,12 +90,12 @@ export class KyselyBoard extends Reader implements Board {
       const value = await work(writer);
       return { value, hasRecorded: await writer.flush() };
     });
-    // Only then: whoever looks at a board because it was woken must not wake everybody again.
+    // Only after a change: a process that was woken and only reads must not wake the others again.
     if (result.hasRecorded) this.#engine.afterCommit();
     return result.value;
   }
 
-  /** For what is no event. */
+  /** For writes that are not events. */
   #write<T>(work: (db: Queries) => Promise<T>): Promise<T> {
     return this.#patiently(() => this.#engine.transaction(work));
   }

@@ -1,4 +1,4 @@
-/** Brings a board to the version this Copse knows, or refuses one that is newer. */
+/** Migrates a board to the version of this Copse, or refuses a newer one. */
 
 import type { Kysely } from 'kysely';
 
@@ -28,7 +28,7 @@ export async function migrate(
   );
 }
 
-/** Under the lock it looks again: somebody else may have migrated the board in the meantime. */
+/** Reads the version again under the lock: another process may have migrated the board meanwhile. */
 async function migrateLocked(
   engine: Engine,
   transaction: WriteTransaction,
@@ -62,7 +62,7 @@ async function version(db: Queries): Promise<number> {
 
 function tooNew(engine: Engine, found: number): BoardUnavailable {
   return new BoardUnavailable(
-    `The board at ${engine.location} was written by a newer Copse: it is at version ${found}, this one knows up to ${migrations.length}.`,
-    'Update Copse to the version your team uses; nothing on the board was changed.',
+    `A newer Copse wrote the board at ${engine.location}: it has version ${found}, this Copse knows up to ${migrations.length}. Nothing was changed.`,
+    'Update Copse to the version that your team uses.',
   );
 }

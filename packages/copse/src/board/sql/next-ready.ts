@@ -1,4 +1,4 @@
-/** The most urgent ready task that an agent may take: `canTake` of tasks/rules/capabilities.ts, said in SQL. */
+/** The most urgent ready task that an agent may take: `canTake` of tasks/rules/capabilities.ts in SQL. */
 
 import { sql } from 'kysely';
 
@@ -17,11 +17,11 @@ export function nextReadyStatement(
     db
       .selectFrom('tasks')
       .select(['id', 'data', 'body'])
-      // A literal, not a parameter: only then does SQLite see that a partial index covers the question.
+      // A literal, not a parameter: otherwise SQLite does not use the partial index.
       .where('status', '=', sql.lit('ready'))
       .where('not_before', '<=', value('at'))
       .where((task) => task.or([task('agent', 'is', null), task('agent', '=', value('agent'))]))
-      // Counted rather than asked for by `not exists`, which PostgreSQL may turn into a join over all ready tasks.
+      // Counted, because PostgreSQL may turn `not exists` into a join over all ready tasks.
       .where(
         (task) =>
           task

@@ -23,7 +23,7 @@ export class Reader implements BoardReader {
     this.locksRows = options.locksRows;
   }
 
-  /** Where questions go that more than one record has to answer. */
+  /** For queries over several records. */
   protected queries(): Promise<Queries> {
     return Promise.resolve(this.db);
   }
@@ -59,12 +59,12 @@ export class Reader implements BoardReader {
       .orderBy('created_at')
       .orderBy('id')
       .execute();
-    const ordered = where === undefined ? rows : await this.#asTheyCame(where.task, rows);
+    const ordered = where === undefined ? rows : await this.#inOrderOfEvents(where.task, rows);
     return ordered.map((row) => fromRow(kind, row));
   }
 
-  /** Several within one millisecond, such as all that one transaction adds, are in the order of their first events. */
-  async #asTheyCame<R extends Dated>(task: TaskId, rows: readonly R[]): Promise<readonly R[]> {
+  /** Records of the same millisecond are ordered by their first events. */
+  async #inOrderOfEvents<R extends Dated>(task: TaskId, rows: readonly R[]): Promise<readonly R[]> {
     const times = Map.groupBy(rows, (row) => row.created_at);
     const tied = [...times.values()].filter(({ length }) => length > 1).flatMap((same) => same);
     if (tied.length === 0) return rows;
@@ -87,23 +87,30 @@ export class Reader implements BoardReader {
   }
 
   async tasks(query: TaskQuery): Promise<readonly TaskSummary[]> {
-    let rows = (await this.queries()).selectFrom('tasks').select('data');
+    let rows = (await this.queries()).selectFrom('tasks');
     if (query.statuses) rows = rows.where('status', 'in', query.statuses);
     if (query.plan) rows = rows.where('plan', '=', query.plan);
     if (query.agent) rows = rows.where('agent', '=', query.agent);
     if (query.workItem) rows = rows.where('work_item', '=', workItemKey(query.workItem));
-    // A literal, not a parameter: only then does SQLite see that a partial index covers the question.
+    // A literal, not a parameter: otherwise SQLite does not use the partial index.
     const areLive = query.statuses?.every((status) => !isFinished(status)) ? false : undefined;
     const finished = query.finished ?? areLive;
     if (finished !== undefined) rows = rows.where('finished', '=', sql.lit(finished ? 1 : 0));
-    rows =
-      query.order === 'urgent'
-        ? rows.orderBy('priority', 'desc').orderBy('created_at').orderBy('id')
-        : rows.orderBy('updated_at', 'desc').orderBy('id');
     if (query.due !== undefined) rows = rows.where('not_before', '<=', query.due);
-    if (query.limit !== undefined) rows = rows.limit(query.limit);
-    if (query.offset !== undefined) rows = rows.offset(query.offset);
-    return summariesFromRows(await rows.execute());
+    if (query.delayedAt !== undefined) rows = rows.where('not_before', '>', query.delayedAt);
+    const order = query.order === 'urgent' ? sql`priority desc, created_at, id` : sql`updated_at desc, id`;
+    if (query.limit === undefined && query.offset === undefined) {
+      // As one text: an object for each row costs more than to read them all.
+      const all = sql<string | null>`string_agg(data, ',' order by ${order})`.as('all');
+      const { all: data } = await rows.select(all).executeTakeFirstOrThrow();
+      return summariesFromRows(data === null ? [] : [{ data }]);
+    }
+    const some = rows
+      .select('data')
+      .orderBy(order)
+      .$if(query.limit !== undefined, (chosen) => chosen.limit(query.limit ?? 0))
+      .$if(query.offset !== undefined, (chosen) => chosen.offset(query.offset ?? 0));
+    return summariesFromRows(await some.execute());
   }
 
   async idsStartingWith(kind: 'task' | 'plan', prefix: string, limit: number): Promise<readonly string[]> {
@@ -241,7 +248,7 @@ export class Reader implements BoardReader {
   }
 
   async events({ after, limit, task, types }: EventQuery): Promise<readonly RecordedEvent[]> {
-    // Nothing is one of none, which PostgreSQL has no words for.
+    // PostgreSQL does not accept an empty list.
     if (types?.length === 0) return [];
     const rows = await (
       await this.queries()

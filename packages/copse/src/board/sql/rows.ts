@@ -1,4 +1,4 @@
-/** Records to rows and back. */
+/** Converts records to rows and back. */
 
 import type { Insertable } from 'kysely';
 
@@ -97,12 +97,12 @@ export function workItemKey({ source, id }: Pick<WorkItem, 'source' | 'id'>): st
   return JSON.stringify([source, id]);
 }
 
-/** Parsed all at once, which is several times faster than one by one. */
+/** Parses all rows at once, which is several times faster than one by one. */
 export function summariesFromRows(rows: readonly { data: string }[]): readonly TaskSummary[] {
   return JSON.parse(`[${rows.map((row) => row.data).join(',')}]`) as readonly TaskSummary[];
 }
 
-/** The task a record belongs to, which is itself for a task. */
+/** The task of a record; for a task, its own id. */
 export function taskOf(kind: RecordKind, record: AnyRecord | undefined): string | null {
   if (record === undefined) return null;
   if (kind === 'task') return record.id;

@@ -1,9 +1,8 @@
 /**
  * The tables of a board, the same on SQLite and PostgreSQL.
  *
- * `data` holds a record as JSON text; the other columns repeat what SQL has to ask about. JSON text because it
- * keeps every string exactly (NUL and lone surrogates are escaped), which neither PostgreSQL's `text` nor its
- * `jsonb` does.
+ * `data` holds a record as JSON text; the other columns repeat the values that queries need. JSON text keeps every string
+ * exactly (NUL and lone surrogates are escaped), which neither PostgreSQL's `text` nor its `jsonb` does.
  */
 
 import type { Expression, Kysely } from 'kysely';
@@ -64,7 +63,7 @@ export interface BoardTables {
 }
 
 export type Queries = Kysely<BoardTables>;
-/** Queries that are made within one. */
+/** The queries of a transaction. */
 export type WriteTransaction = Queries;
 
 export const tableOf = {
@@ -83,12 +82,12 @@ export const tableOf = {
   schedule: 'schedules',
 } as const satisfies Record<RecordKind, keyof BoardTables>;
 
-/** Where the engines need different words for the same column. */
+/** Column types that differ between the engines. */
 export interface ColumnTypes {
   /** Compared byte by byte on both engines, so that order never depends on a locale. */
   readonly text: Expression<unknown>;
   /** A primary key that counts; on SQLite this wording makes it the table's own order. */
   readonly counter: Expression<unknown>;
-  /** Ends the definition of a table that is nothing but its key. */
+  /** Added to tables that consist only of their key. */
   readonly keyed: Expression<unknown>;
 }

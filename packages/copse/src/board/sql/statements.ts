@@ -1,21 +1,21 @@
 /**
  * Queries that are compiled once and run often.
  *
- * Building a query costs several times what running it costs, and a claim holds the write lock while it does so.
- * A query is built with markers where its values will be; later only the values are put in their places.
+ * Building a query takes several times as long as running it, and a claim would hold the write lock meanwhile. So a query
+ * is built once with placeholders, and later only gets its values.
  */
 
 import { type Compilable, CompiledQuery } from 'kysely';
 
 import type { Queries } from './schema.ts';
 
-/** Stands for a value of whatever type the column has. */
+/** A placeholder for a value of the column's type. */
 export type Marker = (name: string) => never;
 
 export interface Statement {
   readonly sql: string;
   readonly names: readonly string[];
-  /** Nothing but the commit follows it in its transaction, and nobody needs its answer. */
+  /** The last statement of its transaction, whose answer is not needed. */
   readonly isLast?: boolean;
 }
 

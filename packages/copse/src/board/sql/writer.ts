@@ -1,11 +1,10 @@
 /**
  * One transaction on the board.
  *
- * Order within it: read and lock the records; keep what the events make of them in memory; at the very end write
- * the records that changed, then number and append the events. The number comes from the single row of `board`,
- * which is locked last or, on PostgreSQL, in the one statement that writes everything: every record that exists was
- * locked before it, and events get their numbers in the order of commits. Whoever asks a question in between gets
- * the changes written first.
+ * Order: read and lock the records; apply the events to them in memory; at the end write the changed records, then number
+ * and append the events. The number comes from the single row of `board`, which is locked last (on PostgreSQL, in the one
+ * statement that writes everything), so events are numbered in the order of commits. A query in between first writes the
+ * pending changes.
  */
 
 import {
@@ -43,11 +42,11 @@ import type { Queries, WriteTransaction } from './schema.ts';
 interface Touched {
   readonly kind: RecordKind;
   readonly id: string;
-  /** As it was when this transaction began; `before` moves on with what is written. */
+  /** As it was when this transaction began; `before` is updated by every write. */
   readonly found: AnyRecord | undefined;
   before: AnyRecord | undefined;
   now: AnyRecord | undefined;
-  /** Until when a claim made in this transaction is believed. */
+  /** The end of the lease of a claim made in this transaction. */
   lease: { readonly from: Timestamp; readonly until: Timestamp } | null;
 }
 
@@ -129,14 +128,14 @@ export class Writer extends Reader implements BoardTransaction {
     }
   }
 
-  /** Called once, when the work is done and before the commit. Says whether anything was recorded. */
+  /** Called once, before the commit. Returns whether anything was recorded. */
   async flush(): Promise<boolean> {
     if (this.#events.length === 0) return false;
     await this.#engine.write(this.#transaction, this.#statements, this.#changes(), this.#events);
     return true;
   }
 
-  /** A question that SQL has to answer must find the records as they are now. (Events appear with the commit.) */
+  /** Writes pending changes first, so that queries see them. (Events appear with the commit.) */
   protected override async queries(): Promise<Queries> {
     for (const { key, build, values } of this.#changes()) {
       await run(this.db, this.#statements.get(key, build), values);
@@ -144,7 +143,7 @@ export class Writer extends Reader implements BoardTransaction {
     return this.db;
   }
 
-  /** What a session adds is nobody's yet; it may do so while it holds its own. */
+  /** A session may add records that belong to no task while it holds its own task. */
   async #taskOf(session: string): Promise<string | null> {
     return ((await this.#touch('session', session)).found as Session | undefined)?.task ?? null;
   }
@@ -170,7 +169,7 @@ export class Writer extends Reader implements BoardTransaction {
     return touched;
   }
 
-  /** What has to be written for the records to be as they are now. From then on, this is how they were found. */
+  /** The pending writes; the records count as unchanged afterwards. */
   #changes(): readonly Write[] {
     const writes: Write[] = [];
     for (const touched of this.#touched.values()) {
@@ -194,7 +193,7 @@ function rowOf(
   return toRow(kind, record as never);
 }
 
-/** Dependencies and requirements are rows of their own; a lease exists exactly while a task is in progress. */
+/** Rows of dependencies and requirements, and the lease, which exists exactly while a task is in progress. */
 function taskExtras({ id, before, now, lease }: Touched): readonly Write[] {
   const [was, is] = [before as Task | undefined, now as Task | undefined];
   const isHeld = is?.state.status === 'in_progress';

@@ -1,6 +1,6 @@
 /**
- * What a transaction writes at its end, and the two ways of writing it: statement after statement, or, where every
- * statement is a round trip, all of them as one.
+ * The writes at the end of a transaction, and two ways to run them: one statement after another, or all as one statement,
+ * where each would be a round trip.
  */
 
 import { type Compilable, type Insertable, sql } from 'kysely';
@@ -28,7 +28,7 @@ export function insertRecord(kind: RecordKind, row: AnyRow): Write {
   };
 }
 
-/** Only what changed: an index is rewritten when one of its columns is named, whatever its value. */
+/** Names only changed columns, because naming an indexed column rewrites its index. */
 export function updateRecord(kind: RecordKind, before: AnyRow, after: AnyRow): readonly Write[] {
   const columns = Object.keys(after).filter((column) => after[column] !== before[column]);
   if (columns.length === 0) return [];
@@ -103,7 +103,7 @@ function marked(columns: readonly string[], value: Marker): never {
   return Object.fromEntries(columns.map((column) => [column, value(column)])) as never;
 }
 
-/** Numbers events: the last number so far, that many higher. */
+/** Raises the last event number by the number of new events. */
 export function bumpStatement(statements: Statements): Statement {
   return statements.get('number events', (db, value) =>
     db
@@ -133,7 +133,7 @@ async function writeOneByOne(
   for (const [index, event] of events.entries()) await run(db, insert, { ...event, number: first + index });
 }
 
-/** More than this at once would make statements that are too long to be worth keeping. */
+/** Larger transactions would make statements too long to cache. */
 const TOGETHER = 16;
 
 /**
@@ -182,7 +182,7 @@ function combine(statements: Statements, writes: readonly Write[], eventCount: n
   return { sql: `with ${parts.join(', ')} select pg_notify($${names.length}, '')`, names, isLast: true };
 }
 
-/** An event whose number is found in the same statement, so many below the last. */
+/** An event whose number the same statement computes, `below` less than the last. */
 function numberedEvent(statements: Statements, below: number): Statement {
   return statements.get(`insert event ${below}`, (db, value) =>
     db

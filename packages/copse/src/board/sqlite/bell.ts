@@ -14,12 +14,12 @@ export function ring(bell: string): void {
   try {
     utimesSync(bell, now, now);
   } catch {
-    // Not there yet, or swept away. The commit stands either way, and followers look on their own before long.
+    // The file may be missing. The commit is done anyway, and followers also poll.
     create(bell);
   }
 }
 
-/** Without a watcher (too many of them, a folder that went away) followers are less prompt, not wrong. */
+/** Without a watcher (too many of them, a deleted folder) followers only poll. */
 export function listen(bell: string, wake: () => void): Subscription {
   let watcher: FSWatcher | undefined;
   let stopped = false;
@@ -27,7 +27,7 @@ export function listen(bell: string, wake: () => void): Subscription {
     if (stopped || !create(bell)) return;
     try {
       watcher = watch(bell, (change) => {
-        // The file was replaced: the watcher would go on looking at the one that is gone.
+        // The file was replaced, and the watcher still watches the old one.
         if (change === 'rename') {
           watcher?.close();
           setTimeout(start, REWATCH_MS);

@@ -1,4 +1,4 @@
-/** What SQLite's errors mean for a person. */
+/** Errors of SQLite, explained to people. */
 
 import { BoardUnavailable } from '../port.ts';
 
@@ -14,7 +14,7 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error) === BUSY;
 }
 
-/** Runs a call to SQLite; whatever a person can do something about is said in words. */
+/** Runs a call to SQLite; errors that a person can fix are explained. */
 export function explaining<T>(file: string, call: () => T): T {
   try {
     return call();
@@ -29,22 +29,22 @@ function explained(error: unknown, file: string): unknown {
     case NOTADB:
     case CORRUPT:
       return new BoardUnavailable(
-        `The board at ${file} is damaged or is no board: ${message}.`,
-        'Move it aside and restore it from an export: copse import <file>',
+        `The board at ${file} is damaged or not a board: ${message}.`,
+        'Move it away and restore it from an export: copse import <file>',
         { cause: error },
       );
     case READONLY:
     case IOERR:
     case FULL:
       return new BoardUnavailable(
-        `The board at ${file} cannot be written, so nothing was changed: ${message}.`,
-        'Check that the disk is not full and that you may write there: copse doctor',
+        `The board at ${file} is not writable; nothing was changed: ${message}.`,
+        'Check the free disk space and the permissions: copse doctor',
         { cause: error },
       );
     case CANTOPEN:
       return new BoardUnavailable(
         `The board at ${file} cannot be opened or created.`,
-        'Check that its folder exists, that you may write there and that the disk is not full.',
+        'Check that its folder exists and is writable, and that the disk is not full.',
         { cause: error },
       );
     default:

@@ -4,9 +4,9 @@
  * Every write is a transaction, and transactions begin immediate: with a plain `begin`, two that read and then write
  * fail each other at once, and no busy timeout helps.
  *
- * SQLite's own busy timeout is off. It would stop the whole process while it waits for the write lock, and for good
- * if another connection of the same process holds it. So whoever begins to write has the lock at once or fails as
- * busy, and the board tries again in a moment (`runPatiently`).
+ * SQLite's busy timeout is off: it would block the whole process while it waits for the write lock, and for ever if
+ * another connection of the same process holds it. So a write gets the lock at once or fails as busy, and the board
+ * retries (`runPatiently`).
  */
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
@@ -52,7 +52,7 @@ interface Connection {
   readonly file: string;
   readonly policy: Policy['board'];
   readonly database: DatabaseSync;
-  /** A board asks the same questions all the time. */
+  /** The board runs the same queries again and again. */
   prepared(this: void, text: string): StatementSync;
 }
 
@@ -69,7 +69,7 @@ function connect(file: string, policy: Policy['board']): Connection {
       return statement;
     },
   };
-  // Two processes that create the same board at once may find the switch locked; it is over in a moment.
+  // Locked for a moment when two processes create the same board.
   despiteBusy(connection, () => database.exec('pragma journal_mode = wal'));
   database.exec(`pragma synchronous = full; pragma wal_autocheckpoint = ${PAGES_PER_CHECKPOINT}`);
   return connection;
@@ -94,8 +94,8 @@ function forKysely(connection: Connection): SqliteDatabase {
 }
 
 /**
- * Kysely's own transactions do the same, but a `begin` that finds the board busy costs them nearly as much as a claim,
- * and with many writers most of them do.
+ * Kysely's own transactions do the same, but a `begin` that finds the board busy takes them nearly as long as a claim, and
+ * with many writers most attempts do.
  */
 function transaction<T>(
   { database, file, prepared }: Connection,
@@ -110,15 +110,15 @@ function transaction<T>(
       say('commit');
       return result;
     } finally {
-      // A full disk has rolled the transaction back already; failing to do it again would hide why.
+      // After a full disk the transaction is already rolled back; a second error would hide the first.
       if (database.isTransaction) say('rollback');
     }
   });
 }
 
 /**
- * For what takes no write lock. It meets one only while somebody else creates, recovers or closes the file, which is
- * over soon, so it may wait here.
+ * For reads, which meet a lock only while another process creates, recovers or closes the file. That is short, so waiting
+ * here is fine.
  */
 function despiteBusy<T>({ file, policy }: Connection, call: () => T): T {
   for (let waitedMs = 0; ; waitedMs += READ_AGAIN_MS) {
@@ -133,10 +133,10 @@ function despiteBusy<T>({ file, policy }: Connection, call: () => T): T {
 
 const READ_AGAIN_MS = 5;
 
-/** 16 MB of log. A checkpoint waits for the disk twice, so not after every few hundred writes. */
+/** 16 MB of log: a checkpoint waits for the disk twice, so it should be rare. */
 const PAGES_PER_CHECKPOINT = 4_000;
 
-/** Straight to SQLite: this is the part of a transaction during which everybody else waits. */
+/** Straight to SQLite, because every other writer waits during this part of a transaction. */
 function writeAll(
   { prepared }: Connection,
   statements: Statements,

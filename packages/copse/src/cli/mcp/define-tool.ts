@@ -1,4 +1,4 @@
-/** A tool out of its description and what it does: arguments are checked, and whatever happens becomes a text for the agent. */
+/** Makes a tool from a description and a function: checks the arguments, and turns results and errors into text. */
 
 import { existsSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
-import { taskInside } from '../commands/report-inside.ts';
+import { taskInside } from '../commands/agents/report-inside.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import type { Tool } from './server.ts';
@@ -16,7 +16,7 @@ interface Parameter {
   readonly type: 'string' | 'boolean';
   readonly description: string;
   readonly isRequired?: boolean;
-  /** Told to the agent; the command checks it, and says which there are. */
+  /** Only described here; the command checks it. */
   readonly oneOf?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface Description<P extends Parameters> {
   readonly parameters: P;
 }
 
-/** What it does gets a command line that stands in the worktree and whose output is the answer. */
+/** `work` gets a command line whose folder is the worktree and whose output is the answer. */
 export function defineTool<const P extends Parameters>(
   cli: Cli,
   { name, title, description, parameters }: Description<P>,
@@ -66,7 +66,7 @@ export function defineTool<const P extends Parameters>(
   };
 }
 
-/** Agent programs start their servers where they like; whose session it is says the environment. */
+/** Agent programs start the server in any folder, so the worktree comes from the session's environment. */
 function placeOf({ cwd, env }: Cli): string {
   if (sessionFrom(env) === undefined) return cwd;
   const own = [env['COPSE_WORKTREE_PATH'], env['COPSE_REPO_ROOT']];
@@ -76,20 +76,20 @@ function placeOf({ cwd, env }: Cli): string {
 async function requireOwnTask(cli: Cli): Promise<TaskId> {
   const inside = taskInside(cli);
   if (inside !== undefined) return inside;
-  const { withReporting } = await import('../commands/report-here.ts');
+  const { withReporting } = await import('../commands/agents/report-here.ts');
   try {
     return await withReporting(cli, undefined, async (_, { task }) => task);
   } catch (error) {
     if (!(error instanceof CommandFailed && error.failure.code === 'invalid')) throw error;
     return fail(
       'invalid',
-      `copse mcp speaks for the task in whose worktree it runs, and ${shown(cli.cwd)} is in none.`,
-      'start it in the worktree of a task',
+      `copse mcp must run in a task's worktree, and ${shown(cli.cwd)} is not one.`,
+      'copse worktrees',
     );
   }
 }
 
-/** An argument that nobody knows is refused: an agent that names another task must not believe that it was heard. */
+/** Refuses unknown arguments, so that an agent that names another task learns that this has no effect. */
 function requireFitting(
   tool: string,
   parameters: Parameters,
@@ -99,7 +99,11 @@ function requireFitting(
   const takes = names.length > 0 ? `${tool} takes ${names.join(' and ')}` : `${tool} takes no arguments`;
   for (const name of Object.keys(given)) {
     if (!names.includes(name)) {
-      fail('invalid', `${tool} has no argument ${JSON.stringify(name)}; it is about your own task.`, takes);
+      fail(
+        'invalid',
+        `${tool} has no argument ${JSON.stringify(name)}; it is always about your own task.`,
+        takes,
+      );
     }
   }
   for (const [name, { type, isRequired }] of Object.entries(parameters)) {
@@ -141,5 +145,5 @@ function explain(error: unknown): Pick<Failure, 'reason' | 'next'> {
   if (error instanceof CommandFailed) return error.failure;
   if (error instanceof Unavailable) return { reason: error.message, next: [error.remedy] };
   const surprise = error instanceof Error ? error.message : String(error);
-  return { reason: `This should not have happened: ${surprise}`, next: ['copse doctor'] };
+  return { reason: `Unexpected error: ${surprise}`, next: ['copse doctor'] };
 }

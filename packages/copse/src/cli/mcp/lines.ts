@@ -1,8 +1,8 @@
-/** Lines out of a stream of bytes. Only a line feed ends one: JSON may hold what other readers take for an end of line. */
+/** Splits a stream of bytes into lines. Only a line feed ends a line, because JSON may contain U+2028. */
 
 const LINE_FEED = 0x0a;
 
-/** Undefined for a line with more bytes than that, which is not kept. What no line feed ends is half a line, and none. */
+/** Yields undefined for a line of more than `mostBytes`. An unfinished last line is dropped. */
 export async function* linesOf(
   input: AsyncIterable<Uint8Array>,
   mostBytes: number,
@@ -18,7 +18,7 @@ export async function* linesOf(
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
       keep(chunk.subarray(from, end));
-      // Decoded as a whole: a character may be in two chunks.
+      // Decoded at once: a character may span two chunks.
       yield length > mostBytes ? undefined : Buffer.concat(parts).toString('utf8');
       parts = [];
       length = 0;

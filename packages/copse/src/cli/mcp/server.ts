@@ -1,14 +1,12 @@
 /**
- * The Model Context Protocol over lines of JSON, as far as a server with tools needs it.
+ * The part of the Model Context Protocol, over lines of JSON, that a server with tools needs.
  *
  * Rules
- * - Calls of tools run one after another, in the order they came: an agent that notes something and finishes in one breath
- *   means that order. Everything else is answered at once.
- * - A call that is cancelled before its turn is not begun. One that has begun goes on, since what it says is said, and is not
- *   answered.
- * - Whatever comes in, the server goes on: what cannot be understood is answered with an error, or with nothing if it asked
- *   nothing.
- * - When the input ends, the calls that have come are done and answered; then it is over.
+ * - Tool calls run one after another, in the order of arrival: an agent may send a note and `finish` at once, in that
+ *   order. Everything else is answered at once.
+ * - A call that is cancelled before its turn does not start. One that has started completes and is not answered.
+ * - No input ends the server: an invalid request gets an error, an invalid notification nothing.
+ * - When the input ends, the calls received so far complete and are answered; then the server ends.
  */
 
 import { linesOf } from './lines.ts';
@@ -17,9 +15,9 @@ export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** JSON Schema; `call` checks for itself. */
+  /** JSON Schema, for the agent; `call` validates on its own. */
   readonly inputSchema: object;
-  /** Never throws: what goes wrong is for the agent to read. */
+  /** Never throws: errors become text for the agent. */
   readonly call: (given: Readonly<Record<string, unknown>>) => Promise<ToolAnswer>;
 }
 
@@ -36,10 +34,9 @@ interface Serving {
   readonly tools: readonly Tool[];
 }
 
-/** The newest first: it is offered to whoever asks for one that is not here. */
+/** The newest first: it is the answer to a client with an unknown version. */
 const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
-/** More than any text that Copse keeps. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 const codes = { parse: -32700, request: -32600, method: -32601, params: -32602, internal: -32603 } as const;
@@ -58,7 +55,7 @@ type Answer = { readonly id: Id | null } & (
 
 class Server {
   readonly #serving: Serving;
-  /** Requests that wait for their answer. */
+  /** Requests without an answer yet. */
   readonly #open = new Map<Id, { isCancelled: boolean }>();
   readonly #underway = new Set<Promise<void>>();
   #lastCall: Promise<unknown> = Promise.resolve();
@@ -85,7 +82,11 @@ class Server {
 
   async #answerLine(line: string | undefined): Promise<object | undefined> {
     if (line === undefined) {
-      return failed(null, codes.request, `A message has at most ${MOST_BYTES} bytes; this one was left out.`);
+      return failed(
+        null,
+        codes.request,
+        `A message may have at most ${MOST_BYTES} bytes; this one was ignored.`,
+      );
     }
     let message: unknown;
     try {
@@ -94,19 +95,19 @@ class Server {
       return failed(null, codes.parse, 'This line is not JSON.');
     }
     if (!Array.isArray(message)) return this.#answer(message);
-    // Version 2025-03-26 has several messages in one.
-    if (message.length === 0) return failed(null, codes.request, 'There is no message in this list.');
+    // Version 2025-03-26 allows several messages in one.
+    if (message.length === 0) return failed(null, codes.request, 'The list of messages is empty.');
     const answers = await Promise.all(message.map((one) => this.#answer(one)));
     const given = answers.filter((one) => one !== undefined);
     return given.length > 0 ? given : undefined;
   }
 
   async #answer(message: unknown): Promise<object | undefined> {
-    if (!isObject(message)) return failed(null, codes.request, 'A message is an object.');
+    if (!isObject(message)) return failed(null, codes.request, 'A message must be an object.');
     const { id, method } = message;
     const params = isObject(message['params']) ? message['params'] : {};
     if (typeof method !== 'string') {
-      // An answer: nothing was asked here, so it is somebody's mistake and nobody waits.
+      // A response, although this server sends no requests.
       if ('result' in message || 'error' in message) return undefined;
       return failed(isId(id) ? id : null, codes.request, 'This message has no method.');
     }
@@ -114,7 +115,7 @@ class Server {
       if (method === 'notifications/cancelled') this.#cancel(params['requestId']);
       return undefined;
     }
-    if (!isId(id)) return failed(null, codes.request, 'An id is a string or a number.');
+    if (!isId(id)) return failed(null, codes.request, 'An id must be a string or a number.');
     const request = { isCancelled: false };
     this.#open.set(id, request);
     const answer = await this.#respond(id, method, params, request).catch((error: unknown) =>
@@ -156,7 +157,7 @@ class Server {
         const tool = tools.find((known) => known.name === name);
         if (tool === undefined) return failed(id, codes.params, `There is no tool ${JSON.stringify(name)}.`);
         if (given !== null && !isObject(given))
-          return failed(id, codes.params, 'The arguments of a tool are an object.');
+          return failed(id, codes.params, 'The arguments of a tool must be an object.');
         const answer = await this.#inTurn(async () =>
           request.isCancelled ? undefined : tool.call(given ?? {}),
         );
@@ -173,13 +174,13 @@ class Server {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#lastCall.then(work);
-    // What one call throws is no matter of the next.
+    // An error of one call does not affect the next.
     this.#lastCall = result.catch(() => {});
     return result;
   }
 }
 
-/** Programs that look tools up only when they need one would not know that there is something to say. Claude asks this way. */
+/** `alwaysLoad`: Claude otherwise loads tools on demand, and would not know of these. */
 function listed({ name, title, description, inputSchema }: Tool): object {
   return { name, title, description, inputSchema, _meta: { 'anthropic/alwaysLoad': true } };
 }

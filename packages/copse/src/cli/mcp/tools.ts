@@ -1,24 +1,21 @@
-/**
- * The tools of an agent: what it could say by commands, about its own task and no other. Each is the command itself, with
- * what it prints as the answer, so that an agent hears the same whichever way it reports.
- */
+/** The tools of an agent, all about its own task. Each runs a command and answers with its output. */
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { ledgerKinds } from '../../tasks/rules/ledger.ts';
 import { openPhases } from '../../agents/rules/session/session.ts';
 import { fail } from '../failure.ts';
 import type { Cli, Invocation } from '../invocation.ts';
-import type { Run } from '../program-parts.ts';
+import type { Run } from '../program/parts.ts';
 import { type Given, type Parameters, defineTool } from './define-tool.ts';
 import type { Tool } from './server.ts';
 
-/** What a call needs is loaded by the first one: every running agent has such a server, and most of the time it only waits. */
+/** Commands are loaded by their first call: every running agent has such a server, which is mostly idle. */
 export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>): readonly Tool[] {
   const command = <P extends Parameters>(
     described: { readonly name: string; readonly title: string; readonly description: string },
     parameters: P,
     load: () => Promise<{ readonly run: Run }>,
-    /** What the command line would have said. */
+    /** The words and options of the command. */
     said: (given: Given<P>, task: TaskId) => { readonly words: readonly string[]; readonly options?: object },
   ): Tool =>
     defineTool(cli, { ...described, parameters }, async (given, { cli, task }) => {
@@ -31,15 +28,15 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
     command(
       {
         name: 'finish',
-        title: 'Say that the work is finished',
+        title: 'Report the work as finished',
         description:
-          'Say that the work on your task is finished and committed. You hear at once what is still missing, if anything: put that right and call it again. When it was accepted, stop.',
+          'Report that the work on your task is finished and committed. The answer says what is still missing, if anything: fix that and call it again. When it is accepted, stop.',
       },
       {
-        summary: { type: 'string', description: 'What was done, in a line or two.' },
+        summary: { type: 'string', description: 'What you did, in one or two lines.' },
         no_changes: {
           type: 'boolean',
-          description: 'True if there was nothing to do, so nothing to commit.',
+          description: 'True if there was nothing to do, and so nothing to commit.',
         },
       },
       () => import('../commands/agents/finish.ts'),
@@ -53,12 +50,12 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         name: 'stuck',
         title: 'Ask a person',
         description:
-          'Say that only a person can decide how to go on. Then stop: your work is kept, and the task goes on with the answer.',
+          'Ask a person to decide something, then stop. Leave your worktree as it is: the task continues with the answer.',
       },
       {
         reason: {
           type: 'string',
-          description: 'The question, and the choices you see.',
+          description: 'The question, and the choices.',
           isRequired: true,
         },
       },
@@ -68,18 +65,18 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
     command(
       {
         name: 'phase',
-        title: 'Say how far the work is',
-        description: 'Say how far the work on your task is. Phases go forward only.',
+        title: 'Report the phase',
+        description: 'Report the phase of your work. Phases only go forward.',
       },
-      { phase: { type: 'string', description: 'Where you are now.', oneOf: openPhases, isRequired: true } },
+      { phase: { type: 'string', description: 'The current phase.', oneOf: openPhases, isRequired: true } },
       () => import('../commands/agents/phase.ts'),
       ({ phase }, task) => ({ words: [phase, task] }),
     ),
     command(
       {
         name: 'heartbeat',
-        title: 'Say that the work goes on',
-        description: 'Say that the work on your task is still going on, and hear whether it is still yours.',
+        title: 'Renew your lease',
+        description: 'Report that you are still working. The answer says whether the task is still yours.',
       },
       {},
       () => import('../commands/agents/heartbeat.ts'),
@@ -88,13 +85,13 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
     command(
       {
         name: 'ledger_add',
-        title: 'Note something for those who come after',
+        title: 'Add a note for the next agent',
         description:
-          'Note in the ledger of your task what the next one should know: a learning, a decision with its reason, or how far you came (handoff).',
+          'Add to the ledger of your task what the next agent should know: a learning, a decision with its reason, or how far you got (handoff).',
       },
       {
-        kind: { type: 'string', description: 'What it is.', oneOf: ledgerKinds, isRequired: true },
-        text: { type: 'string', description: 'What the next one should know.', isRequired: true },
+        kind: { type: 'string', description: 'The kind of entry.', oneOf: ledgerKinds, isRequired: true },
+        text: { type: 'string', description: 'What the next agent should know.', isRequired: true },
       },
       () => import('../commands/plans/ledger-add.ts'),
       ({ kind, text }, task) => ({ words: [kind, inWords(text, 'text')], options: { task } }),
@@ -102,15 +99,15 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
     command(
       {
         name: 'sync',
-        title: 'Bring the newest base into your branch',
+        title: 'Merge the newest base into your branch',
         description:
-          'Merge what landed on the base branch meanwhile into the branch of your task, now. Commit first.',
+          'Merge the newest commits of the base branch into the branch of your task. Commit first.',
       },
       {
         conflict: {
           type: 'boolean',
           description:
-            'True leaves a conflict in the worktree for you to resolve; otherwise nothing changes.',
+            'True leaves a conflict in the worktree for you to resolve; otherwise a conflict changes nothing.',
         },
       },
       () => import('../commands/workspaces/sync.ts'),
@@ -122,7 +119,7 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
         name: 'context',
         title: 'Read your assignment again',
         description:
-          'Your assignment with everything around it: plan, accept commands, ledger, git state at the beginning, who works nearby, rules.',
+          'Your assignment and its context: plan, accept commands, ledger, git state at the start, agents in the same area, rules.',
         parameters: {},
       },
       async (_, { cli, task }) => showContext(cli, task),
@@ -130,23 +127,25 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
   ];
 }
 
-/** A dash stands for standard input in commands, and here that is the protocol. */
+/** `-` means standard input in commands, which here carries the protocol. */
 function inWords(text: string, name: string): string {
-  return text === '-' ? fail('invalid', `The ${name} says nothing.`, 'write it out') : text;
+  return text === '-' ? fail('invalid', `The ${name} cannot be "-".`, 'write the text itself') : text;
 }
 
-/** About what an agent program takes from a tool at once; the file has the rest. */
+/** About as much as agent programs accept from a tool; the file has the rest. */
 const MOST_BYTES = 60_000;
 
 async function showContext(cli: Cli, task: TaskId): Promise<void> {
   const { readContext } = await import('../../compose/context-file.ts');
-  const { withReporting } = await import('../commands/report-here.ts');
+  const { withReporting } = await import('../commands/agents/report-here.ts');
   await withReporting(cli, task, async (context) => {
     const { file, read } = await readContext(cli, context, { task, mostBytes: MOST_BYTES });
     if (read === undefined) {
-      fail('not_found', `No context was written for ${task}; it would be at ${file}.`, `copse show ${task}`);
+      fail('not_found', `There is no context file for ${task}; it would be ${file}.`, `copse show ${task}`);
     }
-    cli.output.line(`This is ${file}${read.isCut ? ', its beginning; read the rest there' : ''}:`);
+    cli.output.line(
+      `${read.isCut ? 'The beginning of ' : ''}${file}${read.isCut ? '; read the rest there' : ''}:`,
+    );
     cli.output.line();
     cli.output.line(read.text);
   });

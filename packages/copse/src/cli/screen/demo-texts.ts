@@ -1,11 +1,11 @@
-/** What the demo says before and after what is to be seen. */
+/** What the demo prints before and after the run. */
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { agentNames, tasks } from '../../demo/scenario.ts';
-import { type Leftovers, type Summary, summaryRows } from '../../demo/summary.ts';
+import { type DemoLeftovers, type Summary, summaryRows } from '../../demo/summary.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { shellWord } from './quote.ts';
@@ -15,7 +15,9 @@ export function printPrologue({ output }: Cli, folder: string): void {
   output.line(
     `${output.style('bold', 'Copse demo')}: ${tasks.length} tasks, ${agentNames.length} scripted agents, one real git repository.`,
   );
-  output.line(output.style('dim', `No key, no network. Everything happens in ${shown(folder)}`));
+  output.line(
+    output.style('dim', `It needs no API key and no network. Everything happens in ${shown(folder)}`),
+  );
   output.line();
 }
 
@@ -23,7 +25,7 @@ export interface Epilogue {
   readonly folder: string;
   readonly history: readonly string[];
   readonly summary: Summary;
-  readonly leftovers: Leftovers;
+  readonly leftovers: DemoLeftovers;
 }
 
 export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }: Epilogue): void {
@@ -33,10 +35,12 @@ export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }:
     output.line(output.style('bold', text));
   };
   const { tasks: all, landed, nothingToDo, durationMs } = summary;
-  heading('main, as it landed');
+  heading('History of main');
   for (const line of history) output.line(`  ${shown(line)}`.trimEnd());
   const seconds = Math.round(durationMs / 1_000);
-  heading(`${landed + nothingToDo} of ${all} tasks done in ${seconds} s: what happened, and why it was safe`);
+  heading(
+    `${landed + nothingToDo} of ${all} tasks done in ${seconds} s: what happened, and why no work was lost`,
+  );
   const rows = summaryRows(summary, leftovers);
   const width = Math.max(...rows.map(([what]) => what.length));
   for (const [what, why] of rows) {
@@ -48,7 +52,7 @@ export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }:
   if (link !== undefined) output.line(`  ln -s ${shellWord(link)} ~/.local/bin/`);
   output.line(`  cd ${shellWord(folder)}`);
   output.line('  copse list; copse events; git log -p; cat agents/ada.sh');
-  heading('Then, in a repository of your own');
+  heading('Next, in your own repository');
   for (const command of nextCommands) output.line(`  ${command}`);
   output.line();
   output.line(output.style('dim', `To delete the demo: rm -rf ${shellWord(folder)}`));
@@ -56,11 +60,11 @@ export function printEpilogue(cli: Cli, { folder, history, summary, leftovers }:
 
 const nextCommands = [
   'copse doctor',
-  'copse add "What you want to have done"',
+  'copse add "Describe a task"',
   `copse orchestrate --command 'your-agent "$(cat "$COPSE_PROMPT_FILE")"'`,
 ] as const;
 
-/** The launcher of the clone that this runs from, when it cannot be called by its name. */
+/** This clone's launcher, if `copse` is not in PATH. */
 function launcherToLink({ env }: Cli): string | undefined {
   const folders = (env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute);
   if (folders.some((folder) => existsSync(path.join(folder, 'copse')))) return undefined;

@@ -1,4 +1,4 @@
-/** What whoever waits for tasks to land sees: one line for each, on a terminal, saying where it stands right now. */
+/** `copse merge` while it waits: one line for each task with its current place in the queue. */
 
 import { loadPlace } from '../../queue/act/view.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -6,11 +6,11 @@ import type { Landing } from '../../queue/rules/landing.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Cli } from '../invocation.ts';
 import { entryText } from './queue-text.ts';
-import { age } from './render.ts';
+import { age } from '../../explain/rules/amounts.ts';
 import { Screen } from './screen.ts';
 
 export interface LandingView {
-  /** For good, above those that are still waited for. */
+  /** Printed permanently, above the lines that are redrawn. */
   say(lines: readonly string[]): void;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export function openLandingView(
   { json }: { readonly json?: boolean },
 ): LandingView {
   const canMove = cli.output.isTerminal && cli.env['TERM'] !== 'dumb' && !json;
-  return canMove ? new Live(cli, context, landings) : plain(cli, { json: json ?? false });
+  return canMove ? new LiveLandingView(cli, context, landings) : plain(cli, { json: json ?? false });
 }
 
 function plain({ output }: Cli, { json }: { readonly json: boolean }): LandingView {
@@ -36,7 +36,7 @@ function plain({ output }: Cli, { json }: { readonly json: boolean }): LandingVi
 
 const REDRAW_MS = 500;
 
-class Live implements LandingView {
+class LiveLandingView implements LandingView {
   readonly #cli: Cli;
   readonly #context: RunContext;
   readonly #landings: readonly Landing[];
@@ -67,7 +67,7 @@ class Live implements LandingView {
     while (!signal.aborted) {
       const lines: string[] = [];
       for (const landing of this.#landings) lines.push(...(await this.#line(landing)));
-      const foot = this.#cli.output.style('dim', '── Ctrl+C leaves them in the queue ──');
+      const foot = this.#cli.output.style('dim', '── Ctrl+C stops waiting; tasks stay in the queue ──');
       if (!signal.aborted) this.#screen.draw(lines.length === 0 ? [] : [...lines, foot]);
       await this.#context.clock.sleep(REDRAW_MS, signal);
     }
@@ -81,6 +81,6 @@ class Live implements LandingView {
     const { queue, entry } = place;
     const run = queue.runs.find(({ tasks }) => tasks.includes(landing.task));
     const since = age(run?.since ?? entry.queuedAt, clock.now()).padStart(3);
-    return [`${output.style('cyan', '>')} #${landing.task} ${since} ${shown(entryText(entry))}`];
+    return [`${output.style('cyan', '>')} ${landing.task} ${since} ${shown(entryText(entry))}`];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What whoever watches the loop sees: on a terminal one steady screen of who does what for how long, with the lines of what
- * happened going by above it; anywhere else only the lines.
+ * What `copse orchestrate` shows: on a terminal a status area with the running agents and landings, and event lines that
+ * scroll above it; elsewhere only the event lines.
  */
 
 import { waitText } from '../../explain/rules/queue.ts';
@@ -11,22 +11,22 @@ import type { RunContext } from '../../queue/context.ts';
 import type { BoardEvent } from '../../board/rules/event.ts';
 import type { EventNumber, TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
-import { eventLine } from './event-lines.ts';
+import { eventLine } from './event-line.ts';
 import type { Cli } from '../invocation.ts';
-import { age } from './render.ts';
+import { age } from '../../explain/rules/amounts.ts';
 import { Screen, wrapped } from './screen.ts';
 
 export interface View {
   event(event: BoardEvent): Promise<void>;
   problem(task: TaskId | null, reason: string): void;
-  /** About what was just said. */
+  /** A remark about the line before. */
   note(text: string): void;
   pass(pass: Pass): void;
   close(): void;
 }
 
 export interface ViewOptions {
-  /** What Ctrl+C does. */
+  /** What Ctrl+C does, for the status area. */
   readonly onInterrupt: string;
 }
 
@@ -35,7 +35,7 @@ export function openView(cli: Cli, context: RunContext, options: ViewOptions): V
   return canMove ? new LiveView(cli, context, options) : new PlainView(cli, context);
 }
 
-/** Everything that is recorded after an event until the signal, also what was recorded just before it. */
+/** Every event after `after` until the signal, including those recorded just before it. */
 export async function tellEvents(
   { board, policy }: Pick<RunContext, 'board' | 'policy'>,
   after: EventNumber,
@@ -52,10 +52,9 @@ export async function tellEvents(
 
 const LAST_EVENTS = 500;
 
-/** As wide as the time before each line. */
 const TIME_WIDTH = 8;
-/** As wide as the time, the word and the task: where the text of a line begins. */
-const TEXT_AT = 30;
+/** The column where the text of a line begins, after time, word and task. */
+const TEXT_AT = 29;
 
 /** Lines with the time, for files and pipes. */
 class PlainView implements View {
@@ -73,7 +72,7 @@ class PlainView implements View {
   }
 
   problem(task: TaskId | null, reason: string): void {
-    const about = task === null ? '' : `#${task} `;
+    const about = task === null ? '' : `${task} `;
     const word = this.cli.output.style('yellow', 'note       ');
     this.say(`${this.time()} ${word} ${about}${shown(reason.split('\n', 1)[0] ?? '')}`, TEXT_AT);
   }
@@ -86,7 +85,7 @@ class PlainView implements View {
 
   close(): void {}
 
-  /** What does not fit goes on below, from the given column. */
+  /** A long line continues below, from the given column. */
   protected say(line: string, _indent: number): void {
     this.cli.output.line(line);
   }
@@ -134,29 +133,29 @@ class LiveView extends PlainView {
     const { running, landings, waiting } = this.#pass;
     const { output } = this.cli;
     const { clock, policy } = this.context;
-    // When nothing more can start, the rest is not even looked at.
+    // At the limit, the orchestrator does not look at further tasks, so their number is unknown.
     const isFull = running.length >= policy.orchestration.maxAgents;
     const counts = [
       `${running.length} of ${policy.orchestration.maxAgents} running`,
       ...(landings.length > 0 ? [`${landings.length} landing`] : []),
-      ...(waiting.length > 0 ? [isFull ? 'others wait' : `${waiting.length} waiting`] : []),
+      ...(waiting.length > 0 ? [isFull ? 'more waiting' : `${waiting.length} waiting`] : []),
     ];
     this.#screen.draw([
       output.style('dim', `── ${counts.join(' · ')} ── Ctrl+C ${this.#onInterrupt} ──`),
       ...running.toSorted(byAge).map(({ task }) => {
         const agent = task.state.status === 'in_progress' ? task.state.claim.agent : '';
         const since = age(task.state.since, clock.now()).padStart(4);
-        return `${output.style('cyan', '*')} #${task.id} ${since} ${shown(agent)}  ${shown(task.title)}`;
+        return `${output.style('cyan', '*')} ${task.id} ${since} ${shown(agent)}  ${shown(task.title)}`;
       }),
       ...landings.map(({ task, queuedAt, waiting: why }) => {
         const since = age(queuedAt, clock.now()).padStart(4);
-        return `${output.style('green', '>')} #${task} ${since} ${why === null ? 'landing' : shown(waitText(why))}`;
+        return `${output.style('green', '>')} ${task} ${since} ${why === null ? 'landing' : shown(waitText(why))}`;
       }),
     ]);
   }
 }
 
-/** Who came last stands last, so that nobody moves while others come. */
+/** Oldest first, so that lines keep their place. */
 function byAge(one: RunningTask, other: RunningTask): number {
   return one.task.state.since - other.task.state.since;
 }

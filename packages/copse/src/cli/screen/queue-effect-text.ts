@@ -1,8 +1,6 @@
-/** What something costs that a person does to a queue. */
+/** How many running checks a change of the queue restarts. */
 
 export function effectText(restarts: number): string {
-  if (restarts === 0) return 'No check that is running starts over.';
-  return restarts === 1
-    ? '1 check that is running starts over.'
-    : `${restarts} checks that are running start over.`;
+  if (restarts === 0) return 'No running check restarts.';
+  return restarts === 1 ? '1 running check restarts.' : `${restarts} running checks restart.`;
 }

@@ -7,7 +7,7 @@ import { pauseText, rangeText, runText, standingText, waitText } from '../../exp
 import { spanText } from '../../kernel/time.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
-import { age } from './render.ts';
+import { age } from '../../explain/rules/amounts.ts';
 
 type Style = Parameters<Output['style']>[0];
 
@@ -70,16 +70,16 @@ function alarms(
       : []),
     ...(trouble && stalled === null ? [`its checks cannot run: ${trouble.reason}`] : []),
     ...(isTargetRed && stalled === null
-      ? [`${target} fails its checks with nothing merged into it: each is tried alone, nobody is blamed`]
+      ? [`${target} itself fails its checks: each task is checked alone`]
       : []),
     ...(!isLed && entries.length > 0 ? [unledText(lost.length)] : []),
   ];
 }
 
 function unledText(lost: number): string {
-  if (lost === 0) return 'nobody leads this queue: copse orchestrate';
+  if (lost === 0) return 'no orchestrator is running: copse orchestrate';
   const checks = lost === 1 ? '1 check' : `${lost} checks`;
-  return `whoever led this queue is gone, and ${checks} with it: copse orchestrate begins again`;
+  return `the orchestrator is gone, and ${checks} with it; to start again: copse orchestrate`;
 }
 
 function checkLines(queue: QueueView, output: Output, now: Timestamp): readonly string[] {
@@ -103,7 +103,7 @@ function entryLines({ entries }: QueueView, output: Output, now: Timestamp): rea
   return entries.map((entry, at) => {
     const { position, task, state, queuedAt, standing, title } = entry;
     const [word, style] = looks[state];
-    const place = `${String(position).padStart(width)} #${task.padEnd(idWidth)}`;
+    const place = `${String(position).padStart(width)} ${task.padEnd(idWidth)}`;
     const marks = `${entry.isHotfix ? 'hotfix, ' : ''}${entry.isUnchecked ? 'unchecked, ' : ''}`;
     const time = rangeWidth === 0 ? '' : ` ${(ranges[at] ?? '').padEnd(rangeWidth)}`;
     const head = `${place} ${output.style(style, word.padEnd(8))} ${age(queuedAt, now).padStart(3)}${time}`;
@@ -120,7 +120,7 @@ function landedLines(landed: readonly RecentLanding[], output: Output, now: Time
   return landed.map(({ task, commit, at, tookMs, isVerified }) => {
     const checked = isVerified ? 'checked' : 'unverified';
     const what = `as ${commit.slice(0, 10)}, ${checked}, ${spanText(tookMs)} after it was queued`;
-    return `  ${output.style('green', 'landed')} #${task} ${age(at, now)} ago ${what}`;
+    return `  ${output.style('green', 'landed')} ${task} ${age(at, now)} ago ${what}`;
   });
 }
 

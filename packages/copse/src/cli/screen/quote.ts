@@ -1,10 +1,10 @@
 import { shellQuoted } from '../../kernel/shell.ts';
 
-/** A word that can be pasted into a shell, whatever is in it. */
+/** Any text as one word of a shell command. */
 export function shellWord(text: string): string {
   if (/^[\w/.,:=@%+-]+$/.test(text)) return text;
   if (!/[\u0000-\u001f\u007f-\u009f]/.test(text)) return shellQuoted(text);
-  // Control characters as escapes, so that nothing reaches the terminal that it would obey.
+  // Control characters as escapes, so that the terminal does not execute them.
   const escaped = text
     .replaceAll(/['\\]/g, String.raw`\$&`)
     .replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, escape);

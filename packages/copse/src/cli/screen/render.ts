@@ -1,5 +1,6 @@
-/** How tasks and times look on a terminal. Whatever people or agents wrote goes through `shown`. */
+/** How tasks look on a terminal. Texts of people and agents go through `shown`. */
 
+import { age, times } from '../../explain/rules/amounts.ts';
 import type { Timestamp } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import { formatPriority } from '../../tasks/rules/priority.ts';
@@ -24,46 +25,39 @@ const looks: Readonly<Record<TaskStatus, Look>> = {
   cancelled: ['x', 'dim'],
 };
 
-/** `[*] #cp-a1b2 IN_PROGRESS (15m) Add authentication`, with what matters most below it. */
+/** `[*] cp-a1b2 IN_PROGRESS (15m) Add authentication`, and below it `below` or the reason for its status. */
 export function taskLine(task: TaskSummary, output: Output, now: Timestamp, below?: string | null): string {
-  const { state, priority, dependsOn, retries } = task;
-  const delay = state.status === 'ready' ? state.delay : null;
-  const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
+  const { state } = task;
   const [mark, style] = looks[state.status];
-  const head = output.style(style, `[${mark}] #${task.id} ${state.status.toUpperCase()}`);
-  const extra = [
-    ...(priority === defaultPolicy.task.priority ? [] : [formatPriority(priority)]),
-    ...(state.status === 'in_progress' ? [shown(state.claim.agent)] : []),
-    ...(state.status === 'pending' ? [`waits for ${dependsOn.join(', ')}`] : []),
-    ...(isAboutToRun && retries > 0 ? [`crashed ${times(retries)}`] : []),
-    ...(delay !== null && delay.until > now
-      ? [`${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`]
-      : []),
-  ];
-  const tail = extra.length > 0 ? output.style('dim', `  ${extra.join(' · ')}`) : '';
+  const head = output.style(style, `[${mark}] ${task.id} ${state.status.toUpperCase()}`);
+  const extra = extraOf(task, now);
+  const tail = extra === '' ? '' : output.style('dim', `  ${extra}`);
   const line = `${head} (${age(state.since, now)}) ${shown(task.title)}${tail}`;
   const pullRequest = state.status === 'in_review' && state.pullRequest ? summarise(state.pullRequest) : null;
   const reason = below ?? pullRequest ?? ('reason' in state ? state.reason : null);
   return reason ? `${line}\n${indented(shown(reason), 6)}` : line;
 }
 
-export function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`;
+/** As one text: a list of a thousand tasks takes twice as long with an array for each. */
+function extraOf({ state, priority, dependsOn, retries }: TaskSummary, now: Timestamp): string {
+  let extra = priority === defaultPolicy.task.priority ? '' : SEPARATOR + formatPriority(priority);
+  if (state.status === 'in_progress') extra += SEPARATOR + shown(state.claim.agent);
+  if (state.status === 'pending') extra += `${SEPARATOR}waits for ${dependsOn.join(', ')}`;
+  const isAboutToRun = state.status === 'ready' || state.status === 'in_progress';
+  if (isAboutToRun && retries > 0) extra += `${SEPARATOR}crashed ${times(retries)}`;
+  const delay = state.status === 'ready' ? state.delay : null;
+  if (delay !== null && delay.until > now)
+    extra += `${SEPARATOR}${delay.because === 'rate_limit' ? 'rate limited' : 'waits'} ${age(now, delay.until)}`;
+  return extra.slice(SEPARATOR.length);
 }
 
-export function age(since: Timestamp, now: Timestamp): string {
-  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
-}
+const SEPARATOR = ' · ';
 
 export function indented(text: string, by: number): string {
   return text.replaceAll(/^/gm, ' '.repeat(by));
 }
 
-/** `name   value`, aligned, for everything that has a value. */
+/** `name   value`, aligned; rows without a value are left out. */
 export function fields(rows: readonly (readonly [name: string, value: string | null])[]): readonly string[] {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(width)}  ${value}`]));

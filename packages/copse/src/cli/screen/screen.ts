@@ -1,6 +1,6 @@
 /**
- * A part of the terminal that stays where it is while lines go by above it. It is drawn again whole: what was drawn before
- * is as many lines as were drawn, because none is ever longer than the terminal is wide, nor are there more than it has rows.
+ * A status area at the bottom of the terminal, with lines that scroll above it. It is redrawn as a whole. Its lines are
+ * cut to the terminal's width and height, so that the number of lines to erase is always the number drawn.
  */
 
 import type { Output } from '../output.ts';
@@ -17,7 +17,7 @@ export class Screen {
     this.#output = output;
   }
 
-  /** Above the steady part, for good. */
+  /** Prints lines above the status area. */
   log(lines: readonly string[]): void {
     this.#write(
       `${UP(this.#drawn)}${CLEAR_BELOW}${lines.map((line) => `${line}\n`).join('')}${this.#render()}`,
@@ -29,7 +29,7 @@ export class Screen {
     this.#write(`${UP(this.#drawn)}${CLEAR_BELOW}${this.#render()}`);
   }
 
-  /** Takes the steady part away. */
+  /** Erases the status area. */
   close(): void {
     this.#write(`${UP(this.#drawn)}${CLEAR_BELOW}`);
     this.#drawn = 0;
@@ -41,7 +41,7 @@ export class Screen {
     return lines.map((line) => `${cut(line, this.#output.columns() - 1)}\n`).join('');
   }
 
-  /** The cursor stands below them, and something of what goes by should be seen. */
+  /** Leaves rows for the cursor and for some of the lines above. */
   #thatFit(): readonly string[] {
     const most = Math.max(2, this.#output.rows() - 3);
     const more = this.#lines.length - most + 1;
@@ -53,7 +53,7 @@ export class Screen {
   }
 }
 
-/** In lines of at most so many columns, broken between words; all but the first begin at the indent. */
+/** Breaks a line between words into lines of at most `columns`; all but the first are indented. */
 export function wrapped(line: string, columns: number, indent: number): readonly string[] {
   const lines: string[] = [];
   let current = '';
@@ -73,7 +73,7 @@ export function wrapped(line: string, columns: number, indent: number): readonly
   return [...lines, current];
 }
 
-/** Cut to a number of columns. Escape sequences take none, wide characters two. */
+/** Cuts to `columns`. Escape sequences take no column, wide characters two. */
 export function cut(line: string, columns: number): string {
   let width = 0;
   let text = '';

@@ -1,4 +1,4 @@
-/** The agents of this repository: those of copse.yml, or, when there are none, the first agent program that is installed. */
+/** The agents of this repository: those of copse.yml, or else the first installed agent program. */
 
 import {
   type DetectedRuntime,
@@ -15,7 +15,7 @@ import type { Config } from '../../config/schema.ts';
 import { sandboxProblem } from './sandbox.ts';
 
 export interface KnownAgents {
-  /** In the order of copse.yml, each with the runtime that it uses. */
+  /** In the order of copse.yml, each with its runtime. */
   readonly usable: readonly EffectiveAgent[];
   /** Agents that cannot run here, each with a sentence. */
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
@@ -40,7 +40,7 @@ export async function agentsOf(config: Config, { env }: Surroundings, root: stri
   return { usable, unusable };
 }
 
-/** With nothing said about it, an agent is called as its runtime is. */
+/** An agent named after its runtime, with default settings. */
 async function withAgent(config: Config, runtime: VendorRuntime): Promise<Config> {
   const { agents } = await configFrom({ agents: { [runtime]: { runtime } } });
   return { ...config, agents };
@@ -70,7 +70,7 @@ function unusableBecause(
 
 export type { DetectedRuntime } from '../../agents/runtimes/installed.ts';
 
-/** What is installed on this machine, which version, and whether it starts. */
+/** The installed agent programs, their versions, and whether they start. */
 export function detectAgents({ env }: Surroundings, root: string): Promise<readonly DetectedRuntime[]> {
   return detectRuntimes({ env, folders: [root] });
 }

@@ -1,4 +1,4 @@
-/** Everything that a runner needs for its one attempt. */
+/** Opens everything that a runner needs for its attempt. */
 
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -74,7 +74,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
     checks: checksOf(dir, workspaces, surroundings.env),
     commands: {
-      // What is accepted runs what the agent wrote, so it runs where the agent does.
+      // Accept commands run code of the agent, so they run in the agent's sandbox.
       run: (lines) =>
         runCommands({
           ...lines,
@@ -112,7 +112,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     async close() {
       recorder?.stop();
       sandbox?.close();
-      // Only now: until here a successor needs to know what there is to end.
+      // Last: until here a successor has to know which processes to end.
       if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
       else rmSync(files.orders, { force: true });
       await merging.close();
@@ -121,7 +121,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   };
 }
 
-/** Without what would make git in an agent work on another repository. */
+/** Without variables that would make the agent's git use another repository. */
 function environmentOf({ env }: Surroundings, programs: string): Readonly<Record<string, string>> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>

@@ -1,4 +1,4 @@
-/** Running the checks of the queue, put together. */
+/** Opens the checks of the merge queue. */
 
 import path from 'node:path';
 
@@ -44,7 +44,7 @@ export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surrou
   });
 }
 
-/** What copse.yml says, even if that is nothing; other tools are asked only when it is silent. */
+/** `setup` of copse.yml, even if it is empty; without it, the setup files of other tools. */
 export function setupOf(said: readonly string[] | null, checkout: string | null): CheckSetup {
   if (checkout === null) return { commands: said ?? [], environment: () => ({}), included: [] };
   return {

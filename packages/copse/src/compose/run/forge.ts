@@ -1,4 +1,4 @@
-/** Where pull requests are opened: at whatever the remote is. */
+/** Opens the forge of the remote, for pull requests. */
 
 import { openForge } from '../../review/forges/open.ts';
 import { forgeRemote } from '../../review/forges/forge-remote.ts';

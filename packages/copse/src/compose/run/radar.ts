@@ -1,4 +1,4 @@
-/** Where the conflict radar keeps what it found. */
+/** Opens the conflict radar and its memory. */
 
 import { openTouched } from '../../radar/git/radar.ts';
 import type { TrustedDir } from '../../git/process.ts';

@@ -1,4 +1,4 @@
-/** Conflicts that need nobody, with the commands of copse.yml. */
+/** Opens the automatic resolution of conflicts, with the commands of copse.yml. */
 
 import { openResolving } from '../../queue/resolve/open.ts';
 import type { TrustedDir } from '../../git/process.ts';

@@ -1,4 +1,4 @@
-/** Everything that running agents and landing their work needs, put together. */
+/** Opens everything that running agents and landing their work needs. */
 
 import { openMerging } from '../../queue/merge/open.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
@@ -20,29 +20,29 @@ import { type EffectiveAgent, landingFor } from '../../config/effective.ts';
 import { configFrom } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** What goes to a runner with its orders. */
+/** Settings that a runner gets with its orders. */
 export interface AttemptSettings {
   readonly agent: EffectiveAgent;
   readonly policy: Policy;
 }
 
-export interface RunOptions {
-  /** A command line that works as an agent, in place of those in copse.yml. */
+export interface OpenRunOptions {
+  /** A shell command to use as the agent, instead of the agents in copse.yml. */
   readonly command?: string | undefined;
-  /** On behalf of this node, not of the person who started it. */
+  /** Acts for this machine, not for the person who started it. */
   readonly asNode?: boolean;
-  /** What the command line says differently from copse.yml, for the runners too. */
+  /** Changes of the command line to the policy, for runners too. */
   readonly limited?: (policy: Policy) => Policy;
 }
 
 export interface OpenRun {
   readonly context: RunContext;
-  /** Agents of copse.yml that cannot run here, each with a sentence. */
+  /** Agents of copse.yml that cannot run here, each with a reason. */
   readonly unusable: readonly { readonly name: string; readonly reason: string }[];
   close(): Promise<void>;
 }
 
-export async function openRun(surroundings: Surroundings, options: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
   const config = await withCommand(await configOf(repository), options.command);
   const workspaces = await openWorkspaceContext(surroundings);
@@ -73,7 +73,7 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
     runners: openRunners({
       home,
       program: [process.execPath, ...RUNNER_FLAGS, programFile('runner')],
-      // With the board's address, so that a runner need not read copse.yml, which may be another one by then.
+      // With the board's address, because copse.yml may change before a runner starts.
       environment: { ...(config.board && { COPSE_BOARD: config.board }), ...surroundings.env },
       processesOf: processesOfAttempt,
       identify: (pid) => workspaces.occupancy.identify(pid),
@@ -97,7 +97,7 @@ export async function openRun(surroundings: Surroundings, options: RunOptions = 
   };
 }
 
-/** Less garbage to collect while it starts, and little to copy for each git that it starts. */
+/** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

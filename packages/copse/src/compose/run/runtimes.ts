@@ -1,4 +1,4 @@
-/** The runtime of an agent. Each is loaded only where it is used: a runner has one, and little memory. */
+/** Opens the runtime of an agent. Only the used one is loaded, to keep runners small. */
 
 import { openPrograms } from '../../processes/start/programs.ts';
 import { confinedPrograms } from '../../agents/sandbox/confined.ts';
@@ -15,9 +15,9 @@ export interface RuntimeSurroundings {
   /** The folder that has `.copse`. */
   readonly home: string;
   readonly attempt: AttemptId;
-  /** Is told of each first process of a program. */
+  /** Called for the first process of each program. */
   readonly onStart: (process: ProcessIdentity) => void;
-  /** What every one of them runs in, if anything. */
+  /** The sandbox of all these programs, if any. */
   readonly sandbox: Sandbox | null;
 }
 
@@ -76,10 +76,10 @@ export async function runtimeOf(
     }
     default:
   }
-  throw new RuntimeUnavailable(`The agent ${name} has no runtime that this version knows.`);
+  throw new RuntimeUnavailable(`The agent ${name} has a runtime that this version does not know.`);
 }
 
-/** Claude says how much a model holds at the end of a turn, which is too late for that turn and early enough for the next. */
+/** Claude reports the size of a model's context at the end of a turn; it is remembered for the next one. */
 function rememberedWindows(home: string) {
   const memory = openMemory<Readonly<Record<string, number>>>(home, 'model-windows');
   const known = new Map(Object.entries(memory.load() ?? {}));

@@ -1,4 +1,4 @@
-/** The sandbox that an agent asks for: whether this machine has it, and opened for one attempt. */
+/** Opens the sandbox of an agent, and says whether this machine has it. */
 
 import { homedir } from 'node:os';
 
@@ -13,7 +13,7 @@ import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 
-/** Why this agent cannot have the sandbox that it asks for: a sentence, or null. */
+/** Why the agent's sandbox is not available, or null. */
 export function sandboxProblem(
   { name, sandbox, workspace, docker }: EffectiveAgent,
   env: Surroundings['env'],
@@ -22,9 +22,9 @@ export function sandboxProblem(
   if (sandbox === 'none') return null;
   const asks = `The agent ${name} asks for the sandbox ${sandbox}, and`;
   if (workspace.strategy === 'static')
-    return `${asks} works in the checkout itself, which a sandbox is there to protect: set \`workspace.strategy\` to git_worktree.`;
+    return `${asks} works in the main checkout, which a sandbox must protect: set \`workspace.strategy\` to git_worktree.`;
   if (workspace.strategy === 'git_worktree' && !hasOwnNamespace(workspace.branch_pattern))
-    return `${asks} its branches (${workspace.branch_pattern}) are not in a folder of their task, so it could move those of others: set \`workspace.branch_pattern\` to {task}/{slug}.`;
+    return `${asks} its branch names (${workspace.branch_pattern}) do not begin with the task, so it could move branches of other tasks: set \`workspace.branch_pattern\` to {task}/{slug}.`;
   const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   const problem =
     sandbox === 'docker'
@@ -40,7 +40,7 @@ export interface SandboxSurroundings {
   readonly env: Surroundings['env'];
 }
 
-/** Null for an agent that asks for none. */
+/** Null for an agent without a sandbox. */
 export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurroundings): Sandbox | null {
   const { repository, root, attempt, env } = surroundings;
   const { sandbox, runtime, command, sandbox_hosts: hosts, sandbox_write: write, docker } = agent;
@@ -63,7 +63,7 @@ export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurround
   return unavailable(`There is no sandbox ${sandbox}.`);
 }
 
-/** It was there when the task was claimed. Whoever wants to start something hears why that is not possible. */
+/** The sandbox was available when the task was claimed; every start now fails with the reason. */
 function unavailable(problem: string): Sandbox {
   return {
     wrap: () => {

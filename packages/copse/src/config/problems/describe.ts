@@ -1,6 +1,5 @@
 /**
- * What the schema says about itself, as JSON Schema: editors read it, and so do the reference page, the suggestions
- * in problems and `copse config`.
+ * The schema as JSON Schema: for editors, the reference page, the suggestions in problems and `copse config`.
  */
 import * as z from 'zod';
 import { configSchema } from '../schema.ts';
@@ -27,7 +26,7 @@ export interface SchemaNode {
 
 let cached: SchemaNode | undefined;
 
-/** Draft 7, because that is what the YAML support of the common editors understands best. */
+/** Draft 7, which the YAML support of common editors understands best. */
 export function configJsonSchema(): SchemaNode {
   cached ??= {
     title: 'Copse configuration',
@@ -131,7 +130,7 @@ function typeOf(node: SchemaNode): string {
   return node.type === 'number' ? 'number' : 'mapping';
 }
 
-/** A section with nothing under it parses as its defaults, so editors must not complain about it either. */
+/** A section without keys is valid, so editors must accept it too. */
 function allowNothing(node: { type?: unknown }): void {
   node.type = ['object', 'null'];
 }

@@ -1,4 +1,4 @@
-/** The configuration in force as one row per key, for `copse config`. Secrets are shown as hidden. */
+/** The effective configuration, one row per key, for `copse config`. Secrets are hidden. */
 import { alternativesFor, child, configJsonSchema, valueOf, type SchemaNode } from './describe.ts';
 import { formatPath, redact } from './problems.ts';
 import type { Path } from './read.ts';

@@ -1,4 +1,4 @@
-/** The known word that was probably meant, if one is near enough. Of several equally near ones, the first. */
+/** The nearest known word, if it is near enough; of several, the first. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: { word: string; distance: number } | undefined;
   for (const candidate of known) {
@@ -10,7 +10,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best?.word;
 }
 
-/** A third of the letters may be wrong: more than that is a different word. */
+/** At most a third of the letters may be wrong. */
 function tolerance(word: string): number {
   return Math.max(1, Math.floor(word.length / 3));
 }

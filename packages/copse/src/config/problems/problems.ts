@@ -1,13 +1,13 @@
 /**
- * What is wrong with a `copse.yml`, in words a person can act on. Values from the file are never repeated: a board's
- * address holds a password. Keys are, with anything that looks like a password taken out.
+ * Problems of a `copse.yml`, in words that a person can act on. Values of the file are never repeated, because a board's
+ * address holds a password; keys are, without anything that looks like a password.
  */
 import type * as z from 'zod';
 import { valueOf } from './describe.ts';
-import type { Path, Place, Reading } from './read.ts';
+import type { Path, TextPosition, Reading } from './read.ts';
 import { suggestKey, suggestValue } from './suggest.ts';
 
-export interface Problem extends Place {
+export interface ConfigProblem extends TextPosition {
   readonly file: string;
   /** Dotted, such as `agents.coder.workspace`; empty for the file as a whole. */
   readonly path: string;
@@ -18,15 +18,15 @@ export interface Problem extends Place {
 
 type Issue = z.core.$ZodIssue;
 
-export function renderProblem({ file, line, column, message, suggestion }: Problem): string {
+export function renderProblem({ file, line, column, message, suggestion }: ConfigProblem): string {
   return `${file}:${line}:${column}: ${message}.${suggestion === undefined ? '' : ` ${suggestion}`}`;
 }
 
-export function problemsOf(issues: readonly Issue[], reading: Reading, file: string): Problem[] {
+export function problemsOf(issues: readonly Issue[], reading: Reading, file: string): ConfigProblem[] {
   return issues.flatMap((issue) => problemsOfIssue(issue, issue.path as Path, reading, file));
 }
 
-/** What the schema says when no key has words of its own. The path is put in front. */
+/** The message of an issue for which the key has none. The path is put in front. */
 export function explainIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -69,8 +69,8 @@ export function redact(text: string): string {
   return text.replace(/(:\/\/)\S*@/g, '$1***@').replace(/(password=)[^&\s]*/gi, '$1***');
 }
 
-function problemsOfIssue(issue: Issue, path: Path, reading: Reading, file: string): Problem[] {
-  const problem = (place: Place, at: Path, message: string, suggestion?: string): Problem => ({
+function problemsOfIssue(issue: Issue, path: Path, reading: Reading, file: string): ConfigProblem[] {
+  const problem = (place: TextPosition, at: Path, message: string, suggestion?: string): ConfigProblem => ({
     file,
     path: formatPath(at),
     ...place,
@@ -117,7 +117,7 @@ function problemsOfIssue(issue: Issue, path: Path, reading: Reading, file: strin
   return [problem(reading.placeOfValue(path), path, issue.message, suggestValue(written, words.map(String)))];
 }
 
-/** The branch of a union was not meant at all: the value is of another kind. */
+/** The value is of another kind than this alternative of a union. */
 function isOtherKind(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
 }

@@ -1,10 +1,10 @@
 /**
- * YAML text to plain values, with the place of every key and value.
+ * Parses YAML into plain values, with the position of every key and value.
  *
  * - Problems never quote the text of the file: it may hold a password.
  * - A key with nothing after it counts as not written, so a section whose lines are all commented out is no error.
  * - Anchors, aliases and merge keys (`<<`) are followed; a problem inside an alias is placed where it can be fixed.
- * - Nothing in a file can make this throw or take long: nesting and the number of values are limited.
+ * - No file can make this throw or run for long: nesting and the number of values are limited.
  */
 import {
   isAlias,
@@ -19,12 +19,12 @@ import {
 
 export type Path = readonly (string | number)[];
 
-export interface Place {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
 
-interface Misreading extends Place {
+interface Misreading extends TextPosition {
   readonly path: Path;
   readonly message: string;
 }
@@ -33,18 +33,18 @@ export interface Reading {
   /** `undefined` for an empty file. */
   readonly value: unknown;
   readonly misreadings: readonly Misreading[];
-  readonly placeOfKey: (path: Path) => Place;
-  readonly placeOfValue: (path: Path) => Place;
+  readonly placeOfKey: (path: Path) => TextPosition;
+  readonly placeOfValue: (path: Path) => TextPosition;
 }
 
-const START: Place = { line: 1, column: 1 };
+const START: TextPosition = { line: 1, column: 1 };
 const MAX_VALUES = 50_000;
 const MAX_DEPTH = 60;
 
 export function readYaml(text: string): Reading {
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text;
   const lines = new LineCounter();
-  const placeAt = (offset: number): Place => {
+  const placeAt = (offset: number): TextPosition => {
     const { line, col } = lines.linePos(offset);
     return line === 0 ? START : { line, column: col };
   };
@@ -63,20 +63,20 @@ export function readYaml(text: string): Reading {
 
 class Reader {
   readonly #document: Document;
-  readonly #placeAt: (offset: number) => Place;
-  readonly #keys = new Map<string, Place>();
-  readonly #values = new Map<string, Place>();
+  readonly #placeAt: (offset: number) => TextPosition;
+  readonly #keys = new Map<string, TextPosition>();
+  readonly #values = new Map<string, TextPosition>();
   readonly #misreadings: Misreading[] = [];
   #count = 0;
 
-  constructor(document: Document, placeAt: (offset: number) => Place) {
+  constructor(document: Document, placeAt: (offset: number) => TextPosition) {
     this.#document = document;
     this.#placeAt = placeAt;
   }
 
   read(): Reading {
     const value = this.#convert(this.#document.contents, [], START);
-    const nearestPlace = (places: ReadonlyMap<string, Place>, path: Path): Place =>
+    const nearestPlace = (places: ReadonlyMap<string, TextPosition>, path: Path): TextPosition =>
       places.get(JSON.stringify(path)) ??
       this.#values.get(JSON.stringify(path)) ??
       (path.length === 0 ? START : nearestPlace(this.#keys, path.slice(0, -1)));
@@ -88,12 +88,12 @@ class Reader {
     };
   }
 
-  #convert(node: unknown, path: Path, around: Place, seen: readonly unknown[] = []): unknown {
+  #convert(node: unknown, path: Path, around: TextPosition, seen: readonly unknown[] = []): unknown {
     const place = this.#placeOf(node) ?? around;
     if (node !== null) this.#values.set(JSON.stringify(path), place);
     this.#count += 1;
     if (this.#count > MAX_VALUES) {
-      // Reported once: what follows is only more of the same.
+      // Reported once.
       if (this.#count === MAX_VALUES + 1)
         this.#report([], place, 'the aliases of the file expand to too much');
       return undefined;
@@ -121,7 +121,7 @@ class Reader {
     result: Record<string, unknown>,
     map: YAMLMap,
     path: Path,
-    around: Place,
+    around: TextPosition,
     seen: readonly unknown[],
   ): Record<string, unknown> {
     const merges: unknown[] = [];
@@ -145,7 +145,7 @@ class Reader {
     result: Record<string, unknown>,
     node: unknown,
     path: Path,
-    around: Place,
+    around: TextPosition,
     seen: readonly unknown[],
   ): void {
     const place = this.#placeOf(node) ?? around;
@@ -156,12 +156,12 @@ class Reader {
     else if (seen.length <= MAX_DEPTH) this.#fill(result, target, path, place, [...seen, target]);
   }
 
-  #placeOf(node: unknown): Place | undefined {
+  #placeOf(node: unknown): TextPosition | undefined {
     const range = isAlias(node) || isScalar(node) || isMap(node) || isSeq(node) ? node.range : undefined;
     return range == null ? undefined : this.#placeAt(range[0]);
   }
 
-  #report(path: Path, place: Place, message: string): undefined {
+  #report(path: Path, place: TextPosition, message: string): undefined {
     this.#misreadings.push({ path, message, ...place });
   }
 }
@@ -187,7 +187,7 @@ function explainFault(code: string, message: string): string {
   }
 }
 
-/** The parser's own words, without what it quotes from the file. */
+/** The parser's message without quotations of the file. */
 function withoutQuotations(message: string): string {
   const sentence = message.replace(/:? "(?:[^"\\]|\\.)*"|:.*$/gs, '').trim();
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);

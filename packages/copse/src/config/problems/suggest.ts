@@ -1,4 +1,4 @@
-/** What was probably meant by a key or a word that the schema does not have. */
+/** Suggests what was meant by an unknown key or word. */
 import {
   alternatives,
   alternativesFor,
@@ -10,7 +10,7 @@ import {
 import { nearest } from './nearest.ts';
 import type { Path } from './read.ts';
 
-/** Stands in a path for a word that the user chooses. */
+/** In a path, a word that the user chooses. */
 const ANY_NAME = '<name>';
 
 export function suggestValue(written: unknown, allowed: readonly string[]): string | undefined {
@@ -28,7 +28,7 @@ export function suggestKey(container: Path, key: string, root: unknown): string 
   return `It belongs ${places.map((place) => (place === '' ? 'at the top level' : `under ${place}`)).join(' or ')}.`;
 }
 
-/** What may stand at a path, before alternatives are told apart by what is written there. */
+/** The schema nodes at a path, and the value written there. */
 function nodesAt(
   path: Path,
   root: unknown,

@@ -18,17 +18,17 @@ const changes = {
 
 /** What several values must be together. */
 const checks = {
-  sandboxAgrees({ value, issues }: Checked<Agent>) {
+  sandboxAgrees: ({ value, issues }: Checked<Agent>) => {
     if (!value.docker.enabled || value.sandbox === undefined || value.sandbox === 'docker') return;
     complain(issues, ['sandbox'], value.sandbox, 'contradicts docker.enabled: remove one of the two');
   },
-  timesAgree({ value, issues }: Checked<Times>) {
+  timesAgree: ({ value, issues }: Checked<Times>) => {
     if (value.lease_renewal >= value.lease)
       complain(issues, ['lease_renewal'], value, 'must be shorter than policy.lease');
     if (value.first_backoff > value.max_backoff)
       complain(issues, ['first_backoff'], value, 'must not be longer than policy.max_backoff');
   },
-  sourcesAreKnown({ value, issues }: Checked<WithSchedules>) {
+  sourcesAreKnown: ({ value, issues }: Checked<WithSchedules>) => {
     for (const [agent, { schedules }] of Object.entries(value.agents)) {
       for (const [schedule, { work_source: from }] of Object.entries(schedules)) {
         if (typeof from !== 'string' || Object.hasOwn(value.sources, from)) continue;

@@ -36,7 +36,7 @@ export type Shape =
   | { readonly is: 'unknown' };
 
 /** The build puts it here. */
-export const shape: Shape | null = null;
+const shape: Shape | null = null;
 
 /** Undefined when only the schema can tell. */
 export function readByShape(written: unknown, by: Shape | null = shape): Config | undefined {

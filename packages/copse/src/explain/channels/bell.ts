@@ -1,12 +1,12 @@
 import type { NoticeChannel } from '../notices/port.ts';
 
-/** Rings whatever terminal there is; what it is about stands on the screen. */
+/** Rings the terminal; the reason is on its screen. */
 export function bellChannel(ring: () => void): NoticeChannel {
   return {
     name: 'bell',
     send: async () => {
       ring();
-      return { sent: true };
+      return { kind: 'sent' };
     },
   };
 }

@@ -1,13 +1,13 @@
 /**
- * Notices on the desktop, by the program that the system has for it. The texts come from agents: they are arguments of their
- * own, never part of a script, and nothing in them is markup or an escape to the program that shows them.
+ * Notices on the desktop, shown by notify-send or osascript. The texts come from agents, so they are passed as arguments
+ * of their own, never as part of a script, with markup and escapes removed.
  */
 
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 
 import type { Notice } from '../rules/notice.ts';
-import type { NoticeChannel, Sent } from '../notices/port.ts';
+import type { NoticeChannel, NoticeResult } from '../notices/port.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 
 export interface DesktopOptions {
@@ -16,7 +16,7 @@ export interface DesktopOptions {
   readonly timeoutMs: number;
 }
 
-/** Undefined where there is no program for it, which is no failure: many machines have no desktop. */
+/** Undefined on a machine without a desktop or without the program. */
 export function desktopChannel(options: DesktopOptions): NoticeChannel | undefined {
   const { environment, platform } = options;
   const name = platform === 'darwin' ? 'osascript' : 'notify-send';
@@ -26,13 +26,13 @@ export function desktopChannel(options: DesktopOptions): NoticeChannel | undefin
   return { name: 'desktop', send: (notice, givenUp) => run(program, argumentsOf(notice), givenUp, options) };
 }
 
-/** A server one is logged in to may have the program, and nobody to show anything to. */
+/** A server may have the program installed but no display. */
 function hasDesktop({ environment, platform }: DesktopOptions): boolean {
   const signs = ['DISPLAY', 'WAYLAND_DISPLAY', 'DBUS_SESSION_BUS_ADDRESS'];
   return platform === 'darwin' || signs.some((name) => environment[name]);
 }
 
-/** The body is markup to most desktops, and `notify-send` reads escapes with a backslash in it. */
+/** Most desktops read the body as markup, and `notify-send` reads backslash escapes in it. */
 function forNotifySend(notice: Notice): readonly string[] {
   const body = bodyOf(notice)
     .replaceAll('&', '&amp;')
@@ -70,7 +70,7 @@ async function run(
   argv: readonly string[],
   givenUp: AbortSignal,
   { environment, timeoutMs }: DesktopOptions,
-): Promise<Sent> {
+): Promise<NoticeResult> {
   const { code, complaint } = await new Promise<{ code: number | null; complaint: string }>((resolve) => {
     let said = '';
     const child = spawn(program, argv, {
@@ -84,15 +84,15 @@ async function run(
       if (said.length < MOST_SAID) said += text;
     });
     child.on('error', (error) => resolve({ code: null, complaint: error.message }));
-    // Not `close`: something it started may keep its end of the pipe open.
+    // Not `close`: a child of the program may keep the pipe open.
     child.on('exit', (exit) => resolve({ code: exit, complaint: said }));
   });
-  if (code === 0) return { sent: true };
+  if (code === 0) return { kind: 'sent' };
   const [line = ''] = complaint.trim().split('\n', 1);
-  const why = line === '' ? (code === null ? 'it took too long' : `it ended with ${code}`) : line;
+  const why = line === '' ? (code === null ? 'it took too long' : `exit code ${code}`) : line;
   return {
-    sent: false,
-    reason: `${path.basename(program)} shows no notification: ${why} (notifications.desktop: false turns it off)`,
+    kind: 'failed',
+    reason: `${path.basename(program)} could not show a notification: ${why} (to turn it off: notifications.desktop: false)`,
   };
 }
 

@@ -1,4 +1,4 @@
-/** What a webhook gets. `text` is the whole of it for people, under the name that chat programs read. */
+/** The JSON that a webhook gets. `text` has everything for people, under the name that chat programs read. */
 
 import type { Notice, NoticeKind } from '../rules/notice.ts';
 

@@ -8,13 +8,13 @@ export interface NotifyOptions {
   readonly bell: boolean;
   readonly webhook?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Undefined where there is no terminal. */
+  /** Undefined without a terminal. */
   readonly ring: (() => void) | undefined;
   readonly sendMs: number;
   readonly sendAgainMs: number;
 }
 
-/** Those that are wanted and that this machine has. */
+/** The channels that copse.yml asks for and this machine has. */
 export function openChannels(options: NotifyOptions): readonly NoticeChannel[] {
   const { desktop, bell, webhook, environment, ring, sendMs, sendAgainMs } = options;
   return [

@@ -1,18 +1,18 @@
 /**
- * Notices to an address, as JSON. The address is a secret as a whole, because those of chat programs are: what is said about
- * a failure names the host and no more, and errors of `fetch`, which quote addresses, are told by their code alone.
+ * Notices posted to an address as JSON. The whole address is a secret, as those of chat programs are: messages about a
+ * failure name only the host, and errors of `fetch`, which quote the address, only by their code.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Notice } from '../rules/notice.ts';
-import type { NoticeChannel, Sent } from '../notices/port.ts';
+import type { NoticeChannel, NoticeResult } from '../notices/port.ts';
 import { noticeView } from './notice-view.ts';
 import { whyUnreachable } from '../../kernel/system/fetch-failure.ts';
 
 export interface WebhookOptions {
   readonly timeoutMs: number;
-  /** How long until the one further try. */
+  /** The delay before the only retry. */
   readonly againMs: number;
 }
 
@@ -25,19 +25,19 @@ async function send(
   notice: Notice,
   givenUp: AbortSignal,
   { timeoutMs, againMs }: WebhookOptions,
-): Promise<Sent> {
+): Promise<NoticeResult> {
   const first = await post(address, notice, givenUp, timeoutMs);
-  if (first === null) return { sent: true };
+  if (first === null) return { kind: 'sent' };
   if (first.isFinal) return unsent(address, first);
   await sleep(againMs, undefined, { signal: givenUp }).catch(() => {});
   if (givenUp.aborted) return unsent(address, first);
   const second = await post(address, notice, givenUp, timeoutMs);
-  return second === null ? { sent: true } : unsent(address, second);
+  return second === null ? { kind: 'sent' } : unsent(address, second);
 }
 
 interface Failure {
   readonly why: string;
-  /** It would be the same again. */
+  /** A retry would fail too. */
   readonly isFinal: boolean;
 }
 
@@ -53,7 +53,7 @@ async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'copse', ...authorization },
       body: JSON.stringify(noticeView(notice)),
-      // Somewhere else is not where it was to go.
+      // A redirect could carry the notice to another host.
       redirect: 'manual',
       signal: AbortSignal.any([givenUp, AbortSignal.timeout(timeoutMs)]),
     });
@@ -66,7 +66,7 @@ async function post(
   }
 }
 
-/** `fetch` takes no address with a password in it. */
+/** `fetch` refuses addresses with a password. */
 function withoutCredentials(address: URL): {
   readonly url: URL;
   readonly authorization: Readonly<Record<string, string>>;
@@ -80,6 +80,6 @@ function withoutCredentials(address: URL): {
   return { url, authorization: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
 }
 
-function unsent({ protocol, host }: URL, { why }: Failure): Sent {
-  return { sent: false, reason: `The webhook at ${protocol}//${host}/… got no notification: ${why}.` };
+function unsent({ protocol, host }: URL, { why }: Failure): NoticeResult {
+  return { kind: 'failed', reason: `The webhook at ${protocol}//${host}/… was not notified: ${why}.` };
 }

@@ -1,12 +1,12 @@
 /**
- * Tells people what happens while an orchestrator runs: it follows the board from its own start, and sends what
- * `decideNotices` says, through every channel.
+ * Sends notifications while an orchestrator runs: follows the board from the orchestrator's start, and sends the notices
+ * of `decideNotices` through every channel.
  *
- * Each is told once. Of several nodes on a board, the one where the task ran last tells it: that is the machine of whoever
- * looks after it. Of several orchestrators on a node, the one that has the lock tells it; another takes over within a look
- * of the first one's end, and would rather repeat the last seconds than leave something out.
+ * Each notice is sent once. Of several machines, the one where the task ran last sends it. Of several orchestrators on a
+ * machine, the holder of the lock sends; another takes over within one poll after the first ends, and may repeat the
+ * last seconds rather than miss an event.
  *
- * Sending goes on beside the looks and holds up nothing.
+ * Sending is not awaited, so that a slow channel delays nothing.
  */
 
 import { waitText } from '../rules/queue.ts';
@@ -36,14 +36,14 @@ type AnnounceContext = Pick<RunContext, 'board' | 'clock' | 'git' | 'node' | 'po
 
 export interface AnnounceOptions {
   readonly after: EventNumber;
-  /** What is over then is still told. */
+  /** Events recorded before it are still sent. */
   readonly signal: AbortSignal;
   readonly kinds: readonly NoticeKind[];
   readonly channels: readonly NoticeChannel[];
   readonly onProblem: (reason: string) => void;
 }
 
-/** Until the signal; never rejects. */
+/** Runs until the signal; never rejects. */
 export async function announce(context: AnnounceContext, options: AnnounceOptions): Promise<void> {
   const { board, clock, git, policy } = context;
   const { signal, onProblem } = options;
@@ -55,7 +55,7 @@ export async function announce(context: AnnounceContext, options: AnnounceOption
       if ((await git.tryLock('notices', () => announcer.follow())) !== undefined) return;
       announcer.leaveOut(seen);
     } catch (error) {
-      // A board that is out of reach for a moment: the next look goes on from where this one was.
+      // The board may be unreachable for a moment: the next poll continues from the same event.
       onProblem(error instanceof Error ? error.message : String(error));
     }
     await clock.sleep(policy.board.followPollMs, signal);
@@ -67,7 +67,7 @@ class Announcer {
   readonly #options: AnnounceOptions;
   readonly #sending = new Set<Promise<void>>();
   readonly #givingUp = new AbortController();
-  /** What was told once is not told for every notice. */
+  /** Each problem is reported once, not for every notice. */
   readonly #problems = new Set<string>();
   #after: EventNumber;
   #state: Announcing = nothingTold;
@@ -78,7 +78,7 @@ class Announcer {
     this.#after = options.after;
   }
 
-  /** Somebody else tells everything up to this. */
+  /** Another orchestrator sends everything up to this event. */
   leaveOut(until: EventNumber): void {
     if (until > this.#after) this.#after = until;
   }
@@ -91,7 +91,7 @@ class Announcer {
     try {
       await this.#findStalls();
       for (;;) {
-        // Before the look: whatever happens during it wakes the next one.
+        // Before the poll: an event recorded during it starts the next one.
         woken = new AbortController();
         const isLast = signal.aborted;
         const againMs = await this.#look(isLast);
@@ -124,26 +124,26 @@ class Announcer {
   async #hear({ event, by }: RecordedEvent): Promise<void> {
     const { board } = this.#context;
     if (event.type === 'queue.moving') this.#state = withMoving(this.#state, event.id);
-    if (event.type === 'queue.stalled' && this.#isAbout(by)) await this.#stall(event.id, event);
+    if (event.type === 'queue.stalled' && this.#isOurQueue(by)) await this.#stall(event.id, event);
     const isOfTask = event.type.startsWith('task.');
     const id = isOfTask ? (event.id as TaskId) : (await board.get('session', event.id))?.task;
     if (id === undefined) return;
     this.#state = withSettled(this.#state, id, settledBy(event));
     const task = await board.get('task', id);
     const isReview = event.type === 'task.sent_to_review';
-    // A person who took it out of the queue knows that.
+    // A person who took it out of the queue needs no notice.
     if (task === undefined || (isReview && by.kind === 'person')) return;
     const occasion = occasionOf(event, task, isReview ? await whyItLeftNow(board, event) : null);
     if (occasion === undefined || !this.#options.kinds.includes(occasion.kind)) return;
     if (await this.#isOurs(id, by)) this.#state = withOccasion(this.#state, occasion);
   }
 
-  /** Of several nodes the one that leads the queue. */
-  #isAbout(by: RecordedEvent['by']): boolean {
+  /** Of several machines, the one that leads the queue. */
+  #isOurQueue(by: RecordedEvent['by']): boolean {
     return by.kind !== 'node' || by.node === this.#context.node;
   }
 
-  /** About the task that waits there for longest. */
+  /** About the task that has waited longest. */
   async #stall(
     queue: BranchName,
     { at, reason }: { readonly at: Timestamp; readonly reason: StoredWaitReason },
@@ -157,13 +157,13 @@ class Announcer {
     this.#state = withStall(this.#state, about, { queue, dueMs });
   }
 
-  /** What stood still already when this began. */
+  /** Queues that were stalled before this began. */
   async #findStalls(): Promise<void> {
     for (const { id, stalled } of await this.#context.board.list('queue'))
       if (stalled !== null) await this.#stall(id, { at: stalled.since, reason: stalled.reason });
   }
 
-  /** Where nobody knows where it ran, everybody tells it rather than nobody. */
+  /** A task that never ran is reported by the machine that recorded the event, or by all. */
   async #isOurs(task: TaskId, by: RecordedEvent['by']): Promise<boolean> {
     const { board, node } = this.#context;
     const ran = (await board.list('attempt', { task })).at(-1)?.node;
@@ -180,8 +180,8 @@ class Announcer {
   }
 
   async #sendBy(channel: NoticeChannel, notice: Notice): Promise<void> {
-    const sent = await channel.send(notice, this.#givingUp.signal);
-    if (!sent.sent) this.#problem(sent.reason);
+    const result = await channel.send(notice, this.#givingUp.signal);
+    if (result.kind === 'failed') this.#problem(result.reason);
   }
 
   #problem(reason: string): void {
@@ -190,7 +190,7 @@ class Announcer {
     this.#options.onProblem(reason);
   }
 
-  /** What is on its way gets a moment to arrive. */
+  /** Notices that are being sent get a moment to arrive. */
   async #settle(): Promise<void> {
     const { clock, policy } = this.#context;
     const arrived = new AbortController();

@@ -1,12 +1,12 @@
-/** The ways to a person who is not looking: each takes a notice, in a time that has an end. */
+/** A way to notify a person: the desktop, the terminal's bell, a webhook. */
 
 import type { Notice } from '../rules/notice.ts';
 
 export interface NoticeChannel {
   readonly name: 'desktop' | 'bell' | 'webhook';
-  /** Never rejects: that somebody could not be told is told to whoever watches. Ends soon after it is given up. */
-  send(notice: Notice, givenUp: AbortSignal): Promise<Sent>;
+  /** Never rejects, and ends soon after the signal. */
+  send(notice: Notice, givenUp: AbortSignal): Promise<NoticeResult>;
 }
 
-/** The reason is for a person, and safe to print: no part of an address that could be a secret. */
-export type Sent = { readonly sent: true } | { readonly sent: false; readonly reason: string };
+/** The reason is safe to print: it holds no part of an address that could be a secret. */
+export type NoticeResult = { readonly kind: 'sent' } | { readonly kind: 'failed'; readonly reason: string };

@@ -1,35 +1,41 @@
 /**
- * What people are told without asking: which events are worth it, in which words, and how often.
+ * Notifications: which events people are told of, in which words, and how often.
  *
  *   event → occasion (a kind, a task, a reason, the command to run) → notice (about one occasion, or about several)
  *
- * An occasion waits until it may be told:
- * - the same kind about the same task is told at most once in `repeatMs`; a later one replaces the one that waits;
- * - at most `burst` notices go out in `burstMs`; what comes on top waits, and goes out as one notice about all of it.
- * Nothing is dropped for coming too early: an agent that asks again would wait for somebody who does not know. What is
- * settled while it waits (answered, restarted, cancelled) is not told any more. A queue that does not move is told when that
- * has lasted for a while, about the task that waits in it for longest.
+ * An occasion may have to wait:
+ * - the same kind about the same task is sent at most once in `repeatMs`; a later one replaces the one that waits;
+ * - at most `burst` notices are sent in `burstMs`; further occasions wait and are sent together as one notice.
+ * No occasion is dropped for coming too early, but one that is settled while it waits (answered, restarted, cancelled)
+ * is not sent. A stalled queue is reported after `landing.stallMs`, about the task that has waited longest.
  */
 
 import type { BoardEvent, EventType } from '../../board/rules/event.ts';
 import type { BranchName, TaskId, Timestamp } from '../../kernel/ids.ts';
 import { type Policy, defaultPolicy } from '../../kernel/policy.ts';
 import { type PullRequest, summarise } from '../../review/rules/pull-request.ts';
-import type { DoneHow } from '../../tasks/rules/task.ts';
 import { named, shown } from '../../kernel/text.ts';
+import {
+  attentionText,
+  doneText,
+  failedText,
+  sentence,
+  firstLine as statusLine,
+  statusTexts,
+} from './status.ts';
 
 export type NoticeKind = (typeof defaultPolicy.notifications.events)[number];
 
-/** Something that a person would want to know. */
+/** An event that a person should hear of. */
 export interface Occasion {
   readonly kind: NoticeKind;
   readonly task: TaskId;
   readonly title: string;
   readonly reason: string;
-  /** What to do about it. */
+  /** The command that deals with it. */
   readonly command: string;
   readonly at: Timestamp;
-  /** Of a queue that does not move: which, and when that has lasted long enough to be told. */
+  /** Of a stalled queue: which, and when to report it. */
   readonly stall?: { readonly queue: BranchName; readonly dueMs: number };
 }
 
@@ -38,12 +44,12 @@ export interface Notice {
   readonly headline: string;
   readonly text: string;
   readonly command: string;
-  /** Somebody waits, or something is lost if nobody looks. */
+  /** A person has to act. */
   readonly isUrgent: boolean;
   readonly about: readonly Occasion[];
 }
 
-/** Every type of event that `occasionOf` or `settledBy` has an answer for. */
+/** Every type of event that `occasionOf` or `settledBy` handles. */
 export const noticedTypes = [
   'session.asked',
   'session.attention',
@@ -71,7 +77,7 @@ export const noticedTypes = [
   'queue.moving',
 ] as const satisfies readonly EventType[];
 
-/** `leftQueue`: why it is in review again, if it was to land. */
+/** `leftQueue`: why it went from the queue back to review. */
 export function occasionOf(
   event: BoardEvent,
   { id: task, title }: { readonly id: TaskId; readonly title: string },
@@ -98,46 +104,40 @@ export function occasionOf(
     case 'task.stuck':
       return occasion('stuck', event.reason, `restart ${task} --answer "…"`);
     case 'task.needs_attention':
-      return occasion('needs_attention', event.reason, `why ${task}`);
+      return occasion('needs_attention', attentionText(event), `why ${task}`);
     case 'task.sent_to_review':
       return event.pullRequest === null
-        ? occasion('review', leftQueue ?? 'It is finished.', `review ${task}`)
+        ? occasion('review', leftQueue ?? sentence(statusTexts.in_review), `review ${task}`)
         : undefined;
     case 'task.pull_request_changed':
       return needsPerson(event.pullRequest)
         ? occasion('needs_attention', summarise(event.pullRequest), `why ${task}`)
         : undefined;
     case 'task.crashed':
-      return event.delay === null ? occasion('failed', event.reason, `why ${task}`) : undefined;
+      return event.delay === null
+        ? occasion('failed', sentence(failedText(event.retries, statusLine(event.reason))), `why ${task}`)
+        : undefined;
     case 'task.done':
-      return occasion('landed', doneReasons[event.how], `show ${task}`);
+      return occasion('landed', sentence(doneText(event)), `show ${task}`);
     default:
       return undefined;
   }
 }
 
-/** Somebody decided against it as it is, or nothing more is tried. */
+/** A reviewer asked for changes or closed it, or Copse gave up opening it. */
 function needsPerson(pullRequest: PullRequest): boolean {
   const isSentBack = pullRequest.is === 'open' && pullRequest.review === 'changes_requested';
   return isSentBack || pullRequest.is === 'closed' || pullRequest.is === 'given_up';
 }
 
-const doneReasons: Readonly<Record<DoneHow, string>> = {
-  landed: 'It landed.',
-  pull_request: 'Its pull request was merged.',
-  artifacts: 'There is no code to land.',
-  no_changes: 'There was nothing to do.',
-  as_it_is: 'It is done as it is, on its branch.',
-};
-
-/** Which kinds about the event's task nobody needs to hear of any more. */
+/** Which kinds of notices about the event's task are out of date after it. */
 export function settledBy(event: BoardEvent): readonly NoticeKind[] {
   switch (event.type) {
     case 'session.attention':
       return event.attention === null ? ['idle'] : [];
     case 'session.answered':
       return ['permission', 'idle'];
-    // An agent that goes on waits for nobody; one of its helpers may still.
+    // The agent goes on; one of its helpers may still wait for a permission.
     case 'session.advanced':
       return ['idle'];
     case 'session.reopened':
@@ -159,7 +159,7 @@ export function settledBy(event: BoardEvent): readonly NoticeKind[] {
   }
 }
 
-/** What was told lately and what waits to be told. Times are of a clock that only goes forward. */
+/** What was sent lately and what waits to be sent. Times are of a monotonic clock. */
 export interface Announcing {
   readonly toldMs: ReadonlyMap<string, number>;
   readonly sentMs: readonly number[];
@@ -173,7 +173,7 @@ export function withOccasion(state: Announcing, occasion: Occasion): Announcing 
   return { ...state, waiting: [...others, occasion] };
 }
 
-/** A queue stands still: told when it is due, and once, whatever further reasons for it come up meanwhile. */
+/** A stalled queue is reported once, when it is due, even if its reason changes meanwhile. */
 export function withStall(
   state: Announcing,
   about: Pick<Occasion, 'task' | 'title' | 'reason' | 'at'>,
@@ -199,11 +199,11 @@ export function withSettled(state: Announcing, task: TaskId, kinds: readonly Not
 export interface Announcement {
   readonly notices: readonly Notice[];
   readonly state: Announcing;
-  /** When to ask again although nothing happened, or null. */
+  /** When to decide again without a further event, or null. */
   readonly againMs: number | null;
 }
 
-/** `isLast`: nobody will ask again, so nothing waits any longer. */
+/** `isLast`: there is no later decision, so occasions that repeat too early are sent too. */
 export function decideNotices(
   state: Announcing,
   nowMs: number,
@@ -245,14 +245,14 @@ function earliest(times: readonly number[]): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** In the order of urgency: what one task is, and what several are. */
+/** In the order of urgency: the words for one task, and for several. */
 const words: Readonly<Record<NoticeKind, readonly [one: string, several: string]>> = {
   failed: ['failed', 'failed'],
   permission: ['asks for permission', 'ask for permission'],
   stuck: ['is stuck', 'are stuck'],
   needs_attention: ['needs attention', 'need attention'],
   review: ['waits for your review', 'wait for your review'],
-  stalled: ['waits in a queue that does not move', 'wait in queues that do not move'],
+  stalled: ['waits in a stalled queue', 'wait in stalled queues'],
   idle: ['waits for you', 'wait for you'],
   landed: ['is done', 'are done'],
 };
@@ -287,16 +287,15 @@ function noticeOfAll(all: readonly Occasion[]): Notice {
   };
 }
 
-/** Whatever is not only good to know. */
 function isUrgent({ kind }: Occasion): boolean {
   return kind !== 'landed';
 }
 
-/** Safe to show, and short enough for a corner of a screen. */
+/** Without control characters, and short enough for a desktop notification. */
 function firstLine(text: string): string {
   const line = shown((text.trim().split(/[\n\r]/, 1)[0] ?? '').trim());
   const longest = defaultPolicy.notifications.reasonLength;
   if (line.length <= longest) return line;
-  // Not in the middle of a character.
+  // Never half of a surrogate pair.
   return `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -14,8 +14,8 @@ import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './commit-object.ts';
 import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
 import { git, type TrustedDir } from '../process.ts';
-import { RecentCache } from '../../kernel/recent-cache.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;

@@ -3,9 +3,7 @@
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { RefMove, TrackedFile } from '../port.ts';
 import { outliveLock } from '../dead-locks.ts';
-import { commitsOf, isReachable } from '../objects/history.ts';
-import { objectsOf } from '../objects/object-reader.ts';
-import { knownObjectsOf } from '../objects/objects.ts';
+import { commitsOf, isReachable, objectsOf, knownObjectsOf } from '../objects.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit, type TrustedDir } from '../process.ts';
 
 export async function findTip(dir: TrustedDir, ref: string): Promise<CommitId | undefined> {

@@ -1,4 +1,4 @@
-/** What `--json` prints about live branches that get in each other's way. */
+/** What `--json` prints about live branches that conflict or overlap. */
 
 import type { Finding, Pair, Sighting, PairVerdict } from '../../radar/rules/radar.ts';
 import { time } from '../../kernel/time.ts';
@@ -7,7 +7,7 @@ export function radarView({ at, branches, pairs, omitted }: Sighting) {
   return { at: time(at), branches, pairs: pairs.map(pairView), omitted };
 }
 
-/** One pair as the task sees it that it is listed with. */
+/** One pair, from the view of one of its tasks. */
 export function findingView({ other, verdict, since }: Finding) {
   return { task: other, ...verdictView(verdict), since: time(since) };
 }

@@ -1,4 +1,4 @@
-/** What `--json` prints about reviews, and about a landing that is taken back. */
+/** What `--json` prints about reviews, and about the undo of a landing. */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';

@@ -1,4 +1,4 @@
-/** What `--json` prints, and everything else that leaves Copse as data. Times are ISO 8601, priorities p1 to p5. */
+/** What `--json` prints about tasks, plans and events. Times are ISO 8601, priorities p1 to p5. */
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Author, RecordedEvent } from '../../board/rules/event.ts';
@@ -10,7 +10,7 @@ import { type PullRequest, addressOf } from '../../review/rules/pull-request.ts'
 import type { Task, TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
 import { time } from '../../kernel/time.ts';
 
-/** `waiting`: what keeps it from landing, where that was looked up. */
+/** `waiting`: why it does not land, if the caller looked that up. */
 export function taskView(task: TaskSummary | Task, waiting: string | null = null) {
   const { state } = task;
   return {
@@ -55,7 +55,7 @@ function pullRequestView(pullRequest: PullRequest | null) {
   };
 }
 
-/** Who works on it right now. */
+/** Who is working on it. */
 function workerView(state: TaskSummary['state']) {
   if (state.status !== 'in_progress') return null;
   const { agent, node, isByHand = false } = state.claim;
@@ -99,8 +99,8 @@ export function eventView({ number, by, event }: RecordedEvent) {
 }
 
 /**
- * Whatever is in an event, with times and priorities as they are written everywhere else. That a name says what is a
- * time (`at`, `since`, `until`, `…At`, `…Until`) is a rule of the domain.
+ * The data of an event, with times and priorities as everywhere else. Times are recognised by their names (`at`, `since`,
+ * `until`, `…At`, `…Until`), which is a rule of the product.
  */
 function dataView(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => dataView(item));

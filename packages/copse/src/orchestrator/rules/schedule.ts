@@ -81,7 +81,7 @@ export class Scheduler {
     const { agents, at } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
     if (delay !== null && delay.until > at) return { kind: 'delay', delay };
-    const able = agents.filter((agent) => canTake(task, agent).can);
+    const able = agents.filter((agent) => canTake(task, agent).kind === 'can');
     if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, agents) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
@@ -112,7 +112,7 @@ export class Scheduler {
     for (const other of this.#busy) {
       if (other.id === task.id || other.areas.length === 0) continue;
       const found = areasOverlap(wanted, this.#areasOf(other.areas));
-      if (found.overlap) return { kind: 'area', task: other.id, areas: found.between };
+      if (found.kind === 'overlap') return { kind: 'area', task: other.id, areas: found.between };
     }
     return undefined;
   }
@@ -134,6 +134,6 @@ function whyNone(task: ReadyTask, agents: readonly AvailableAgent[]): readonly s
   if (agents.length === 0) return ['no agent is configured on this node'];
   return agents.flatMap((agent) => {
     const decision = canTake(task, agent);
-    return decision.can ? [] : [decision.reason];
+    return decision.kind === 'can' ? [] : [decision.reason];
   });
 }

@@ -8,10 +8,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import type { Objects } from '../../git/objects/objects.ts';
-import { RecentCache } from '../../kernel/recent-cache.ts';
+import { type Objects, TreeView } from '../../git/objects.ts';
 import { latin1, utf8 } from '../../git/output.ts';
-import { TreeView } from '../../git/objects/tree-diff.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 
 export interface Attributes {
   /** The same for the same files at the same paths. */

@@ -1,12 +1,16 @@
 /** The commits of a branch that the target lacks. */
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
-import { commitsOf, isReachable, parentsFirst } from '../../git/objects/history.ts';
-import type { Commit } from '../../git/objects/commit-object.ts';
-import type { Objects } from '../../git/objects/objects.ts';
+import {
+  commitsOf,
+  isReachable,
+  parentsFirst,
+  type Commit,
+  type Objects,
+  diffTrees,
+} from '../../git/objects.ts';
 import { type TrustedDir, git } from '../../git/process.ts';
 import type { CommitSummary } from '../ports/merging.ts';
-import { diffTrees } from '../../git/objects/tree-diff.ts';
 
 export interface Branch {
   readonly onto: CommitId;

@@ -11,12 +11,11 @@ import type {
 import type { Merged } from '../../git/long-lived.ts';
 import { type TargetMerger, type MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Branch, loadBranch } from './branch.ts';
-import { type Commit, asBytes, copseAt, oneLine } from '../../git/objects/commit-object.ts';
+import { type Commit, asBytes, copseAt, oneLine, type Objects } from '../../git/objects.ts';
 import { replay } from './rebase.ts';
 import { squashMessage, squashAuthor } from './squash.ts';
 import { type Trailer, endingIn } from './trailers.ts';
 import { type ResolvedConflict, findReverts, isOnTop } from './verify.ts';
-import type { Objects } from '../../git/objects/objects.ts';
 import { latin1, utf8 } from '../../git/output.ts';
 
 export function buildCandidate(

@@ -4,9 +4,8 @@ import type { CommitId } from '../../kernel/ids.ts';
 import type { FileConflict } from '../ports/merging.ts';
 import { type MergeEngine, openTargetMerger } from './engine.ts';
 import { loadBranch } from './branch.ts';
-import type { Objects } from '../../git/objects/objects.ts';
+import { type Objects, TreeView } from '../../git/objects.ts';
 import { utf8 } from '../../git/output.ts';
-import { TreeView } from '../../git/objects/tree-diff.ts';
 
 export interface ConflictLimits {
   readonly files: number;

@@ -9,13 +9,18 @@
 import { type CommitId, brand, timestamp } from '../../kernel/ids.ts';
 import { type Merged, Merger, parseMerged } from '../../git/long-lived.ts';
 import { type Attributes, layAttributes } from './attributes.ts';
-import { type NewCommit, copseAt, encodeCommit } from '../../git/objects/commit-object.ts';
+import {
+  type NewCommit,
+  copseAt,
+  encodeCommit,
+  ObjectReader,
+  Objects,
+  idBytesOf,
+  pairs,
+  Quarantine,
+} from '../../git/objects.ts';
 import { type FileVersions, type Splice, mergeFile, splice } from './splice.ts';
-import { ObjectReader } from '../../git/objects/object-reader.ts';
-import { Objects } from '../../git/objects/objects.ts';
-import { idBytesOf, pairs } from '../../git/objects/tree-diff.ts';
 import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/process.ts';
-import { Quarantine } from '../../git/objects/quarantine.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 
 /** After so many merges, the size of the store is checked. */

@@ -24,7 +24,7 @@ import { logCommits } from './branch.ts';
 import { listConflicts } from './conflicts.ts';
 import { pushBranch } from '../target/push.ts';
 import { type TargetOptions, moveTarget } from '../target/target.ts';
-import { knownObjectsOf } from '../../git/objects/objects.ts';
+import { knownObjectsOf } from '../../git/objects.ts';
 import type { TrustedDir } from '../../git/process.ts';
 
 export interface MergingOptions extends TargetOptions {

@@ -8,7 +8,7 @@ import { type CommitId, type Timestamp, brand } from '../../kernel/ids.ts';
 import type { Merged } from '../../git/long-lived.ts';
 import type { TargetMerger } from './engine.ts';
 import type { Branch } from './branch.ts';
-import { type Commit, asBytes, oneLine } from '../../git/objects/commit-object.ts';
+import { type Commit, asBytes, oneLine } from '../../git/objects.ts';
 import { type Trailer, withTrailers } from './trailers.ts';
 
 interface Details {

@@ -9,16 +9,22 @@
 
 import { type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { CommitSummary, Reverted, Reverting, RevertRequest } from '../ports/merging.ts';
-import { isReachable } from '../../git/objects/history.ts';
+import {
+  isReachable,
+  type Commit,
+  asBytes,
+  oneLine,
+  readable,
+  subjectOf,
+  type Objects,
+  diffTrees,
+} from '../../git/objects.ts';
 import { identityEnv } from '../../git/identity.ts';
 import { type TargetMerger, MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
-import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
 import { endingIn, trailersIn } from './trailers.ts';
-import type { Objects } from '../../git/objects/objects.ts';
 import { gitLine, type TrustedDir } from '../../git/process.ts';
 import { isAncestor } from '../../git/refs/refs.ts';
 import { utf8 } from '../../git/output.ts';
-import { diffTrees } from '../../git/objects/tree-diff.ts';
 
 /** The long-lived gits do not keep the process alive. */
 export function openReverting(dir: TrustedDir): Reverting & { readonly close: () => Promise<void> } {

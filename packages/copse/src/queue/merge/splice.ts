@@ -15,11 +15,21 @@
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Merged } from '../../git/long-lived.ts';
-import type { Objects } from '../../git/objects/objects.ts';
-import type { Quarantine } from '../../git/objects/quarantine.ts';
+import {
+  type Objects,
+  type Quarantine,
+  TreeView,
+  diffTrees,
+  idBytesOf,
+  isSameEntry,
+  pairs,
+  type Entry,
+  FOLDER,
+  Folder,
+  encodeEntry,
+  entryAt,
+} from '../../git/objects.ts';
 import type { RecentCache } from '../../kernel/recent-cache.ts';
-import { TreeView, diffTrees, idBytesOf, isSameEntry, pairs } from '../../git/objects/tree-diff.ts';
-import { type Entry, FOLDER, Folder, encodeEntry, entryAt } from '../../git/objects/tree-folder.ts';
 
 export interface Splicer {
   readonly objects: Objects;

@@ -1,6 +1,6 @@
 /** The author and the message of the one commit that a squash makes. */
 
-import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects/commit-object.ts';
+import { type Commit, asBytes, oneLine, readable, subjectOf } from '../../git/objects.ts';
 import { type Trailer, endingIn, trailersIn, withTrailers } from './trailers.ts';
 
 /** The author of most commits, with the name and time of the last of them. Undefined when all are merges. */

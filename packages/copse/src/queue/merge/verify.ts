@@ -15,9 +15,8 @@
 import type { CommitId } from '../../kernel/ids.ts';
 import type { TargetMerger } from './engine.ts';
 import { type Branch, mergeBasesOf, outsideOf } from './branch.ts';
-import type { Commit } from '../../git/objects/commit-object.ts';
+import { type Commit, type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects.ts';
 import { entries, utf8 } from '../../git/output.ts';
-import { type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects/tree-diff.ts';
 
 export interface Submitted {
   readonly branch: Branch;

@@ -17,8 +17,7 @@
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Ends, LandedBranch, Resolving } from '../ports/merging.ts';
-import { commitsOf } from '../../git/objects/history.ts';
-import { knownObjectsOf } from '../../git/objects/objects.ts';
+import { commitsOf, knownObjectsOf } from '../../git/objects.ts';
 import { gitLine, type TrustedDir } from '../../git/process.ts';
 import { isKnown, remember } from './rerere.ts';
 import { readBlobs, readConflict } from './conflict.ts';

@@ -41,7 +41,7 @@ function refuseCommitted(landing: Landing): Refused | undefined {
   const { task, target } = landing;
   return refused(
     'already_landing',
-    `${task} is already landing: its move of ${target} is journalled and will be finished.`,
+    `${task} is already landing: the move of ${target} is journalled and will be completed.`,
     `copse why ${task}`,
   );
 }

@@ -316,7 +316,7 @@ function refuseUnlessPossible(landing: Landing, request: LandingRequest): Refuse
   if (isCommitted(landing) && !ALLOWED_ONCE_JOURNALLED[action]) {
     return refused(
       'already_landing',
-      `${landing.task} is already landing: its move of ${landing.target} is journalled and will be finished.`,
+      `${landing.task} is already landing: the move of ${landing.target} is journalled and will be completed.`,
       `copse why ${landing.task}`,
     );
   }

@@ -4,8 +4,7 @@ import type { CommitId } from '../../kernel/ids.ts';
 import { type Touched, foldersOf } from '../rules/radar.ts';
 import type { Radar } from '../port.ts';
 import { utf8 } from '../../git/output.ts';
-import { type Objects, knownObjectsOf } from '../../git/objects/objects.ts';
-import { TreeView, diffTrees } from '../../git/objects/tree-diff.ts';
+import { type Objects, knownObjectsOf, TreeView, diffTrees } from '../../git/objects.ts';
 import type { TrustedDir } from '../../git/process.ts';
 
 export function openTouched(dir: TrustedDir): Radar['touched'] {

@@ -1,4 +1,4 @@
-/** Taking a ready task, so that of any number of processes exactly one gets it. */
+/** Claims a ready task: of any number of processes, exactly one gets it. */
 
 import { type Claimant, decideClaim } from '../rules/claim.ts';
 import type { TaskId } from '../../kernel/ids.ts';
@@ -18,7 +18,7 @@ export interface ClaimRequest {
   readonly capabilities: readonly string[];
 }
 
-/** The most urgent task this agent can do, or undefined when there is none. */
+/** Claims the most urgent task that this agent may take; undefined when there is none. */
 export async function claimNext(
   context: Context,
   { claimant, capabilities }: ClaimRequest,

@@ -1,4 +1,4 @@
-/** What people and agents type, turned into a task's definition or into a sentence about what is wrong with it. */
+/** Parses the input of people and agents into a task's definition, or into a refusal that says what is wrong. */
 
 import { parseArea } from '../rules/areas.ts';
 import { parseCapability } from '../rules/capabilities.ts';
@@ -9,7 +9,7 @@ import { type Priority, parsePriority } from '../rules/priority.ts';
 import { type TaskDefinition, type TaskKind, type WorkItem, taskKinds } from '../rules/task.ts';
 import { checkBody, checkName, checkTitle } from '../../kernel/text.ts';
 
-/** Only what was said; what was not is null or absent. */
+/** Only the given values; null clears a value. */
 export interface DefinitionInput {
   readonly title?: string | undefined;
   readonly body?: string | undefined;
@@ -39,12 +39,12 @@ export function readDefinition(input: DefinitionInput, policy: Policy): ReadDefi
   }
 }
 
-/** What somebody typed is not what it should be. */
+/** A refusal of invalid input. */
 export function invalid(reason: string, next: string): Refused {
   return refused('invalid', /[.?!]$/.test(reason) ? reason : `${reason}.`, next);
 }
 
-/** Thrown within this file only, so that each line below reads as what it accepts. */
+/** Thrown and caught within this file only. */
 class Invalid extends Error {
   readonly refusal: Refusal;
 
@@ -95,7 +95,7 @@ function readPriority(text: string): Priority {
   const priority = parsePriority(text);
   if (priority === undefined) {
     throw new Invalid(
-      `"${text}" is not a priority; p5 is the most urgent, p1 the least.`,
+      `The priority must be p1 to p5 (p5 is the most urgent), not "${text}".`,
       'copse add "…" --priority p3',
     );
   }
@@ -105,10 +105,7 @@ function readPriority(text: string): Priority {
 function readKind(text: string): TaskKind {
   const kind = taskKinds.find((known) => known === text);
   if (kind === undefined) {
-    throw new Invalid(
-      `"${text}" is not a kind of task; there are ${taskKinds.join(', ')}.`,
-      'copse add --help',
-    );
+    throw new Invalid(`The kind must be one of ${taskKinds.join(', ')}, not "${text}".`, 'copse add --help');
   }
   return kind;
 }

@@ -1,4 +1,4 @@
-/** When a person takes a task from its session: the session and its attempt end in the transaction that does so. */
+/** Ends the session and the attempt of a task, in the transaction in which a person takes the task away from them. */
 
 import type { Attempt } from '../rules/attempt.ts';
 import { decided } from '../../kernel/decision.ts';
@@ -6,7 +6,7 @@ import { type SessionRequest, decideSession } from '../../agents/rules/session/s
 import type { Task } from '../rules/task.ts';
 import type { Change } from '../../board/context.ts';
 
-/** The task as it was before. Returns the attempt that was running, whose processes are still to be ended. */
+/** `task` as it was before. Returns the running attempt, whose processes the caller still has to end. */
 export async function endSession(
   change: Change,
   task: Task,

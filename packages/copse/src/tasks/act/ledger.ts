@@ -1,4 +1,4 @@
-/** What was learned, decided, handed over or broke, per task. */
+/** Adds entries to the ledger of a task. */
 
 import { decided } from '../../kernel/decision.ts';
 import { type LedgerEntryId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
@@ -22,7 +22,7 @@ export async function addLedgerEntry(
   if (kind === undefined) {
     return refusal(
       invalid(
-        `"${input.kind}" is not a kind of ledger entry; there are ${ledgerKinds.join(', ')}.`,
+        `The kind must be one of ${ledgerKinds.join(', ')}, not "${input.kind}".`,
         'copse ledger add learning "…"',
       ),
     );

@@ -1,4 +1,4 @@
-/** A session speaks for its own task and for no other. Which one that is never changes, so asking once is enough. */
+/** A session may report only about its own task. The task of a session never changes, so it is read outside the transaction. */
 
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { Author } from '../../board/rules/event.ts';
@@ -12,23 +12,23 @@ export async function refuseForeignTask(
   if (by.kind !== 'session') return undefined;
   const session = await board.get('session', by.session);
   if (session === undefined) {
-    // Whoever claims without opening a session is known by the claim alone.
+    // A claim without a session record is known by the claim alone.
     if ((await board.get('task', id))?.session === by.session) return undefined;
     return refused(
       'not_this_session',
-      `There is no session ${by.session} on this board, so it cannot speak for ${id}.`,
-      'run it in the worktree that the session was given',
+      `The board has no session ${by.session}, so it cannot report about ${id}.`,
+      'run it in the worktree of the session',
     );
   }
   if (session.task === id) return undefined;
   return refused(
     'not_this_session',
-    `Session ${by.session} works on ${session.task} and cannot speak for ${id}.`,
-    'leave the id out: it is taken from the worktree',
+    `Session ${by.session} works on ${session.task} and cannot report about ${id}.`,
+    'leave out the id: the worktree tells it',
   );
 }
 
-/** For what belongs to no task yet: a session may add it while it holds its own. */
+/** A session may add tasks while it holds its own. */
 export async function requireHolding(change: Change, by: Author): Promise<void> {
   if (by.kind !== 'session') return;
   const { task } = await change.require('session', by.session);

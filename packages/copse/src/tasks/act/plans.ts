@@ -1,4 +1,4 @@
-/** Plans: documents that group tasks and explain why. */
+/** Adds plans: documents that group tasks and explain them. */
 
 import { decided } from '../../kernel/decision.ts';
 import { type PlanId, planIdDraws } from '../../kernel/ids.ts';

@@ -1,4 +1,4 @@
-/** A task that is done lets those go on that waited for nothing else: in the transaction that makes it done. */
+/** Makes the dependants of a done task ready, if they wait for nothing else, in the transaction that makes it done. */
 
 import type { NodeId, TaskId } from '../../kernel/ids.ts';
 import { decidePromote } from '../rules/decisions.ts';
@@ -15,7 +15,7 @@ export async function promoteDependants(
     if (task?.state.status !== 'pending') continue;
     const statuses = await change.board.statuses(task.dependsOn);
     const decision = decidePromote(task, (one) => statuses.get(one), change.at);
-    // A refusal means that it waits for something else, too.
+    // A refusal means that it still waits for another task.
     if (!decision.decided) continue;
     await change.applyAs({ kind: 'node', node }, decision);
     promoted.push(id);

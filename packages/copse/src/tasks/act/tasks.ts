@@ -1,4 +1,4 @@
-/** Adding, editing and deleting tasks. */
+/** Adds, edits and deletes tasks. */
 
 import { refused } from '../../kernel/decision.ts';
 import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
@@ -52,7 +52,7 @@ export async function editTask(context: Context, id: TaskId, input: TaskEditInpu
 }
 
 export interface DeleteInput {
-  /** Takes the task out of the dependencies of those that wait for it. */
+  /** Also removes the task from the dependencies of waiting tasks. */
   readonly unlink: boolean;
 }
 
@@ -79,10 +79,10 @@ async function deleteOne(change: Change, id: TaskId, { unlink }: DeleteInput): P
   );
   const { state } = task;
   const landing = state.status === 'landing' ? await change.require('landing', state.landing) : undefined;
-  // Nobody waits for what is done; to be unlinked from it costs them nothing.
+  // A done dependency blocks no task, so it can be unlinked.
   const unlinks = unlink || state.status === 'done';
   if (unlinks) for (const dependant of waiting) await stopWaitingFor(change, dependant, id);
-  // Its runner hears that it lost the task; what a killed one leaves behind is found by its attempt, which is over.
+  // Its runner then learns that it lost the task; leftovers of a killed runner are found by the ended attempt.
   if (state.status === 'in_progress') await endSession(change, task, { action: 'cancel' });
   await change.apply(decideDelete(task, { landing, dependants: unlinks ? [] : waiting }, change.at));
   return task;

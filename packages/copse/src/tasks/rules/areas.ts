@@ -1,6 +1,6 @@
 /**
- * Areas: the paths a task says it will touch, as globs. Tasks whose areas overlap run one after another, so the one
- * error that must not happen is to miss an overlap.
+ * Areas: globs of the paths that a task will change. Tasks whose areas overlap run one after another, so an overlap must
+ * never be missed.
  *
  * What an area means:
  * - `*` is a run of characters inside one name (dotfiles included), `?` one character, `**` anything across folders.
@@ -11,11 +11,11 @@
  *   without a slash. A trailing slash means only what is below. `.` is the whole repository.
  * - Letters are compared exactly, case included, after both sides are brought to Unicode NFC.
  *
- * Each area becomes a small automaton over characters (path-automaton.ts), and two areas overlap when their product reaches the end of some
- * well-formed path. That is exact and costs at most the product of the lengths: nothing is expanded. More is reported
- * than strictly true in three places: a plain file name counts as a folder too, so `README.md` meets an area of all
- * `.sql` files anywhere; where only some alternatives at the end are plain (`{a,*.ts}`), all count as plain; and NFC may
- * join what two patterns see apart.
+ * Each area becomes a small automaton over characters (path-automaton.ts). Two areas overlap when the product of their
+ * automata accepts a well-formed path, which takes at most the product of their lengths. Overlaps are over-reported in
+ * three cases: a plain file name counts as a folder too, so `README.md` meets an area of all `.sql` files anywhere; where
+ * only some alternatives at the end are plain (`{a,*.ts}`), all count as plain; and NFC may join characters that two
+ * patterns see apart.
  */
 import {
   ANY_CHARACTER,
@@ -31,7 +31,7 @@ import {
 import { defaultPolicy } from '../../kernel/policy.ts';
 
 export interface Area {
-  /** As stored and shown; parsing it again gives the same area. */
+  /** Normalised; parsing it again gives the same area. */
   readonly text: string;
   readonly automaton: Automaton;
 }
@@ -50,18 +50,18 @@ export function parseArea(text: string): AreaCheck {
 }
 
 export type AreasOverlap =
-  | { readonly overlap: false }
-  | { readonly overlap: true; readonly between: readonly [string, string] };
+  | { readonly kind: 'apart' }
+  | { readonly kind: 'overlap'; readonly between: readonly [string, string] };
 
-/** Whether some path could belong to both lists, and the first two areas that share one. */
+/** Whether a path could belong to both lists; if so, the first two areas that share one. */
 export function areasOverlap(a: readonly Area[], b: readonly Area[]): AreasOverlap {
   for (const left of a) {
     for (const right of b) {
       if (shareAPath(left.automaton, right.automaton))
-        return { overlap: true, between: [left.text, right.text] };
+        return { kind: 'overlap', between: [left.text, right.text] };
     }
   }
-  return { overlap: false };
+  return { kind: 'apart' };
 }
 
 /** Whether a path, relative to the repository and with `/` between names, belongs to the area. */
@@ -140,7 +140,7 @@ function choicePieces(alternatives: readonly (readonly Piece[])[]): readonly Pie
   return [{ kind: 'choice', alternatives }];
 }
 
-/** Where the `]` is that closes the class whose `[` is just before `start`. One that comes first is a member. */
+/** The index of the `]` that closes the class whose `[` is before `start`. A `]` in first place is a member. */
 function endOfClass(characters: readonly string[], start: number): number | undefined {
   const first = characters[start] === '!' || characters[start] === '^' ? start + 1 : start;
   for (let at = first; at < characters.length && characters[at] !== '/'; at += 1) {

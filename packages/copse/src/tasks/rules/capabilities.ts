@@ -5,10 +5,10 @@ export type CapabilityCheck =
   | { readonly ok: true; readonly capability: string }
   | { readonly ok: false; readonly reason: string };
 
-// Kebab words, then perhaps a qualifier that may hold a version: `gpu`, `code-review`, `node:22`, `python:3.12`.
+// Words joined by dashes, then optionally a qualifier, such as a version: `gpu`, `code-review`, `node:22`, `python:3.12`.
 const CAPABILITY = /^[a-z0-9]+(?:-[a-z0-9]+)*(?::[a-z0-9]+(?:[-.][a-z0-9]+)*)?$/;
 
-/** Capital letters are accepted and stored small, so that `GPU` and `gpu` are one capability. */
+/** Stored in lower case, so that `GPU` and `gpu` are one capability. */
 export function parseCapability(text: string): CapabilityCheck {
   const capability = text.trim().toLowerCase();
   const longest = defaultPolicy.text.nameLength;
@@ -29,8 +29,8 @@ export function parseCapability(text: string): CapabilityCheck {
 }
 
 /**
- * What the agent lacks, in the order asked for. Requiring `node` is met by an agent that offers `node:22`; requiring
- * `node:22` is met by nothing else, because versions are words here and are never compared.
+ * The required capabilities that the agent does not have. `node` is met by an agent with `node:22`; `node:22` is met only
+ * by the same word, because versions are not compared.
  */
 export function missingCapabilities(
   required: readonly string[],
@@ -40,25 +40,25 @@ export function missingCapabilities(
   return [...new Set(required)].filter((capability) => !met.has(capability));
 }
 
-/** Everything that an agent with these capabilities can be asked for. */
+/** All requirements that an agent with these capabilities meets. */
 export function metCapabilities(offered: readonly string[]): readonly string[] {
   const unqualified = offered.filter((capability) => capability.includes(':'));
   return [...new Set([...offered, ...unqualified.map((capability) => capability.replace(/:.*$/, ''))])];
 }
 
-export type TakeDecision = { readonly can: true } | { readonly can: false; readonly reason: string };
+export type TakeDecision = { readonly kind: 'can' } | { readonly kind: 'cannot'; readonly reason: string };
 
-/** Whether an agent may work on a task. Naming an agent narrows the choice; it does not excuse missing capabilities. */
+/** Whether an agent may work on a task. A named agent needs the capabilities too. */
 export function canTake(
   task: { readonly requires: readonly string[]; readonly agent: AgentName | null },
   agent: { readonly name: AgentName; readonly capabilities: readonly string[] },
 ): TakeDecision {
   if (task.agent !== null && task.agent !== agent.name) {
-    return { can: false, reason: `it is for the agent ${task.agent}, not for ${agent.name}` };
+    return { kind: 'cannot', reason: `it is for the agent ${task.agent}, not for ${agent.name}` };
   }
   const missing = missingCapabilities(task.requires, agent.capabilities);
   if (missing.length > 0) {
-    return { can: false, reason: `the agent ${agent.name} does not offer ${missing.join(', ')}` };
+    return { kind: 'cannot', reason: `the agent ${agent.name} does not offer ${missing.join(', ')}` };
   }
-  return { can: true };
+  return { kind: 'can' };
 }

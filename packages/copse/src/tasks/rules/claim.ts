@@ -1,13 +1,13 @@
 /**
  * Claims, leases and fencing.
  *
- * A claim is history: which session took a task, with which token. A lease is liveness: until when that claim is
- * believed without being renewed. Claims are events; renewals are not, they would drown everything else.
+ * A claim is history: which session took a task, with which token. A lease is liveness: until when the claim is valid
+ * without a renewal. Claims are events; renewals are not, because there would be too many.
  *
  *   token   grows by one with every claim of the task and is never given out twice
  *   lease   exists exactly while the task is in_progress; renewing needs the task's highest token
- *   expiry  proves nothing about the old process. A late renewal with the highest token is still good; after
- *           somebody else claimed, the older token changes nothing, ever
+ *   expiry  says nothing about the old process: a late renewal with the highest token still succeeds. After another
+ *           claim, the older token changes nothing
  */
 
 import { type Decision, type Refused, decided, refused } from '../../kernel/decision.ts';
@@ -21,16 +21,16 @@ import type {
   Timestamp,
 } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Claim, type Delay, type Task, suggestCommands } from './task.ts';
+import { type Claim, type Task, delayCauses, statusPredicate, suggestCommands } from './task.ts';
 import type { TaskEvent } from './events.ts';
 
-/** Who is to hold a task. The token is not theirs to choose. */
+/** Who is to hold a task. `grant` chooses the token. */
 export interface Claimant {
   readonly session: SessionId;
   readonly attempt: AttemptId;
   readonly node: NodeId;
   readonly agent: AgentName;
-  /** A person works on it at a desk; no process renews the lease. */
+  /** A person works on it, so no process renews the lease. */
   readonly isByHand?: true;
 }
 
@@ -52,7 +52,7 @@ export function decideClaim(
   if (task.state.status !== 'ready') {
     return refused(
       'wrong_status',
-      `${task.id} is ${task.state.status}; only a ready task can be claimed.`,
+      `Cannot claim ${task.id}: it ${statusPredicate(task.state.status)}.`,
       ...suggestCommands(task),
     );
   }
@@ -67,13 +67,6 @@ export function decideClaim(
   }
   return decided({ type: 'task.claimed', id: task.id, at, ...grant(task, claimant, at, policy) });
 }
-
-export const delayCauses: Readonly<Record<Delay['because'], string>> = {
-  crash: 'its last attempt crashed',
-  rate_limit: 'its agent hit a rate limit',
-  taken: 'its branch was in use elsewhere',
-  handoff: 'its agent handed over to a fresh conversation',
-};
 
 /** The next claim on a task: one token above every earlier one. */
 export function grant(
@@ -95,21 +88,21 @@ export function refuseUnlessHeld(
   if (token === task.token) {
     return refused(
       'wrong_status',
-      `${task.id} is ${task.state.status}; this session no longer holds it.`,
+      `This session no longer holds ${task.id}: it ${statusPredicate(task.state.status)}.`,
       ...suggestCommands(task),
     );
   }
   return refused(
     'fenced',
-    `${task.id} is no longer this session's: it holds token ${token}, the task is at ${task.token}.`,
-    `stop working on ${task.id}; what is in its worktree is kept`,
+    `Another session took over ${task.id}: this session has token ${token}, the task is at ${task.token}.`,
+    `stop working on ${task.id} and leave its worktree as it is`,
     `copse show ${task.id}`,
   );
 }
 
 export type Renewal =
-  | { readonly renewed: true; readonly lease: Lease }
-  | { readonly renewed: false; readonly reason: 'fenced' | 'not_held' };
+  | { readonly kind: 'renewed'; readonly lease: Lease }
+  | { readonly kind: 'fenced' | 'not_held' };
 
 export function decideRenewal(
   lease: Lease | undefined,
@@ -117,12 +110,12 @@ export function decideRenewal(
   at: Timestamp,
   policy: LeasePolicy,
 ): Renewal {
-  if (lease === undefined) return { renewed: false, reason: 'not_held' };
-  if (lease.token !== token) return { renewed: false, reason: 'fenced' };
-  // Clocks differ and jump: a renewal never takes back what an earlier one gave, and can always be told from it.
+  if (lease === undefined) return { kind: 'not_held' };
+  if (lease.token !== token) return { kind: 'fenced' };
+  // Clocks differ and jump: a renewal never shortens the lease, and always has a later time than the one before.
   const renewedAt = Math.max(lease.renewedAt + 1, at) as Timestamp;
   const expiresAt = Math.max(lease.expiresAt, leaseEnd(at, policy)) as Timestamp;
-  return { renewed: true, lease: { ...lease, renewedAt, expiresAt } };
+  return { kind: 'renewed', lease: { ...lease, renewedAt, expiresAt } };
 }
 
 export function isExpired(lease: Lease, at: Timestamp): boolean {

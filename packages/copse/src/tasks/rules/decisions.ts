@@ -2,7 +2,7 @@
  * What people ask of a task, decided from the task, the facts that matter and the time.
  *
  * Every function asks `taskTransitions` first, so the table in task.ts is the rule and this file only says what
- * an allowed action means. How work on a task ends is in task-outcomes.ts.
+ * an allowed action means. How work on a task ends is in outcomes.ts.
  */
 
 import { type Claimant, grant } from './claim.ts';
@@ -45,7 +45,7 @@ export function decideEdit(task: Task, changes: TaskEdit, at: Timestamp): Decisi
   if (Object.keys(changed).length === 0) {
     return refused(
       'invalid',
-      `Nothing about ${task.id} would change.`,
+      `${task.id} already has these values.`,
       `copse show ${task.id}`,
       'copse edit --help',
     );
@@ -109,7 +109,7 @@ export function decideCancel(
   return withdrawnFirst(task, landing, 'cancelled', event, at);
 }
 
-/** Stuck: a fresh conversation in the preserved worktree. Failed: back to the others, its retries forgiven. */
+/** A stuck task gets a new conversation in the same worktree. A failed task becomes ready, with its retries reset. */
 export function decideRestart(
   task: Task,
   claimant: Claimant | null,
@@ -120,11 +120,11 @@ export function decideRestart(
   if (refusal) return refusal;
   const of = { type: 'task.restarted', id: task.id, at } as const;
   if (task.state.status === 'failed') return decided({ ...of, grant: null });
-  if (claimant === null) throw new Error(`${task.id} is stuck: whoever restarts it has to hold it`);
+  if (claimant === null) throw new Error(`${task.id} is stuck: restarting it needs a claimant`);
   if (claimant.session === task.session) {
     return refused(
       'not_this_session',
-      `${task.id} restarts with a fresh conversation, so not with session ${claimant.session} again.`,
+      `${task.id} restarts in a new session, not in ${claimant.session} again.`,
       `copse restart ${task.id}`,
     );
   }
@@ -142,7 +142,7 @@ export function decideResume(
   if (task.session !== null && claimant.session !== task.session) {
     return refused(
       'not_this_session',
-      `${task.id} resumes the conversation of session ${task.session}, not of ${claimant.session}.`,
+      `${task.id} resumes session ${task.session}, not ${claimant.session}.`,
       `copse resume ${task.id}`,
     );
   }
@@ -151,7 +151,7 @@ export function decideResume(
 
 export interface DeleteFacts {
   readonly landing: Landing | undefined;
-  /** Tasks that have not begun because they wait for this one, and would still do so. */
+  /** Tasks that have not started and wait for this one. */
   readonly dependants: readonly TaskId[];
 }
 
@@ -167,7 +167,7 @@ export function decideDelete(
     const wait = dependants.length === 1 ? 'waits' : 'wait';
     return refused(
       'has_dependants',
-      `${task.id} is ${task.state.status} and ${dependants.join(', ')} ${wait} for it.`,
+      `Cannot delete ${task.id}: ${dependants.join(', ')} ${wait} for it.`,
       `copse edit ${first} --not-depends ${task.id}`,
       `copse delete ${task.id} --unlink`,
     );
@@ -198,13 +198,13 @@ function waitingStatus(dependsOn: readonly TaskId[], statusOf: StatusOf): 'pendi
   return dependsOn.some((id) => isUnmet(id, statusOf)) ? 'pending' : 'ready';
 }
 
-/** A dependency that was deleted later is met: whoever still waited for it was unlinked from it then. */
+/** A deleted dependency counts as met: the deletion unlinked every task that still waited for it. */
 function isUnmet(id: TaskId, statusOf: StatusOf): boolean {
   const status = statusOf(id);
   return status !== undefined && status !== 'done';
 }
 
-/** Leaves the queue before anything else happens; once its intent is journalled, that is too late. */
+/** Leaves the queue before anything else happens; refused once the move of the target is journalled. */
 function withdrawnFirst(
   task: Task,
   landing: Landing | undefined,
@@ -219,7 +219,7 @@ function withdrawnFirst(
   if (isCommitted(landing)) {
     return refused(
       'already_landing',
-      `${task.id} is already landing: its move of ${landing.target} is journalled and will be finished.`,
+      `${task.id} is already landing: the move of ${landing.target} is journalled and will be completed.`,
       `copse why ${landing.task}`,
     );
   }

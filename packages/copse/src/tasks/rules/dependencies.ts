@@ -1,9 +1,8 @@
 import type { TaskId } from '../../kernel/ids.ts';
 
 /**
- * The cycle that would appear if `from` also depended on `newDependencies`, or undefined. `edges` leads from a task to
- * what it depends on. Breadth first, so that the cycle shown is a shortest one; cycles already on the board that do
- * not pass through `from` neither matter nor trap the search.
+ * The cycle that would appear if `from` also depended on `newDependencies`, or undefined. `edges` maps a task to its
+ * dependencies. Breadth first, so that the result is a shortest cycle; existing cycles without `from` are ignored.
  */
 export function findCycle(
   edges: ReadonlyMap<TaskId, readonly TaskId[]>,

@@ -1,4 +1,4 @@
-/** Everything that can happen to a task, and what each makes of it. */
+/** The events of a task, and how each changes it. */
 
 import { unreachable } from '../../kernel/unreachable.ts';
 import { existing, mustBeNew } from '../../kernel/evolution.ts';
@@ -21,7 +21,7 @@ interface Of<T extends string> {
   readonly at: Timestamp;
 }
 
-/** A claim as it is given out: the hold, and the time until which it is believed without a renewal. */
+/** A new claim, and the end of its lease without a renewal. */
 interface Granted {
   readonly claim: Claim;
   readonly leaseUntil: Timestamp;
@@ -43,7 +43,7 @@ export type TaskEvent =
   | (Of<'task.handed_back'> & {
       readonly because: HandbackReason;
       readonly reason: string;
-      /** Null while the session that finished still holds the task; otherwise whoever goes on with it. */
+      /** Null while the session that finished still holds the task; otherwise the claim of its successor. */
       readonly grant: Granted | null;
     })
   | (Of<'task.sent_to_review'> & { readonly head: CommitId; readonly pullRequest: PullRequest | null })
@@ -62,7 +62,7 @@ export type TaskEvent =
   | (Of<'task.cancelled'> & { readonly reason: string | null })
   | Of<'task.deleted'>;
 
-/** Why work waits without having failed. */
+/** Why a task is postponed without having failed. */
 export type ParkCause = Exclude<Delay['because'], 'crash'>;
 
 export function evolveTask(task: Task | undefined, event: TaskEvent): Task | undefined {
@@ -123,7 +123,7 @@ function changed(
       return { state: { status: 'in_review', since, head: event.head, pullRequest: event.pullRequest } };
     case 'task.pull_request_changed':
       if (task.state.status !== 'in_review')
-        throw new Error(`${task.id} has no pull request that could change`);
+        throw new Error(`${task.id} is not in review, so its pull request cannot change`);
       return { state: { ...task.state, pullRequest: event.pullRequest } };
     case 'task.queued':
       return { state: { status: 'landing', since, landing: event.landing } };

@@ -1,6 +1,6 @@
 /**
- * What a task leaves behind: ledger entries (what was learned, decided, handed over or broke) and artifacts
- * (results with an address). Both are only ever added.
+ * What a task leaves behind: ledger entries (learnings, decisions, handoffs, crashes) and artifacts (results with an
+ * address). Both are only added, never changed.
  */
 
 import { mustBeNew } from '../../kernel/evolution.ts';
@@ -17,7 +17,7 @@ export interface LedgerEntry {
   readonly kind: LedgerKind;
   readonly text: string;
   readonly at: Timestamp;
-  /** What it landed is taken back by another task. */
+  /** Another task undoes this landing. */
   readonly undone?: { readonly landing: LandingId; readonly by: TaskId };
 }
 

@@ -1,8 +1,8 @@
 /**
  * How work on a task ends: finished, stuck, crashed, parked, handed back, landed or given up.
  *
- * What a session says carries its fencing token, and so does a crash that somebody saw: an older token changes
- * nothing. What the queue says names the landing it is about, for the same reason.
+ * A session's report and an observed crash carry a fencing token; a report of the queue names its landing. One that
+ * carries an older token or another landing is refused.
  */
 
 import { type Claimant, grant, refuseUnlessHeld } from './claim.ts';
@@ -26,6 +26,7 @@ import {
   type HandbackReason,
   type Task,
   refuseUnlessAllowed,
+  statusPredicate,
   suggestCommands,
   wrongStatus,
 } from './task.ts';
@@ -33,15 +34,15 @@ import type { ParkCause, TaskEvent } from './events.ts';
 
 type Outcome = Decision<TaskEvent | LandingEvent>;
 
-/** A branch that is to land: its place in the queue and what exactly is to land. */
+/** A branch that enters the queue, and the commit that is to land. */
 export interface NewLanding {
   readonly landing: LandingId;
   readonly target: BranchName;
   readonly attempt: AttemptId | null;
   readonly head: CommitId;
-  /** A person looked at exactly this head. */
+  /** A person approved exactly this head. */
   readonly isReviewed?: true;
-  /** That it was in review with. */
+  /** The pull request that it was reviewed in. */
   readonly pullRequest?: PullRequest;
 }
 
@@ -76,7 +77,7 @@ export function decideStuck(
   return decided({ type: 'task.stuck', id: task.id, at, reason });
 }
 
-/** The token is the one that was seen to be dead: a crash seen late must not end its successor. */
+/** `token` belongs to the dead attempt: a crash that is noticed late must not end its successor. */
 export function decideCrash(
   task: Task,
   token: FencingToken,
@@ -93,7 +94,7 @@ export function decideCrash(
   return decided({ type: 'task.crashed', id: task.id, at, reason, retries, delay });
 }
 
-/** A provider's rate limit, or a branch that is in use elsewhere: the work waits, and no retry is used up. */
+/** A rate limit, or a branch that is in use elsewhere: the task waits and keeps its retries. */
 export function decidePark(
   task: Task,
   token: FencingToken,
@@ -118,7 +119,7 @@ export interface HandbackCause {
   readonly with?: readonly TaskId[];
 }
 
-/** Asks the same agent again, or, when it was asked often enough, a person. */
+/** Asks the same agent again; after the policy's number of handbacks, asks a person. */
 export function decideHandback(
   task: Task,
   handback: Handback,
@@ -177,8 +178,8 @@ export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Out
 }
 
 /**
- * Takes it out of the queue, back to whoever reviews it, with the pull request that it had: a person asked for that, or its
- * branch is not what was reviewed any more. Once its move of the target is journalled, that is too late.
+ * Takes a task out of the queue, back to review with its pull request: a person asked for it, or the branch moved after
+ * the review. Refused once the move of the target is journalled.
  */
 export function decideUnqueue(
   task: Task,
@@ -195,25 +196,25 @@ export function decideUnqueue(
   return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
 }
 
-export type Landed =
+export type TaskLanding =
   | { readonly how: 'landed'; readonly landing: Landing; readonly commit: CommitId }
   | {
       readonly how: 'pull_request';
       readonly commit: CommitId | null;
-      /** What was submitted, and whether what was merged is known to have it. */
+      /** The submitted commit, and whether the merged commits contain its work. */
       readonly head: CommitId;
       readonly hasAll: boolean;
     }
-  /** With the work of the task that resolved its conflict. */
+  /** Landed with the work of the task that resolved its conflict. */
   | { readonly how: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
 
-export function decideLand(task: Task, landed: Landed, at: Timestamp): Outcome {
+export function decideLand(task: Task, landed: TaskLanding, at: Timestamp): Outcome {
   const refusal = refuseUnlessAllowed(task, 'land');
   if (refusal) return refusal;
   const of = { type: 'task.done', id: task.id, at, commit: landed.commit } as const;
   if (landed.how === 'resolved') {
     const isWaiting = task.state.status === 'needs_attention' && task.state.because === 'conflict';
-    if (!isWaiting) return wrongStatus(task, 'land with a resolved conflict');
+    if (!isWaiting) return wrongStatus(task, 'land');
     return decided({ ...of, how: 'landed', head: landed.head });
   }
   const done = { ...of, how: landed.how };
@@ -227,7 +228,7 @@ export function decideLand(task: Task, landed: Landed, at: Timestamp): Outcome {
   return ended.decided ? decided<TaskEvent | LandingEvent>(done, ...ended.events) : ended;
 }
 
-/** Null when nothing changed: whoever looks often says nothing twice. */
+/** Null when nothing changed, so that polling records no event. */
 export function decidePullRequest(
   task: Task,
   head: CommitId,
@@ -241,14 +242,14 @@ export function decidePullRequest(
   return decided({ type: 'task.pull_request_changed', id: task.id, at, pullRequest });
 }
 
-/** What was seen of a pull request is about what was submitted then: the task may have gone on meanwhile. */
+/** A poll of a pull request may be about an earlier submission: the task may have changed since. */
 function refuseUnlessSubmitted(task: Task, head: CommitId): Refused | undefined {
   const { state } = task;
-  if (state.status !== 'in_review') return wrongStatus(task, 'its pull request');
+  if (state.status !== 'in_review') return wrongStatus(task, 'follow');
   if (state.pullRequest !== null && state.head === head) return undefined;
   return refused(
     'wrong_status',
-    `${task.id} is ${state.status}, and not with a pull request for ${head}.`,
+    `${task.id} ${statusPredicate(state.status)}, but not with a pull request for ${head}.`,
     ...suggestCommands(task),
   );
 }
@@ -260,7 +261,7 @@ function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
 /** Finished work that goes on to a person or to the queue. */
 export type Submission = Exclude<Finish, { readonly to: 'done' }>;
 
-/** For a task that may: whoever asks has seen to that. */
+/** The caller has checked that the task may be submitted. */
 export function decideSubmit(
   id: TaskId,
   to: Submission,
@@ -281,7 +282,7 @@ function refuseUnlessIn(task: Task, landing: Landing): Refused | undefined {
   if (task.state.status === 'landing' && task.state.landing === landing.id) return undefined;
   return refused(
     'wrong_status',
-    `${task.id} is ${task.state.status} and not in the queue as ${landing.id}.`,
+    `${task.id} ${statusPredicate(task.state.status)}, but not as ${landing.id}.`,
     ...suggestCommands(task),
   );
 }

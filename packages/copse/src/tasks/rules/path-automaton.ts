@@ -1,6 +1,5 @@
 /**
- * Small automata that read paths, and the test whether two of them can read the same one. What an area means is decided
- * where areas are parsed; here is only how two meanings are compared.
+ * Small automata that read paths, and the test whether two of them accept a common path. areas.ts builds them from globs.
  */
 
 /** Inclusive ranges of code points, none of which holds a slash or NUL. */
@@ -31,7 +30,7 @@ export interface Automaton {
   readonly start: number;
 }
 
-/** Reads what the pieces say and, where the last name is plain, everything below it. */
+/** Accepts the pieces and, if the last name is plain, everything below it. */
 export function toAreaAutomaton(pieces: readonly Piece[]): Automaton {
   if (lastNameKind(pieces) === 'wild') return toAutomaton(pieces);
   const states: State[] = [{ kind: 'end' }];
@@ -41,13 +40,13 @@ export function toAreaAutomaton(pieces: readonly Piece[]): Automaton {
   return { states, start: append(states, pieces, pathOrBelow) };
 }
 
-/** Reads exactly what the pieces say. */
+/** Accepts exactly the pieces. */
 export function toAutomaton(pieces: readonly Piece[]): Automaton {
   const states: State[] = [{ kind: 'end' }];
   return { states, start: append(states, pieces, 0) };
 }
 
-/** Adds states that read `pieces` and go on at `next`; returns where to begin. */
+/** Adds states that read `pieces` and continue at `next`; returns the first of them. */
 function append(states: State[], pieces: readonly Piece[], next: number): number {
   return pieces.reduceRight((after, piece) => {
     const state: State =
@@ -59,8 +58,8 @@ function append(states: State[], pieces: readonly Piece[], next: number): number
 }
 
 /**
- * What is known of the last name, read from the end: `wild` when every way through it meets `*` or `?`, `whole` when
- * some way reaches its beginning without, `open` when some way reaches the beginning of `pieces` first.
+ * The last name, read from the end: `wild` if every way through it meets `*` or `?`, `whole` if some way reaches its
+ * beginning without one, `open` if some way reaches the beginning of `pieces` first.
  */
 function lastNameKind(pieces: readonly Piece[]): 'wild' | 'whole' | 'open' {
   for (const piece of pieces.toReversed()) {
@@ -77,9 +76,9 @@ function lastNameKind(pieces: readonly Piece[]): 'wild' | 'whole' | 'open' {
 }
 
 /**
- * Where the shared path stands. A separator in a pattern may be passed without a `/` in the path at the beginning of a
- * name, which lets a `**` with a slash after it stand for no folder at all; but not by a side that already used a `*`
- * for nothing in this name, because a name is never empty.
+ * The position in the shared path. At the beginning of a name, a pattern may pass a separator without reading a `/`, so
+ * that a `**` with a slash after it can match no folder; but not after it used a `*` for nothing in this name, because a name is
+ * never empty.
  */
 const INSIDE_NAME = 0;
 const AT_NAME = 1;

@@ -3,8 +3,8 @@
  *
  *   pending → ready → in_progress → in_review | landing → done
  *
- * and beside that path paused, stuck, needs_attention, failed, cancelled. `taskTransitions` is the whole truth
- * about which action leads where; the decisions in task-decisions.ts consult it and nothing else.
+ * and beside that path paused, stuck, needs_attention, failed, cancelled. `taskTransitions` says which action leads
+ * where; decisions.ts and outcomes.ts ask it first.
  */
 
 import { type Refused, refused } from '../../kernel/decision.ts';
@@ -23,29 +23,58 @@ import type {
 import type { Priority } from './priority.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 
-export const taskStatuses = [
-  'pending',
-  'ready',
-  'in_progress',
-  'paused',
-  'stuck',
-  'in_review',
-  'landing',
-  'needs_attention',
-  'done',
-  'failed',
-  'cancelled',
-] as const;
+interface StatusFacts {
+  /** After a task's id: "cp-a1b2 is in progress". */
+  readonly predicate: string;
+  /** Nothing more happens to it unless a person asks. */
+  readonly isFinished: boolean;
+  /** A person has to act before it goes on. */
+  readonly needsPerson: boolean;
+  /** What a person most likely wants to do with it, the likeliest first. */
+  readonly commands: readonly [string, ...string[]];
+}
 
-export type TaskStatus = (typeof taskStatuses)[number];
+/** A status is added here; the compiler then names every place that has to know it. */
+const statusFacts = {
+  pending: facts('is pending', ['why', 'edit', 'cancel']),
+  ready: facts('is ready', ['work', 'edit', 'cancel']),
+  in_progress: facts('is in progress', ['pause', 'logs', 'cancel']),
+  paused: facts('is paused', ['resume', 'cancel']),
+  stuck: facts('is stuck', ['restart', 'cancel'], { needsPerson: true }),
+  in_review: facts('is in review', ['review', 'merge', 'resume', 'cancel'], { needsPerson: true }),
+  landing: facts('is in the queue', ['why', 'cancel']),
+  needs_attention: facts('needs attention', ['resume', 'merge', 'cancel'], { needsPerson: true }),
+  done: facts('is done', ['resume', 'undo', 'delete'], { isFinished: true }),
+  failed: facts('has failed', ['restart', 'cancel'], { needsPerson: true }),
+  cancelled: facts('is cancelled', ['delete'], { isFinished: true }),
+} as const;
 
-/** Over: shown below the others, and never in the way of a query about live work. */
-const finishedStatuses = ['done', 'cancelled'] as const satisfies readonly TaskStatus[];
+function facts(
+  predicate: string,
+  commands: StatusFacts['commands'],
+  { isFinished = false, needsPerson = false } = {},
+): StatusFacts {
+  return { predicate, isFinished, needsPerson, commands };
+}
+
+export type TaskStatus = keyof typeof statusFacts;
+
+export const taskStatuses = Object.keys(statusFacts) as readonly TaskStatus[];
+
+export const statusesForPeople = taskStatuses.filter((status) => statusFacts[status].needsPerson);
+
+export function statusPredicate(status: TaskStatus): string {
+  return statusFacts[status].predicate;
+}
+
+export function isFinished(status: TaskStatus): boolean {
+  return statusFacts[status].isFinished;
+}
 
 export const taskKinds = ['code', 'non-code', 'import'] as const;
 export type TaskKind = (typeof taskKinds)[number];
 
-/** Where a task came from, when it came from outside; one work item becomes one task, once. */
+/** The outside item that a task was made from. One work item becomes one task. */
 export interface WorkItem {
   readonly source: string;
   readonly id: string;
@@ -67,13 +96,13 @@ export interface TaskDefinition {
   readonly workItem: WorkItem | null;
 }
 
-/** One session's hold on a task. How long it still lasts is liveness, not history: see claim.ts. */
+/** One session's hold on a task. How long it lasts is the lease's matter: see claim.ts. */
 export interface Claim {
   readonly session: SessionId;
   readonly attempt: AttemptId;
   readonly node: NodeId;
   readonly agent: AgentName;
-  /** A person works on it at a desk; no process renews the lease. */
+  /** A person works on it, so no process renews the lease. */
   readonly isByHand?: true;
   readonly token: FencingToken;
 }
@@ -99,6 +128,13 @@ export interface Delay {
   readonly because: 'crash' | 'rate_limit' | 'taken' | 'handoff';
 }
 
+export const delayCauses: Readonly<Record<Delay['because'], string>> = {
+  crash: 'its last attempt crashed',
+  rate_limit: 'its agent hit a rate limit',
+  taken: 'its branch was in use elsewhere',
+  handoff: 'its agent handed over to a fresh conversation',
+};
+
 export type TaskState =
   | { readonly status: 'pending'; readonly since: Timestamp }
   | { readonly status: 'ready'; readonly since: Timestamp; readonly delay: Delay | null }
@@ -109,7 +145,7 @@ export type TaskState =
       readonly status: 'in_review';
       readonly since: Timestamp;
       readonly head: CommitId;
-      /** Null when a person is to review it here. */
+      /** Null: a person reviews it with `copse review`. */
       readonly pullRequest: PullRequest | null;
     }
   | { readonly status: 'landing'; readonly since: Timestamp; readonly landing: LandingId }
@@ -124,7 +160,7 @@ export type TaskState =
       readonly since: Timestamp;
       readonly how: DoneHow;
       readonly commit: CommitId | null;
-      /** What was submitted, where what was merged instead, by a pull request or with a conflict resolved, has it. */
+      /** The submitted commit, if other commits were merged that contain its work: a pull request, or a resolved conflict. */
       readonly head?: CommitId;
     }
   | { readonly status: 'failed'; readonly since: Timestamp; readonly reason: string }
@@ -224,39 +260,43 @@ export function isAllowed(action: TaskAction, status: TaskStatus): boolean {
   return taskTransitions[action][status] !== undefined;
 }
 
-export function isFinished(status: TaskStatus): boolean {
-  return (finishedStatuses as readonly TaskStatus[]).includes(status);
-}
-
-/** What a person most likely wants to do with a task in each status; first the likeliest. */
-const usefulCommands: Readonly<Record<TaskStatus, readonly [string, ...string[]]>> = {
-  pending: ['why', 'edit', 'cancel'],
-  ready: ['work', 'edit', 'cancel'],
-  in_progress: ['pause', 'logs', 'cancel'],
-  paused: ['resume', 'cancel'],
-  stuck: ['restart', 'cancel'],
-  in_review: ['review', 'merge', 'resume', 'cancel'],
-  landing: ['why', 'cancel'],
-  needs_attention: ['resume', 'merge', 'cancel'],
-  done: ['resume', 'undo', 'delete'],
-  failed: ['restart', 'cancel'],
-  cancelled: ['delete'],
-};
-
 export function suggestCommands(task: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
-  const [first, ...others] = usefulCommands[task.state.status];
+  const [first, ...others] = statusFacts[task.state.status].commands;
   const command = (verb: string) => `copse ${verb} ${task.id}`;
   return [command(first), ...others.map(command)];
 }
 
+/** What "Cannot …" says for each action. */
+const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
+  edit: (id) => `edit ${id}`,
+  change_dependencies: (id) => `change the dependencies of ${id}`,
+  promote: (id) => `make ${id} ready`,
+  claim: (id) => `claim ${id}`,
+  finish: (id) => `finish ${id}`,
+  stuck: (id) => `report ${id} as stuck`,
+  crash: (id) => `record a crash of ${id}`,
+  park: (id) => `postpone ${id}`,
+  handback: (id) => `hand ${id} back to its agent`,
+  merge: (id) => `merge ${id}`,
+  unqueue: (id) => `take ${id} out of the queue`,
+  follow: (id) => `follow the pull request of ${id}`,
+  land: (id) => `land ${id}`,
+  give_up: (id) => `give up ${id}`,
+  pause: (id) => `pause ${id}`,
+  cancel: (id) => `cancel ${id}`,
+  restart: (id) => `restart ${id}`,
+  resume: (id) => `resume ${id}`,
+  delete: (id) => `delete ${id}`,
+};
+
 export function refuseUnlessAllowed(task: Task, action: TaskAction): Refused | undefined {
-  return isAllowed(action, task.state.status) ? undefined : wrongStatus(task, action.replaceAll('_', ' '));
+  return isAllowed(action, task.state.status) ? undefined : wrongStatus(task, action);
 }
 
-export function wrongStatus(task: Task, action: string): Refused {
+export function wrongStatus(task: Task, action: TaskAction): Refused {
   return refused(
     'wrong_status',
-    `${task.id} is ${task.state.status}: ${action} is not possible there.`,
+    `Cannot ${actionTexts[action](task.id)}: it ${statusPredicate(task.state.status)}.`,
     ...suggestCommands(task),
   );
 }

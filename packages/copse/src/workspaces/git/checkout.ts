@@ -8,7 +8,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { MainCheckout, MoveRequest, PathMove } from '../ports/worktrees.ts';
+import type { MoveRequest, PathMove, MainCheckout } from '../ports/worktrees.ts';
 import { latin1, nul, utf8, entries, parseRaw } from '../../git/output.ts';
 import { checkoutState } from './checkout-state.ts';
 import { replaceFile, statOf, versionOf } from '../../git/file-version.ts';

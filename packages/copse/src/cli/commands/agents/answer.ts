@@ -3,7 +3,7 @@ import { suggestCommands } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { questionText, questionView } from '../../screen/question-text.ts';
+import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
 import { indented } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 
@@ -13,7 +13,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** With `allow` or `deny` an answer; without, what is asked. */
+/** Answers with `allow` or `deny`; without them, shows the question. */
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [word = '', verdict] = words;
   const isAllowed = verdict === undefined ? undefined : requireVerdict(verdict);
@@ -26,14 +26,13 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       else if (task === undefined || open === undefined)
         fail(
           'wrong_status',
-          `The agent of ${id} asks nothing.`,
+          `The agent of ${id} asks no question.`,
           ...(task === undefined ? (['copse list'] as const) : suggestCommands(task)),
         );
       else {
-        cli.output.line(`#${id} ${shown(task.title)}`);
+        cli.output.line(`${id} ${shown(task.title)}`);
         cli.output.line(indented(questionText(open, context.clock.now()), 4));
-        for (const answer of ['allow', 'deny --message "…"'])
-          cli.output.line(cli.output.style('dim', `  → copse answer ${id} ${answer}`));
+        for (const command of answerCommands(id)) cli.output.line(cli.output.style('dim', `  → ${command}`));
       }
       return;
     }
@@ -43,7 +42,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     else {
       const [first = ''] = answered.what.trim().split('\n', 1);
       const what = `${answered.tool}: ${first}`;
-      cli.output.line(`${isAllowed ? 'Allowed' : 'Denied'} #${id} ${shown(what)}`);
+      cli.output.line(`${isAllowed ? 'Allowed' : 'Denied'} ${id} ${shown(what)}`);
     }
   });
 }
@@ -51,5 +50,5 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 function requireVerdict(text: string): boolean {
   if (text === 'allow') return true;
   if (text === 'deny') return false;
-  return fail('invalid', `An answer is allow or deny, not "${text}".`, 'copse answer --help');
+  return fail('invalid', `The answer must be allow or deny, not "${text}".`, 'copse answer --help');
 }

@@ -1,11 +1,11 @@
 import { terminalName } from '../../../workspaces/rules/naming.ts';
-import { joinTerminal } from '../../../compose/open.ts';
+import { joinTerminal } from '../../../compose/on-demand.ts';
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
-/** Joins the terminal that an agent runs in. Leaving it (Ctrl+B D) leaves the agent running. */
+/** Attaches to the tmux session of an agent. Detaching (Ctrl+B D) leaves the agent running. */
 export async function run({ cli, words }: Invocation): Promise<void> {
   const name = await withWorkspaces(cli, async ({ board, occupancy }) => {
     const id = await requireTaskId(board, words[0] ?? '');
@@ -15,13 +15,12 @@ export async function run({ cli, words }: Invocation): Promise<void> {
     if (sessions.sessions.length === 0) {
       return fail(
         'not_found',
-        `${id} has no terminal to join: its agent runs without one, or does not run.`,
+        `${id} has no terminal: its agent is not running, or not in tmux.`,
         `copse logs ${id} --follow`,
         `copse why ${id}`,
       );
     }
-    if (!cli.output.isTerminal)
-      return fail('invalid', 'This is no terminal that another could be shown in.', `copse logs ${id}`);
+    if (!cli.output.isTerminal) return fail('invalid', 'copse attach needs a terminal.', `copse logs ${id}`);
     return terminalName(id);
   });
   await joinTerminal(name, cli);

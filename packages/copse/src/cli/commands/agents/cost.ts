@@ -13,7 +13,7 @@ import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
 import { cut, widthOfText } from '../../screen/screen.ts';
-import { dollarsText, tokensText } from '../../screen/usage-text.ts';
+import { dollarsText, tokensText } from '../../../explain/rules/amounts.ts';
 import { requirePlanId, withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -43,9 +43,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     } else if (costs.rows.length === 0) {
       const isNarrowed = since !== null || plan !== null;
       cli.output.line(
-        isNarrowed
-          ? 'No agent said that it used anything there.'
-          : 'No agent has said that it used anything: there is nothing to add up.',
+        isNarrowed ? 'No agent reported usage for this selection.' : 'No agent has reported usage yet.',
       );
     } else print(cli.output, by, costs);
   });
@@ -75,14 +73,14 @@ function print(output: Output, by: CostGroup, { rows, total }: Costs): void {
   output.line(output.style('bold', line('total', cellsOf(total))));
   const note =
     total.usage.dollars === null
-      ? 'The agents do not say what it was in dollars.'
-      : 'Some agents say nothing of dollars: theirs come on top where it says +.';
+      ? 'The agents do not report dollars.'
+      : '+ marks sums without the agents that report no dollars.';
   if (total.isUnknownInPart) output.line(output.style('dim', note));
 }
 
 function labelOf(by: CostGroup, { key, title }: CostRow): string {
   if (by !== 'task') return shown(key);
-  return `#${key} ${title === null ? '(deleted)' : shown(title)}`;
+  return `${key} ${title === null ? '(deleted)' : shown(title)}`;
 }
 
 function cellsOf({ usage, isUnknownInPart }: Cost): readonly string[] {
@@ -92,7 +90,7 @@ function cellsOf({ usage, isUnknownInPart }: Cost): readonly string[] {
   return [tokensText(input), tokensText(cached), tokensText(output), price];
 }
 
-/** In the time zone of whoever asks. */
+/** In the local time zone. */
 function dayOf(at: Timestamp): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, '0');
@@ -102,7 +100,7 @@ function dayOf(at: Timestamp): string {
 function requireGroup(text: string): CostGroup {
   const group = costGroups.find((known) => known === text);
   if (group) return group;
-  return fail('invalid', `"${text}" is none of ${costGroups.join(', ')}.`, 'copse cost --help');
+  return fail('invalid', '--by must be task, agent or day.', 'copse cost --help');
 }
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = {
@@ -112,19 +110,19 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** How long ago, a day, or a time; days and times without a zone are those of whoever asks. */
+/** A span, a day, or a time; days and times without a zone are local. */
 function requireSince(text: string, now: Timestamp): Timestamp {
   const [, amount, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (amount !== undefined) return timestamp(now - Number(amount) * (MS_PER_UNIT[unit] ?? 0));
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isTime = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?$/.test(text);
   const parsed = isDay ? Date.parse(`${text}T00:00`) : isTime ? Date.parse(text) : Number.NaN;
-  // A day that a month does not have becomes one of the next month, which nobody meant.
+  // `Date.parse` takes 30 February for a day in March.
   const isReal = !Number.isNaN(parsed) && (!isDay || dayOf(timestamp(parsed)) === text);
   if (isReal) return timestamp(parsed);
   return fail(
     'invalid',
-    `"${text}" is no time such as 7d, 2026-11-30 or 2026-11-30T14:00.`,
+    `--since must be a time like 7d, 2026-11-30 or 2026-11-30T14:00, not "${text}".`,
     'copse cost --help',
   );
 }

@@ -5,8 +5,8 @@ import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
-import { reportFromInside } from '../report-inside.ts';
-import { withReporting } from '../report-here.ts';
+import { reportFromInside } from './report-inside.ts';
+import { withReporting } from './report-here.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {
@@ -45,8 +45,8 @@ function tellReported({ output }: Cli, options: Options, task: TaskId): void {
     output.json({ task, reported: 'finished', noChanges });
     return;
   }
-  output.line(`Reported: ${task} is finished${noChanges ? ', with nothing to change' : ''}.`);
+  output.line(`Reported ${task} as finished${noChanges ? ', with nothing to change' : ''}.`);
   output.line(
-    'Stop now. When your process has ended, Copse checks the work and lands it, or tells you what is missing.',
+    'Stop now. When your process has ended, Copse checks the work, then lands it or tells you what is missing.',
   );
 }

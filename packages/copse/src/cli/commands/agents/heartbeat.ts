@@ -1,8 +1,8 @@
 import { reportHeartbeat } from '../../../agents/act/report.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { withReporting } from '../report-here.ts';
-import { taskInside } from '../report-inside.ts';
+import { withReporting } from './report-here.ts';
+import { taskInside } from './report-inside.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -10,15 +10,15 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const inside = taskInside(cli, words[0]);
-  // Its runner renews, and nobody here could tell whether it still does.
+  // The runner renews the lease; inside the sandbox that cannot be verified.
   if (inside !== undefined) {
     if (options.json) cli.output.json({ task: inside, alive: true });
-    else cli.output.line(`${inside} goes on.`);
+    else cli.output.line(`Noted: the work on ${inside} goes on.`);
     return;
   }
   await withReporting(cli, words[0], async (context, about) => {
     const task = orFail(await reportHeartbeat(context, about));
     if (options.json) cli.output.json({ task, alive: true });
-    else cli.output.line(`${task} is still held.`);
+    else cli.output.line(`Renewed the lease of ${task}.`);
   });
 }

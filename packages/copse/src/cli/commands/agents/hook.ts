@@ -1,13 +1,13 @@
 /**
- * What hooks of agent programs call. It hands the program's question to the runner, and prints the answer as it is.
+ * Called by hooks of agent programs: passes the program's question to the runner and prints the runner's answer unchanged.
  *
- * It never fails: a program takes a failing hook for an answer, and some codes for a refusal. When nobody answers, it says
- * nothing, and the program does what it does without a hook; the runner's own gate runs again after it.
+ * It never fails, because agent programs read a failing hook as an answer. Without an answer it prints nothing, and the
+ * program behaves as without a hook; the runner checks the work again when the program ends.
  */
 
 import { text } from 'node:stream/consumers';
 
-import { runnerAsked } from '../../../compose/asks.ts';
+import { runnerAsked } from '../../../compose/inside-attempt.ts';
 import type { Ask } from '../../../agents/ports/runtime.ts';
 import type { Invocation } from '../../invocation.ts';
 
@@ -28,7 +28,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const answer = await runner.asks.ask(runner.folder, { kind, input }, { timeoutMs });
     if (answer != null) await cli.output.raw(`${JSON.stringify(answer)}\n`);
   } catch {
-    // Nobody reads it here; the program shows a failing hook to a person who cannot help it.
+    // See above: a hook never fails.
   }
 }
 
@@ -37,7 +37,7 @@ const kinds: readonly Ask['kind'][] = ['stop', 'permission', 'notice'];
 const LONGEST = 10_000;
 const DEEPEST = 20;
 
-/** A question may carry a whole file; a person reads the beginning. */
+/** A question may contain a whole file; the beginning is enough for a person. */
 function shortened(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value;
   if (typeof value !== 'object' || value === null) return value;

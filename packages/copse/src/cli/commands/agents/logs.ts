@@ -18,7 +18,7 @@ interface Options {
 const SHOWN_LINES = 200;
 const LOOK_EVERY_MS = 500;
 
-/** What an agent printed: of its latest attempt, or of all. */
+/** The output of an agent: of its latest attempt, or of all. */
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withWorkspaces(cli, async ({ board, home }) => {
     const id = await requireTaskId(board, words[0] ?? '');
@@ -32,7 +32,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (chosen.length === 0 && !options.follow) {
       const others = existsSync(folder) ? readdirSync(folder) : [];
       const hint = others.length > 0 ? [`read ${folder}`] : [];
-      fail('not_found', `Nothing was printed for ${id} yet.`, `copse why ${id}`, ...hint);
+      fail('not_found', `There is no output of ${id} yet.`, `copse why ${id}`, ...hint);
     }
     const most = options.lines === undefined ? SHOWN_LINES : requireLines(options.lines);
     for (const file of chosen.slice(0, -1)) await print(cli, file, 0);
@@ -42,7 +42,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-/** From an offset to the end, which is returned. */
+/** Prints from an offset to the end, and returns the end. */
 async function print(cli: Cli, file: string, from: number): Promise<number> {
   const handle = openSync(file, 'r');
   const chunk = Buffer.alloc(64 * 1024);
@@ -61,7 +61,7 @@ async function print(cli: Cli, file: string, from: number): Promise<number> {
   }
 }
 
-/** Colours are kept. What else an agent's program would have a terminal do is shown, not done. */
+/** Keeps colours; shows every other control sequence instead of sending it to the terminal. */
 function harmless(text: string): string {
   return text
     .split(/(\u001b\[[0-9;]*m|\r?\n|\r)/)
@@ -69,7 +69,7 @@ function harmless(text: string): string {
     .join('');
 }
 
-/** Where the last so many lines begin. */
+/** The offset at which the last `lines` lines begin. */
 function startOf(file: string, lines: number): number {
   const { size } = statSync(file);
   const length = Math.min(size, 1024 * 1024);
@@ -88,7 +88,7 @@ function startOf(file: string, lines: number): number {
   return size - length + Math.max(0, at);
 }
 
-/** Until Ctrl+C; a further attempt of the same task is followed, too. */
+/** Until Ctrl+C, also across further attempts of the task. */
 async function follow(cli: Cli, first: string, from: number, folder: string, suffix: string): Promise<void> {
   let file = first;
   let at = from;
@@ -122,5 +122,5 @@ function latestIn(folder: string, suffix: string): string | undefined {
 
 function requireLines(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
-  return fail('invalid', `"${text}" is not a number of lines.`, 'copse logs --help');
+  return fail('invalid', `--lines must be a number, not "${text}".`, 'copse logs --help');
 }

@@ -1,8 +1,8 @@
-import { raiseAttention } from '../../../explain/notices/notify.ts';
+import { raiseAttention } from '../../../agents/act/answer.ts';
 import type { Attention } from '../../../agents/rules/session/session.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { withReporting } from '../report-here.ts';
+import { withReporting } from './report-here.ts';
 
 interface Options {
   readonly message?: string;
@@ -17,8 +17,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       await raiseAttention(context, task, { attention, message: options.message ?? null }),
     );
     if (options.json) cli.output.json({ task, attention, isNew: raised === 'raised' });
-    else if (raised === 'as_it_was') cli.output.line(`That is known of ${task} already.`);
-    else if (attention === null) cli.output.line(`${task} waits for nobody any more.`);
+    else if (raised === 'unchanged') cli.output.line(`Nothing changed: this is known of ${task}.`);
+    else if (attention === null) cli.output.line(`${task} no longer needs attention.`);
     else cli.output.line(`${task} waits for a person: ${attention}.`);
   });
 }
@@ -35,7 +35,7 @@ function requireAttention(word: string): Attention | null {
   const instead = { stuck: 'copse stuck --reason "…"', finished: 'copse finish' }[word];
   return fail(
     'invalid',
-    `"${word}" is nothing to notify about; there are permission, idle and none.`,
+    `The kind must be permission, idle or none, not "${word}".`,
     instead ?? 'copse notify --help',
   );
 }

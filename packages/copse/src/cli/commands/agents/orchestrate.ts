@@ -3,9 +3,9 @@ import { announce } from '../../../explain/notices/announce.ts';
 import { Orchestrator } from '../../../orchestrator/orchestrate.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
-import { describeWaiting } from '../../../explain/why.ts';
+import { describeWaiting } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
-import type { TaskStatus } from '../../../tasks/rules/task.ts';
+import { statusesForPeople } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
 import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
@@ -13,7 +13,7 @@ import { openNotices } from '../../../compose/notices.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
-import { age } from '../../screen/render.ts';
+import { age } from '../../../explain/rules/amounts.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {
@@ -34,9 +34,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     if (context.agents.length === 0) {
       fail(
         'invalid',
-        'There is no agent that could work.',
+        'No agent is installed or configured.',
+        'copse agents detect',
         'copse orchestrate --command "./my-agent.sh"',
-        'copse config check',
       );
     }
     if (options.dryRun) await showPlan(cli, context, options);
@@ -94,7 +94,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await notified;
     await radar;
     view.close();
-    await sayGoodbye(cli, context, end);
+    await printEnd(cli, context, end);
   } finally {
     telling.abort();
     process.off('SIGINT', onSignal);
@@ -102,36 +102,33 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
   }
 }
 
-/** What a person has to look at, in the order of urgency. */
-const forPeople: readonly TaskStatus[] = ['failed', 'needs_attention', 'stuck', 'in_review'];
-
-async function sayGoodbye(
+async function printEnd(
   { output }: Cli,
   { board, clock }: RunContext,
   end: 'stopped' | 'idle' | 'once',
 ): Promise<void> {
   const held = await board.held();
-  const people = await board.tasks({ statuses: forPeople, order: 'urgent', finished: false });
+  const people = await board.tasks({ statuses: statusesForPeople, order: 'urgent', finished: false });
   const running = held.filter(
     ({ task: { state } }) => state.status === 'in_progress' && !state.claim.isByHand,
   );
-  const goOn = [
+  const stillRunning = [
     '',
-    ' 1 agent goes on; `copse orchestrate` picks it up again.',
-    ` ${running.length} agents go on; \`copse orchestrate\` picks them up again.`,
+    ' 1 agent keeps running; `copse orchestrate` takes it over again.',
+    ` ${running.length} agents keep running; \`copse orchestrate\` takes them over again.`,
   ][Math.min(running.length, 2)];
-  if (end === 'stopped') output.line(`Stopped.${goOn}`);
-  if (end === 'once' && goOn !== '') output.line(`Looked once.${goOn}`);
-  if (end === 'idle') output.line('Nothing is left to do by itself.');
+  if (end === 'stopped') output.line(`Stopped.${stillRunning}`);
+  if (end === 'once' && stillRunning !== '') output.line(`Ran once.${stillRunning}`);
+  if (end === 'idle') output.line('Idle: no task can start or land without you.');
   for (const { task, queuedAt, waiting } of await board.openLandings()) {
     if (waiting === null) continue;
     const since = age(queuedAt, clock.now());
-    output.line(`  ${output.style('yellow', 'landing')} #${task} (${since}) ${shown(waitText(waiting))}`);
+    output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`);
   }
   for (const { id, title, state } of people) {
     const since = age(state.since, clock.now());
     output.line(
-      `  ${output.style('red', state.status.replaceAll('_', ' '))} #${id} (${since}) ${shown(title)}: copse why ${id}`,
+      `  ${output.style('red', state.status.replaceAll('_', ' '))} ${id} (${since}) ${shown(title)}: copse why ${id}`,
     );
   }
 }
@@ -159,7 +156,7 @@ async function showPlan({ output }: Cli, context: RunContext, options: Options):
       one.kind === 'placed'
         ? `${output.style('cyan', 'would start')} with ${shown(one.agent)}`
         : `${output.style('dim', 'waits')}: ${shown(describeWaiting(one.waiting, now))}`;
-    output.line(`#${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
+    output.line(`${one.task} ${shown(task?.title ?? '')}\n    ${what}`);
   }
 }
 
@@ -168,7 +165,7 @@ function requireCount(text: string, option: string, least: number): number {
   if (count >= least) return count;
   return fail(
     'invalid',
-    `${option} is a number from ${least} up, not "${text}".`,
+    `${option} must be a number of at least ${least}, not "${text}".`,
     'copse orchestrate --help',
   );
 }
@@ -176,5 +173,9 @@ function requireCount(text: string, option: string, least: number): number {
 function requireDuration(text: string): number {
   const parsed = duration.safeParse(text);
   if (parsed.success) return parsed.data;
-  return fail('invalid', `"${text}" is not a time such as 5s or 1m.`, 'copse orchestrate --help');
+  return fail(
+    'invalid',
+    `--poll-interval must be a time like 5s or 1m, not "${text}".`,
+    'copse orchestrate --help',
+  );
 }

@@ -4,8 +4,8 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { openPhases } from '../../../agents/rules/session/session.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { withReporting } from '../report-here.ts';
-import { reportFromInside, taskInside } from '../report-inside.ts';
+import { withReporting } from './report-here.ts';
+import { reportFromInside, taskInside } from './report-inside.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -25,5 +25,5 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 function tell({ output }: Cli, options: Options, task: TaskId, phase: string): void {
   if (options.json) output.json({ task, phase });
-  else output.line(`${task} is in the phase ${phase}.`);
+  else output.line(`${task} is in phase ${phase}.`);
 }

@@ -3,8 +3,8 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
-import { withReporting } from '../report-here.ts';
-import { reportFromInside } from '../report-inside.ts';
+import { withReporting } from './report-here.ts';
+import { reportFromInside } from './report-inside.ts';
 
 interface Options {
   readonly reason?: string;
@@ -24,18 +24,22 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 function tell({ output }: Cli, options: Options, task: TaskId, said: ReportHandling): void {
   if (options.json) output.json({ task, reported: 'stuck', isDone: said === 'by_hand' });
-  else if (said === 'by_hand') output.line(`${task} is stuck. When it is decided: copse restart ${task}`);
+  else if (said === 'by_hand') output.line(`${task} is stuck. After the decision: copse restart ${task}`);
   else {
-    output.line(`Reported: ${task} is stuck.`);
+    output.line(`Reported ${task} as stuck.`);
     output.line(
-      'Stop now. A person reads the reason, and the task goes on with the answer; your work is kept.',
+      'Stop now and leave the worktree as it is. A person reads the reason, and the task continues with the answer.',
     );
   }
 }
 
 async function reasonFrom(cli: Invocation['cli'], { reason }: Options): Promise<string> {
   if (reason === undefined) {
-    return fail('invalid', 'Why is it stuck? Say what only a person can decide.', 'copse stuck --reason "…"');
+    return fail(
+      'invalid',
+      '--reason is missing: say what only a person can decide.',
+      'copse stuck --reason "…"',
+    );
   }
   return reason === '-' ? readInput(cli, '-') : reason;
 }

@@ -5,11 +5,11 @@ import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
 import { shown } from '../../../kernel/text.ts';
 import { ledgerView } from '../../../operations/views/views.ts';
 import { fail, orFail } from '../../failure.ts';
-import { requireTaskOption } from '../task-option.ts';
+import { requireTaskOption } from './task-option.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
-import { withReporting } from '../report-here.ts';
-import { reportFromInside, taskInside } from '../report-inside.ts';
+import { withReporting } from '../agents/report-here.ts';
+import { reportFromInside, taskInside } from '../agents/report-inside.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -24,7 +24,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   if (known === undefined && taskInside(cli, options.task) !== undefined)
     fail(
       'invalid',
-      `There is no kind ${shown(kind)}; there are ${ledgerKinds.join(', ')}.`,
+      `The kind must be one of ${ledgerKinds.join(', ')}, not ${shown(kind)}.`,
       'copse ledger add --help',
     );
   const inside = known && reportFromInside(cli, options.task, { ledger: [{ kind: known, text }] });
@@ -40,7 +40,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-/** Agents have the id in their environment; only for people does one have to look where they are. */
+/** Agents have the id in their environment; for people the current folder is looked up too. */
 async function withTask(
   cli: Cli,
   options: Options,

@@ -1,8 +1,9 @@
 import { shown } from '../../../kernel/text.ts';
 import { ledgerView } from '../../../operations/views/views.ts';
 import type { Invocation } from '../../invocation.ts';
-import { age, indented } from '../../screen/render.ts';
-import { requireTaskOption } from '../task-option.ts';
+import { age } from '../../../explain/rules/amounts.ts';
+import { indented } from '../../screen/render.ts';
+import { requireTaskOption } from './task-option.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {

@@ -17,7 +17,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (options.json) cli.output.json(planView(plan, []));
     else {
       cli.output.line(`Added plan ${plan.id} ${shown(plan.title)}`);
-      cli.output.line(`Give it tasks: copse add "…" --plan ${plan.id}`);
+      cli.output.line(`To add a task to it: copse add "…" --plan ${plan.id}`);
     }
   });
 }

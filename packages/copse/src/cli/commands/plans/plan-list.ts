@@ -17,7 +17,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       cli.output.json({ plans: plans.map(({ plan, tasks }) => planView(plan, tasks)) });
       return;
     }
-    if (plans.length === 0) cli.output.line('No plans yet. Add one: copse plan add "…"');
+    if (plans.length === 0) cli.output.line('No plans. To add one: copse plan add "…"');
     for (const { plan, tasks } of plans) {
       const done = tasks.filter((task) => task.state.status === 'done').length;
       cli.output.line(`${plan.id} ${shown(plan.title)} (${done} of ${tasks.length} done)`);

@@ -5,6 +5,8 @@ import type { RunContext } from '../../../queue/context.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import type { Landing } from '../../../queue/rules/landing.ts';
 import { shown } from '../../../kernel/text.ts';
+import { unreachable } from '../../../kernel/unreachable.ts';
+import { statusPredicate } from '../../../tasks/rules/task.ts';
 import { CommandFailed, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { type LandingView, openLandingView } from '../../screen/landing-view.ts';
@@ -55,12 +57,12 @@ async function landAll(
   }
 }
 
-/** Somebody else leads the queue: they are asked this often whether it landed. */
+/** How often to look whether another leader of the queue has landed it. */
 const LOOK_EVERY_MS = 300;
-/** What waits for something for so long, while somebody else leads, is not waited for. */
+/** Under another leader, a landing that is held for this long is no longer waited for. */
 const PATIENCE_MS = 3_000;
 
-/** Until each has landed, was refused, or waits for something that may take for ever. */
+/** Waits until each landing has landed, was refused, or is held. */
 class Waiting {
   readonly #context: RunContext;
   readonly #landings: readonly Landing[];
@@ -107,7 +109,7 @@ class Waiting {
     this.#tell(result);
   }
 
-  /** What left the queue between two looks may have landed with somebody else. */
+  /** A landing that left the queue meanwhile may have been landed by another leader. */
   async #checked(landed: LandingResult): Promise<LandingResult> {
     const landing = this.#landings.find(({ task }) => task === landed.task);
     if (landed.kind !== 'gone' || landing === undefined) return landed;
@@ -136,14 +138,18 @@ class Waiting {
       default: {
         const state = (await board.get('task', task))?.state;
         const why = state !== undefined && 'reason' in state ? `: ${state.reason}` : '';
-        return { kind: 'gone', ...of, reason: `${task} is ${state?.status ?? 'gone'} now${why}` };
+        return {
+          kind: 'gone',
+          ...of,
+          reason: `${task} ${state === undefined ? 'was deleted' : statusPredicate(state.status)}${why}`,
+        };
       }
     }
   }
 }
 
 function interrupted(task: TaskId): LandingResult {
-  return { kind: 'waiting', task, reason: 'you stopped waiting for it' };
+  return { kind: 'waiting', task, reason: 'you stopped waiting' };
 }
 
 function tell({ output }: Cli, context: RunContext, view: LandingView, landed: LandingResult): void {
@@ -153,9 +159,9 @@ function tell({ output }: Cli, context: RunContext, view: LandingView, landed: L
   const why = hasChecks ? 'its checks were skipped' : 'there are no checks';
   const unverified = isVerified ? '' : output.style('yellow', ` (unverified: ${why})`);
   view.say([
-    `${output.style('green', 'Landed')} #${task} as ${commit.slice(0, 10)}${unverified}`,
+    `${output.style('green', 'Landed')} ${task} as ${commit.slice(0, 10)}${unverified}`,
     ...notes.map((note) => `    ${shown(note)}`),
-    ...promoted.map((one) => `    ${one} can begin`),
+    ...promoted.map((one) => `    ${one} is ready now`),
   ]);
 }
 
@@ -177,8 +183,8 @@ function explain(landed: LandingResult): ConstructorParameters<typeof CommandFai
     case 'gone':
       return { code: 'wrong_status', reason: `${landed.reason}.`, next: [`copse why ${task}`] };
     case 'landed':
-      throw new Error(`${task} landed, which is no failure`);
+      throw new Error(`${task} landed`);
     default:
-      throw new Error(`A landing cannot end ${String(landed satisfies never)}`);
+      return unreachable(landed);
   }
 }

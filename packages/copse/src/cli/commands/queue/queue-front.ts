@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       return;
     }
     const [goes, is] = isDryRun ? ['would go to the front', 'be'] : ['goes to the front', 'is'];
-    for (const id of ids) output.line(`#${id} ${output.style('cyan', goes)} and ${is} checked alone`);
-    output.line(`    Nothing else lands until it has. ${effectText(restarts)}`);
+    for (const id of ids) output.line(`${id} ${output.style('cyan', goes)} and ${is} checked alone`);
+    output.line(`    Nothing else lands before. ${effectText(restarts)}`);
   });
 }

@@ -4,7 +4,7 @@ import { shown } from '../../../kernel/text.ts';
 import { pausedView } from '../../../operations/views/queue-views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { requireTarget } from '../queue-target.ts';
+import { requireTarget } from './queue-target.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {
@@ -31,14 +31,15 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       return;
     }
     output.line(`${output.style('yellow', 'paused')} the queue of ${shown(target)}`);
-    if (what.includes('land')) output.line(`    ${shown(target)} stays where it is. ${goOn(runs.length)}`);
-    if (what.includes('accept'))
-      output.line('    What comes now waits outside; what is in the queue already goes on.');
+    if (what.includes('land'))
+      output.line(`    Nothing lands on ${shown(target)}. ${checksText(runs.length)}`);
+    if (what.includes('accept')) output.line('    New tasks wait outside; tasks in the queue still land.');
     output.line(output.style('dim', '  → copse queue resume'));
   });
 }
 
-function goOn(checks: number): string {
-  if (checks === 0) return 'No check is begun.';
-  return `${checks === 1 ? 'The check that is running ends' : `The ${checks} checks that are running end`}; no more are begun.`;
+function checksText(checks: number): string {
+  if (checks === 0) return 'No checks are started.';
+  const running = checks === 1 ? 'The running check finishes' : `The ${checks} running checks finish`;
+  return `${running}; no more are started.`;
 }

@@ -4,7 +4,7 @@ import { shown } from '../../../kernel/text.ts';
 import { pausedView } from '../../../operations/views/queue-views.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { requireTarget } from '../queue-target.ts';
+import { requireTarget } from './queue-target.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {
@@ -27,7 +27,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       return;
     }
     output.line(`${output.style('cyan', 'resumed')} the queue of ${shown(target)}`);
-    if (accept !== null) output.line('    It still accepts nothing: copse queue resume --accept');
+    if (accept !== null) output.line('    It still accepts no tasks: copse queue resume --accept');
     if (land !== null) output.line('    It still lands nothing: copse queue resume --land');
   });
 }

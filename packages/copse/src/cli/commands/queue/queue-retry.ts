@@ -17,8 +17,8 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
       return;
     }
     for (const { task, target } of landings)
-      output.line(`${output.style('cyan', 'queued')} #${task} to land on ${shown(target)}`);
-    output.line(output.style('dim', '    An orchestrator lands it; copse merge lands it now.'));
+      output.line(`${output.style('cyan', 'queued')} ${task} to land on ${shown(target)}`);
+    output.line(output.style('dim', '    A running orchestrator lands it; without one: copse merge'));
     output.line(output.style('dim', '  → copse queue --watch'));
   });
 }

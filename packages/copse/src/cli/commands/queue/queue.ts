@@ -6,7 +6,7 @@ import type { BranchName } from '../../../kernel/ids.ts';
 import type { QueueView } from '../../../queue/rules/view/view.ts';
 import { shown } from '../../../kernel/text.ts';
 import { queueView } from '../../../operations/views/queue-views.ts';
-import { eventLine } from '../../screen/event-lines.ts';
+import { eventLine } from '../../screen/event-line.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { tellEvents } from '../../screen/live-view.ts';
 import { queueLines } from '../../screen/queue-text.ts';
@@ -34,7 +34,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   });
 }
 
-/** All that have something in them; the usual target where there is none. */
+/** Queues with entries or a pause; the usual target if there are none. */
 async function loadShown(
   context: LookContext,
   settings: QueueSettings,
@@ -52,7 +52,7 @@ async function loadShown(
 function print({ output }: Cli, { clock }: LookContext, queues: readonly QueueView[]): void {
   const width = output.isTerminal ? output.columns() : Infinity;
   for (const line of pictureOf(output, queues, clock.now())) output.line(cut(line, width));
-  if (queues.length === 0) output.line('There is no branch that work could land on.');
+  if (queues.length === 0) output.line('There is no branch to land on.');
 }
 
 function pictureOf(
@@ -64,10 +64,10 @@ function pictureOf(
 }
 
 const REDRAW_MS = 1_000;
-/** What happens at once is drawn once. */
+/** Events that arrive together are drawn together. */
 const GATHER_MS = 50;
 
-/** What happens goes by above the picture, which is drawn anew whenever something did. */
+/** Event lines scroll above the picture, which is drawn again after every event. */
 async function watch(
   cli: Cli,
   context: LookContext,
@@ -87,7 +87,7 @@ async function watch(
   try {
     while (!stop.signal.aborted) {
       woken = new AbortController();
-      const foot = cli.output.style('dim', '── Ctrl+C ends this view, nothing else ──');
+      const foot = cli.output.style('dim', '── Ctrl+C closes this view ──');
       screen.draw([...pictureOf(cli.output, await load(), clock.now()), foot]);
       await clock.sleep(REDRAW_MS, AbortSignal.any([stop.signal, woken.signal]));
       await clock.sleep(GATHER_MS, stop.signal);
@@ -117,7 +117,7 @@ const told: ReadonlySet<EventType> = new Set<EventType>([
   'queue.moving',
 ]);
 
-/** As much of what a check printed as shows what is wrong. */
+/** The end of a check's output that is shown. */
 const TAIL_LINES = 6;
 const INDENT = 13;
 

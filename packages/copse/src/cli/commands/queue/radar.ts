@@ -1,13 +1,13 @@
 import { lastSighting, refreshRadar } from '../../../radar/radar.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
-import type { Pair, Sighting } from '../../../radar/rules/radar.ts';
+import type { Sighting } from '../../../radar/rules/radar.ts';
 import { shown } from '../../../kernel/text.ts';
 import { radarView } from '../../../operations/views/radar-views.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { verdictText } from '../../screen/radar-text.ts';
-import { age } from '../../screen/render.ts';
+import { radarSummary, verdictText } from '../../../explain/rules/collisions.ts';
+import { age } from '../../../explain/rules/amounts.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -15,23 +15,24 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
   await withRun(cli, {}, async (context) => {
     const [word] = words;
     const only = word === undefined ? undefined : await requireTaskId(context.board, word);
-    const sighting = only === undefined ? await see(cli, context) : of(only, await see(cli, context));
+    const all = await compare(cli, context);
+    const sighting = only === undefined ? all : pairsOf(only, all);
     if (options.json) cli.output.json(radarView(sighting));
     else await show(cli, context, sighting, only);
   });
 }
 
-async function see({ output }: Cli, context: RunContext): Promise<Sighting> {
+async function compare({ output }: Cli, context: RunContext): Promise<Sighting> {
   const look = await refreshRadar(context, { patienceMs: context.policy.radar.patienceMs });
   for (const problem of look?.problems ?? []) output.note(shown(problem));
   if (look !== undefined) return look.sighting;
-  output.note('Somebody else is comparing the branches right now; this is what was known before.');
+  output.note('Another process is comparing the branches now; this is its previous result.');
   return lastSighting(context.radar) ?? { at: context.clock.now(), branches: [], pairs: [], omitted: 0 };
 }
 
-function of(task: TaskId, sighting: Sighting): Sighting {
+function pairsOf(task: TaskId, sighting: Sighting): Sighting {
   if (!sighting.branches.some((one) => one.task === task))
-    fail('wrong_status', `${task} has no branch here that is being worked on.`, 'copse radar');
+    fail('wrong_status', `${task} has no live branch in this repository.`, 'copse radar');
   return { ...sighting, pairs: sighting.pairs.filter(({ tasks }) => tasks.includes(task)) };
 }
 
@@ -48,7 +49,7 @@ async function show(
   for (const { tasks, verdict, since } of pairs) {
     const [one, other] = tasks[1] === only ? tasks.toReversed() : tasks;
     const ids = `${one?.padEnd(width)}  ${other?.padEnd(width)}`;
-    const head = output.style(styles[verdict.kind], verdicts[verdict.kind].padEnd(8));
+    const head = output.style(styles[verdict.kind], words[verdict.kind].padEnd(8));
     output.line(`${head}  ${ids}  ${age(since, clock.now()).padStart(4)}  ${verdictText(verdict)}`);
     for (const task of [one, other])
       if (task !== undefined)
@@ -56,23 +57,8 @@ async function show(
   }
   if (omitted > 0) output.line(output.style('dim', `… and ${omitted} more pairs`));
   if (pairs.length > 0) output.line();
-  output.line(summary(branches.length, pairs, only));
+  output.line(radarSummary(branches.length, pairs, only));
 }
 
-const verdicts = { conflict: 'conflict', overlap: 'overlap', pending: 'not yet', apart: 'apart' } as const;
+const words = { conflict: 'conflict', overlap: 'overlap', pending: 'pending', apart: 'apart' } as const;
 const styles = { conflict: 'red', overlap: 'yellow', pending: 'dim', apart: 'dim' } as const;
-
-function summary(branches: number, pairs: readonly Pair[], only: TaskId | undefined): string {
-  const compared = `${branches} live ${branches === 1 ? 'branch was' : 'branches were'} compared`;
-  if (pairs.length === 0)
-    return only === undefined
-      ? `${compared}: no two of them change the same files.`
-      : `${compared}: none changes the files that ${only} changes.`;
-  const conflicts = pairs.filter(({ verdict }) => verdict.kind === 'conflict').length;
-  const overlaps = pairs.filter(({ verdict }) => verdict.kind === 'overlap').length;
-  return `${compared}: ${count(conflicts, 'pair conflicts', 'pairs conflict')}, ${count(overlaps, 'changes', 'change')} the same files.`;
-}
-
-function count(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`;
-}

@@ -2,25 +2,26 @@ import { isUtf8 } from 'node:buffer';
 
 import { type TaskReview, approve, listReviews, loadReview, sendBack } from '../../../review/act/review.ts';
 import type { RunContext } from '../../../queue/context.ts';
-import { showInPager } from '../../../compose/open.ts';
+import { reviewCommands, reviewSummary } from '../../../explain/review.ts';
+import { showInPager } from '../../../compose/on-demand.ts';
 import type { OpenRun } from '../../../compose/run/run.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { approvedView, reviewView } from '../../../operations/views/review-views.ts';
 import { askText, canAsk, choose } from '../../ask.ts';
-import { printBegun } from '../begun.ts';
+import { printStarted } from '../../screen/task-changes.ts';
 import { patchForReader } from '../../screen/diff-text.ts';
 import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
-import { nextSteps, printReview, reviewSummary } from '../../screen/review-text.ts';
+import { printReview } from '../../screen/review-text.ts';
 import { requireTaskId } from '../../with-board.ts';
 import { withRun } from '../../with-run.ts';
 
 interface Options {
   readonly approve?: boolean;
   readonly head?: string;
-  /** True without a comment of its own. */
+  /** True when given without a comment. */
   readonly sendBack?: string | true;
   readonly message?: string;
   readonly command?: string;
@@ -43,7 +44,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     const review = orFail(await loadReview(context, id));
     const reviewing = { cli, context, unusable, options };
     const answer = answerOf(options);
-    if (answer === 'approve') return say(reviewing, review);
+    if (answer === 'approve') return approveShown(reviewing, review);
     if (answer !== undefined) return back(reviewing, review, answer.comment);
     return show(reviewing, review);
   });
@@ -52,19 +53,19 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 function answerOf({ approve: yes, sendBack: no, message }: Options) {
   const comment = typeof no === 'string' ? no : message;
   const isNo = no !== undefined || message !== undefined;
-  if (yes && isNo) fail('usage', 'Either --approve or --send-back.', 'copse review --help');
+  if (yes && isNo) fail('usage', 'Give --approve or --send-back, not both.', 'copse review --help');
   if (yes) return 'approve' as const;
   return isNo ? { comment: comment ?? '' } : undefined;
 }
 
 async function list({ output }: Cli, context: RunContext, options: Options): Promise<void> {
-  if (answerOf(options) !== undefined) fail('usage', 'Which task is meant?', 'copse review');
+  if (answerOf(options) !== undefined) fail('usage', 'No task given.', 'copse review');
   const reviews = await listReviews(context);
   if (options.json) {
     output.json({ reviews: reviews.map((review) => reviewView(review)) });
     return;
   }
-  if (reviews.length === 0) output.line('Nothing waits for review.');
+  if (reviews.length === 0) output.line('No task waits for review.');
   const now = context.clock.now();
   for (const review of reviews) {
     output.line(taskLine(review.task, output, now));
@@ -90,7 +91,7 @@ async function show(reviewing: Reviewing, review: TaskReview): Promise<void> {
   const { status } = review.task.state;
   if (status !== 'in_review' && status !== 'needs_attention') return;
   if (canAsk(cli, options)) return ask(reviewing, review);
-  for (const step of nextSteps(review)) output.line(output.style('dim', `  → ${step}`));
+  for (const step of reviewCommands(review)) output.line(output.style('dim', `  → ${step}`));
 }
 
 async function printPatch(cli: Cli, patch: Buffer): Promise<void> {
@@ -101,19 +102,22 @@ async function printPatch(cli: Cli, patch: Buffer): Promise<void> {
 
 async function ask(reviewing: Reviewing, review: TaskReview): Promise<void> {
   const { id } = review.task;
-  const answer = await choose(`What becomes of ${id}?`, [
-    { value: 'approve', label: 'approve: it lands through the queue' },
-    { value: 'back', label: 'send it back, with a comment' },
-    { value: 'later', label: 'leave it for now' },
+  const answer = await choose(`Approve ${id}?`, [
+    { value: 'approve', label: 'Approve: it lands through the queue' },
+    { value: 'back', label: 'Send back: with a comment for its agent' },
+    { value: 'later', label: 'Later: change nothing' },
   ]);
-  if (answer === 'approve') return say(reviewing, review);
+  if (answer === 'approve') return approveShown(reviewing, review);
   if (answer !== 'back') return;
-  const comment = await askText('What is to change?');
+  const comment = await askText('What should its agent change?');
   if (comment !== undefined) await back(reviewing, review, comment);
 }
 
-/** About exactly what was shown. */
-async function say({ cli, context, options }: Reviewing, { task, change }: TaskReview): Promise<void> {
+/** Approves exactly the commit that was shown. */
+async function approveShown(
+  { cli, context, options }: Reviewing,
+  { task, change }: TaskReview,
+): Promise<void> {
   const { output } = cli;
   const head = change?.head ?? null;
   if (options.head !== undefined) requireSame(options.head, head, task.id);
@@ -124,20 +128,20 @@ async function say({ cli, context, options }: Reviewing, { task, change }: TaskR
   }
   const word = wasQueued ? 'Already in the queue' : 'Approved';
   const where = `${landing.head.slice(0, 10)} lands on ${shown(landing.target)} through the queue`;
-  output.line(`${output.style('green', word)} #${task.id} ${shown(task.title)}: ${where}`);
+  output.line(`${output.style('green', word)} ${task.id} ${shown(task.title)}: ${where}`);
   output.line(
-    output.style('dim', `  → copse merge ${task.id} (to see it land; copse orchestrate lands it too)`),
+    output.style('dim', `  → copse merge ${task.id} (lands it now; a running orchestrator does the same)`),
   );
 }
 
 function requireSame(wanted: string, head: CommitId | null, id: string): void {
   if (!/^[0-9a-f]{7,64}$/i.test(wanted))
-    fail('invalid', `${shown(wanted)} is not the beginning of a commit.`, `copse review ${id}`);
+    fail('invalid', `--head must be a commit id, not ${shown(wanted)}.`, `copse review ${id}`);
   if (head?.startsWith(wanted.toLowerCase())) return;
-  const now = head === null ? 'it has none here' : `it is at ${head.slice(0, 10)}`;
-  fail('wrong_status', `The branch of ${id} is not at ${wanted} any more: ${now}.`, `copse review ${id}`);
+  const now = head === null ? 'it is not in this repository' : `it is at ${head.slice(0, 10)}`;
+  fail('wrong_status', `The branch of ${id} is no longer at ${wanted}: ${now}.`, `copse review ${id}`);
 }
 
 async function back({ cli, context, unusable, options }: Reviewing, { task }: TaskReview, comment: string) {
-  printBegun(cli, orFail(await sendBack(context, task.id, comment, unusable)), options);
+  printStarted(cli, orFail(await sendBack(context, task.id, comment, unusable)), options);
 }

@@ -1,10 +1,11 @@
-/** `copse undo` of a task that has landed. */
+/** `copse undo` of a landed task. */
 
 import { type LandingUndone, undoLanding } from '../../../queue/act/undo-landing.ts';
+import { openReverting } from '../../../compose/on-demand.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { undoneView } from '../../../operations/views/review-views.ts';
-import { fileLines, sizeText } from '../../screen/diff-text.ts';
+import { fileLines, sizeText } from '../../../explain/changes.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
@@ -16,8 +17,7 @@ interface Options {
 }
 
 export async function undoLanded(cli: Cli, id: TaskId, { dryRun = false, json }: Options): Promise<void> {
-  const { revertingOf } = await import('../../../compose/reverting.ts');
-  const reverting = revertingOf(cli);
+  const reverting = await openReverting(cli);
   try {
     await withRun(cli, {}, async (context) => {
       const undone = orFail(await undoLanding({ ...context, reverting }, id, { isTrial: dryRun }));
@@ -31,14 +31,14 @@ export async function undoLanded(cli: Cli, id: TaskId, { dryRun = false, json }:
 
 function print(output: Output, { task, target, landed, commits, diff, undo }: LandingUndone): void {
   const isQueued = undo?.state.status === 'landing';
-  const where = `#${task.id} ${shown(task.title)}`;
+  const where = `${task.id} ${shown(task.title)}`;
   if (undo === null) output.line(`Would undo ${where}`);
   else
     output.line(
-      `${output.style('green', isQueued ? 'Queued' : 'For review')} #${undo.id} ${shown(undo.title)}`,
+      `${output.style('green', isQueued ? 'Queued' : 'In review')} ${undo.id} ${shown(undo.title)}`,
     );
   const count = commits.length === 1 ? '1 commit' : `${commits.length} commits`;
-  output.line(`    takes back ${count} of ${task.id} on ${shown(target)}, up to ${landed.slice(0, 10)}`);
+  output.line(`    reverts ${count} of ${task.id} on ${shown(target)}, up to ${landed.slice(0, 10)}`);
   for (const { id, subject } of commits) output.line(`      ${id.slice(0, 10)} ${shown(subject)}`);
   output.line(`    ${sizeText(diff)}`);
   for (const line of fileLines(diff.files)) output.line(`      ${line}`);
@@ -46,7 +46,7 @@ function print(output: Output, { task, target, landed, commits, diff, undo }: La
     undo === null
       ? `copse undo ${task.id}`
       : isQueued
-        ? `copse merge ${undo.id} (to see it land; copse orchestrate lands it too)`
+        ? `copse merge ${undo.id} (lands it now; a running orchestrator does the same)`
         : `copse review ${undo.id}`;
   output.line(output.style('dim', `  → ${next}`));
 }

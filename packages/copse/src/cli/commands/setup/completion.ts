@@ -7,7 +7,7 @@ export function run({ program, words }: Invocation): Promise<void> {
   if (shell === undefined) {
     return fail(
       'invalid',
-      `There is completion for ${shells.join(', ')}, not for "${words[0]}".`,
+      `The shell must be bash, zsh or fish, not "${words[0]}".`,
       'copse completion bash',
     );
   }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 
-import { acceptRemotes, readConfig, requireRepository } from '../../../compose/open.ts';
+import { acceptRemotes } from '../../../compose/on-demand.ts';
+import { readConfig, requireRepository } from '../../../compose/open.ts';
 import { configJsonSchema } from '../../../config/problems/describe.ts';
 import { flattenConfig } from '../../../config/problems/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../../config/parse.ts';
@@ -22,7 +23,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     case 'check':
       requireValid(cli);
       if (options.json) cli.output.json({ ok: true });
-      else cli.output.line('copse.yml is fine.');
+      else cli.output.line('copse.yml is valid.');
       return;
     case 'accept-remotes':
       await accept(cli, options);
@@ -33,7 +34,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     default:
       fail(
         'invalid',
-        `"${what}" is not something config can do: show, check, schema or accept-remotes.`,
+        `copse config takes show, check, schema or accept-remotes, not "${what}".`,
         'copse config --help',
       );
   }
@@ -42,7 +43,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 async function accept(cli: Cli, options: Options): Promise<void> {
   const remotes = [...(await acceptRemotes(cli))].map(([name, url]) => ({ name, url }));
   if (options.json) cli.output.json({ remotes });
-  else if (remotes.length === 0) cli.output.line('There is no remote.');
+  else if (remotes.length === 0) cli.output.line('This repository has no remotes.');
   else for (const { name, url } of remotes) cli.output.line(`${shown(name)} is ${shown(url)}`);
 }
 
@@ -59,12 +60,12 @@ function show(cli: Cli, options: Options): void {
   }
 }
 
-/** A repository without a copse.yml has the defaults. */
+/** Without a copse.yml, the defaults. */
 function requireValid(cli: Cli): ParsedConfig & { readonly ok: true } {
   const file = path.join(requireRepository(cli).configFolder, 'copse.yml');
   const text = readConfig(file);
   if (text === undefined)
-    fail('invalid', 'copse.yml is there but cannot be read.', 'check that it is a file that you may read');
+    fail('invalid', 'copse.yml exists but cannot be read.', 'check that it is a file with read permission');
   const parsed = parseConfig(text, { file: 'copse.yml' });
   if (parsed.ok) return parsed;
   return fail(

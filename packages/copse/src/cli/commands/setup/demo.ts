@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { RunContext } from '../../../queue/context.ts';
+import { statusTexts } from '../../../explain/rules/status.ts';
 import { whyTask } from '../../../explain/why.ts';
-import { gitVersion } from '../../../compose/open.ts';
-import { drawHistory, makeRepository } from '../../../compose/demo.ts';
+import { gitVersion, openNewRepository } from '../../../compose/on-demand.ts';
 import { countLeftovers } from '../../../demo/leftovers.ts';
 import { Narrator } from '../../../demo/narration.ts';
 import { Demo } from '../../../demo/perform.ts';
@@ -31,7 +31,7 @@ interface Options {
 
 const MAIN = brand<BranchName>('main');
 
-/** How long an agent thinks between two steps, and the person before an answer. */
+/** The pause between two steps of an agent, and before an answer. */
 const PAUSE_MS = 1_200;
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
@@ -39,7 +39,8 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   await requireGit();
   const folder = makeFolder(cli, options);
   const own = { ...cli, cwd: folder, env: withoutOthers(cli.env) };
-  await makeRepository({
+  const repository = await openNewRepository();
+  await repository.makeRepository({
     folder,
     branch: MAIN,
     files: projectFiles(pauseMs),
@@ -59,7 +60,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     const leftovers = await countLeftovers(context);
     printEpilogue(cli, {
       folder,
-      history: await drawHistory(folder, MAIN),
+      history: await repository.drawHistory(folder, MAIN),
       summary: summarise(events),
       leftovers,
     });
@@ -69,7 +70,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 async function perform(cli: Cli, context: RunContext, pauseMs: number): Promise<'over' | 'stopped'> {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
-  // The second time it is over at once.
+  // A second signal ends the process.
   process.once('SIGINT', onSignal);
   process.once('SIGTERM', onSignal);
   const view = openView(cli, context, { onInterrupt: 'ends the demo and its agents' });
@@ -113,7 +114,7 @@ async function perform(cli: Cli, context: RunContext, pauseMs: number): Promise<
 async function requireGit(): Promise<void> {
   const git = await gitVersion();
   if (git.found && git.isNewEnough) return;
-  const found = git.found ? `, and this is ${git.version}` : '';
+  const found = git.found ? `; this machine has ${git.version}` : '';
   fail('unavailable', `The demo needs git ${git.required} or newer${found}.`, 'copse doctor');
 }
 
@@ -122,7 +123,7 @@ function requireSpeed(text: string): number {
   if (speed >= SLOWEST && speed <= FASTEST) return speed;
   return fail(
     'invalid',
-    `--speed is a number from ${SLOWEST} to ${FASTEST}, not ${JSON.stringify(text)}.`,
+    `--speed must be a number from ${SLOWEST} to ${FASTEST}, not ${JSON.stringify(text)}.`,
     'copse demo --speed 2',
   );
 }
@@ -130,7 +131,7 @@ function requireSpeed(text: string): number {
 const SLOWEST = 0.5;
 const FASTEST = 100;
 
-/** A folder that is there is used only when it is empty; nothing of anybody else's is touched. */
+/** An existing folder is used only if it is empty. */
 function makeFolder(cli: Cli, { dir, keep }: Options): string {
   if (dir === undefined && !keep) return realpathSync(mkdtempSync(path.join(tmpdir(), 'copse-demo-')));
   const folder = dir === undefined ? freeName(cli.cwd) : path.resolve(cli.cwd, dir);
@@ -139,7 +140,7 @@ function makeFolder(cli: Cli, { dir, keep }: Options): string {
   if (found !== undefined && !isEmpty) {
     fail(
       'invalid',
-      `${shown(folder)} is ${found.isDirectory() ? 'not empty' : 'no folder'}: the demo needs a folder of its own.`,
+      `${shown(folder)} is ${found.isDirectory() ? 'not empty' : 'not a folder'}: the demo needs an empty or new folder.`,
       'copse demo',
       `copse demo --dir ${shellWord(`${folder}-2`)}`,
     );
@@ -148,7 +149,7 @@ function makeFolder(cli: Cli, { dir, keep }: Options): string {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    fail('invalid', `${shown(folder)} cannot be made: ${shown(why)}`, 'copse demo');
+    fail('invalid', `${shown(folder)} cannot be created: ${shown(why)}`, 'copse demo');
   }
   return realpathSync(folder);
 }
@@ -160,7 +161,7 @@ function freeName(cwd: string): string {
   }
 }
 
-/** Neither another board nor another repository that the environment may name. */
+/** Without variables that name another board or repository. */
 function withoutOthers(env: Cli['env']): Cli['env'] {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(?:COPSE|GIT)_/.test(name)));
 }
@@ -173,7 +174,7 @@ async function unfinished({ board }: RunContext, tasks: readonly TaskId[]): Prom
 function failStopped(folder: string): never {
   fail(
     'unhealthy',
-    `The demo was stopped before it was over, and its agents were ended. What they did so far is in ${shown(folder)}.`,
+    `The demo was stopped and its agents were ended. Their work so far is in ${shown(folder)}.`,
     'copse demo',
     deletion(folder),
   );
@@ -187,11 +188,11 @@ async function failUnfinished(context: RunContext, folder: string, open: readonl
     const { task, because } = why.value;
     const { state } = task;
     const reason = 'reason' in state ? state.reason : because.join(' ');
-    lines.push(`  ${id} ${state.status}: ${reason?.split('\n', 1)[0] ?? ''}`);
+    lines.push(`  ${id} ${statusTexts[state.status]}: ${reason?.split('\n', 1)[0] ?? ''}`);
   }
   return fail(
     'unhealthy',
-    `${open.length} tasks of the demo are not done, which should not have happened:\n${lines.join('\n')}\nEverything is kept in ${folder}.`,
+    `${open.length} tasks of the demo did not finish; this is a bug in Copse:\n${lines.join('\n')}\nEverything is in ${folder}.`,
     `cd ${shellWord(folder)} && copse events`,
     'copse doctor',
   );

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 
-import { findRepository, gitVersion, openContext } from '../../../compose/open.ts';
+import { gitVersion } from '../../../compose/on-demand.ts';
+import { findRepository, openContext } from '../../../compose/open.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { shown } from '../../../kernel/text.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
@@ -30,7 +31,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     }
   }
   const bad = checks.filter((check) => !check.ok).length;
-  if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'follow the arrows above');
+  if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'do what the arrows above say');
 }
 
 function node(): Finding {
@@ -55,10 +56,10 @@ function repository(cli: Cli): Finding {
   }
   return found
     ? fine('repository', found.top)
-    : problem('repository', `none around ${cli.cwd}`, 'Go into one, or make one here: git init');
+    : problem('repository', `none at ${cli.cwd}`, 'Go into a repository, or create one here: git init');
 }
 
-/** Opening it also reads copse.yml, and an empty transaction shows that it can be written to. */
+/** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */
 async function board(cli: Cli): Promise<Finding> {
   try {
     const context = await openContext(cli);
@@ -82,7 +83,7 @@ async function disk(cli: Cli): Promise<Finding> {
   const found = `${gigabytes(free)} free`;
   return free >= wanted
     ? fine('disk', found)
-    : problem('disk', found, `Free some: no agent is started with less than ${gigabytes(wanted)}.`);
+    : problem('disk', found, `Free disk space: agents start only with ${gigabytes(wanted)} or more.`);
 }
 
 function gigabytes(bytes: number): string {

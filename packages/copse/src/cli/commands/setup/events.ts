@@ -40,7 +40,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   });
 }
 
-/** The number after which exactly so many events follow. */
+/** The number after which exactly `count` events follow. */
 async function numberBefore(board: Board, count: number, task: TaskId | undefined): Promise<number> {
   if (task === undefined) return Math.max(0, (await board.lastEvent()) - count);
   const numbers: number[] = [];
@@ -65,5 +65,5 @@ function titleOf({ event }: RecordedEvent): string {
 
 function requireNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  return fail('invalid', `"${text}" is not the number of an event.`, 'copse events --help');
+  return fail('invalid', `"${text}" is not an event number.`, 'copse events --help');
 }

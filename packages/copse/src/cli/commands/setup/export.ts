@@ -41,17 +41,14 @@ function standardOutput({ output }: Cli): Sink {
   return { write: (text) => output.raw(text), end: () => Promise.resolve() };
 }
 
-/**
- * Readable by its owner only: a board may hold what nobody else should read. It gets its name when it is whole, so
- * that nobody mistakes half an export for one.
- */
+/** Readable by its owner only, because a board may hold secrets. It gets its name when it is complete. */
 async function newFile(file: string, { force }: Options): Promise<Sink> {
   const there = await lstat(file).catch(() => undefined);
   if (there && !there.isFile()) {
-    return fail('wrong_status', `${shown(file)} is not a plain file.`, 'copse export > somewhere else');
+    return fail('wrong_status', `${shown(file)} is not a regular file.`, 'copse export > board.jsonl');
   }
   if (there && !force) {
-    return fail('wrong_status', `${shown(file)} is there already.`, `copse export ${file} --force`);
+    return fail('wrong_status', `${shown(file)} already exists.`, `copse export ${file} --force`);
   }
   const partial = `${file}.${process.pid}.partial`;
   const handle = await orExplain(file, () => open(partial, 'wx', 0o600));
@@ -77,7 +74,7 @@ async function orExplain<T>(file: string, work: () => Promise<T>, giveUp?: () =>
     return fail(
       'unavailable',
       `${shown(file)} cannot be written: ${messageOf(error)}.`,
-      'check the path and the free space on the disk',
+      'check the path and the free disk space',
     );
   }
 }

@@ -17,9 +17,9 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   const [file = '-'] = words;
   await withBoard(cli, async ({ board }) => {
     const outcome = await board.importFrom(linesOf(cli, file === '-' ? file : path.resolve(cli.cwd, file)));
-    if (!outcome.imported) {
+    if (outcome.kind !== 'imported') {
       fail(
-        outcome.because === 'not_empty' ? 'wrong_status' : 'invalid',
+        outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
         `Nothing was imported. ${outcome.reason}`,
         'copse export --help',
       );
@@ -41,7 +41,7 @@ async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {
       if (!parsed.ok) {
         fail(
           'invalid',
-          `Line ${number} of ${name} is not from an export: ${parsed.reason}.`,
+          `Line ${number} of ${name} is not part of an export: ${parsed.reason}.`,
           'copse export --help',
         );
       }

@@ -11,7 +11,7 @@ interface Options {
   readonly dryRun?: boolean;
 }
 
-/** Proposes a copse.yml from the agent programs that are installed. Copse needs none, so nothing is overwritten. */
+/** Writes a copse.yml for the installed agent programs. An existing file is never overwritten. */
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const { output } = cli;
   const { configFolder } = requireRepository(cli);
@@ -28,11 +28,11 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     fail(
       'wrong_status',
-      `There is a copse.yml already, and it stays as it is: ${file}`,
-      'copse init --dry-run, to see what would be proposed',
+      `${file} already exists and was not changed.`,
+      'copse init --dry-run (prints the proposal)',
     );
   }
-  output.line(`Wrote ${shown(file)}. It is yours: change what you like, and commit it.`);
+  output.line(`Wrote ${shown(file)}. Edit it as you like, and commit it.`);
   output.line();
   output.line('Next:');
   output.line('  copse add "Say hello in the README"');
@@ -58,15 +58,15 @@ function proposal(installed: readonly DetectedRuntime[]): string {
           ]),
         ];
   return [
-    '# What Copse does in this repository. Every key is optional; copse config shows them all with their values.',
+    '# Settings of Copse for this repository. Every key is optional; copse config lists all of them.',
     '',
-    '# Who works, in the order of preference.',
+    '# Agents, the preferred one first.',
     ...agents,
     '',
     '# finish:',
-    '#   accept: [npm test]        # has to pass before work counts as finished',
+    '#   accept: [npm test]        # must pass before work counts as finished',
     '# landing:',
-    '#   policy: review            # a person lets each task land, instead of auto',
+    '#   policy: review            # a person approves each landing (default: auto)',
     '',
   ].join('\n');
 }

@@ -1,6 +1,6 @@
 import { addTask } from '../../../tasks/act/tasks.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';
+import { type DefinitionOptions, readDefinitionOptions } from './definition-options.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';

@@ -2,7 +2,7 @@ import { editTask } from '../../../tasks/act/tasks.ts';
 import { type TaskId, resolvePrefix } from '../../../kernel/ids.ts';
 import type { Board } from '../../../board/port.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { type DefinitionOptions, readDefinitionOptions } from '../definition-options.ts';
+import { type DefinitionOptions, readDefinitionOptions } from './definition-options.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
@@ -35,7 +35,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-/** A dependency may have been deleted since; the task itself still knows its id. */
+/** A dependency may have been deleted; its id is still in the task. */
 async function requireDependencies(
   board: Board,
   id: TaskId,

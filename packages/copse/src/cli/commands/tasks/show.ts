@@ -2,10 +2,9 @@ import { waitText } from '../../../explain/rules/queue.ts';
 import { openQuestionOf } from '../../../agents/act/answer.ts';
 import type { Context } from '../../../board/context.ts';
 import { undoingOf } from '../../../queue/act/undoing.ts';
-import { delayCauses } from '../../../tasks/rules/claim.ts';
 import type { Timestamp } from '../../../kernel/ids.ts';
 import { formatPriority } from '../../../tasks/rules/priority.ts';
-import type { Task } from '../../../tasks/rules/task.ts';
+import { type Task, type TaskStatus, delayCauses, statusPredicate } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Undoing } from '../../../queue/rules/undo-landing.ts';
 import { type Usage, addUsage, isNothing, noUsage } from '../../../kernel/usage.ts';
@@ -13,9 +12,9 @@ import { artifactView, ledgerView, taskView } from '../../../operations/views/vi
 import { fail } from '../../failure.ts';
 import type { Output } from '../../output.ts';
 import type { Invocation } from '../../invocation.ts';
-import { questionText, questionView } from '../../screen/question-text.ts';
-import { age, fields, indented, taskLine } from '../../screen/render.ts';
-import { usageText } from '../../screen/usage-text.ts';
+import { answerCommands, questionText, questionView } from '../../../explain/question.ts';
+import { age, usageText } from '../../../explain/rules/amounts.ts';
+import { fields, indented, taskLine } from '../../screen/render.ts';
 import { requireTaskId, withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -26,7 +25,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   await withBoard(cli, async (context) => {
     const id = await requireTaskId(context.board, words[0] ?? '');
     const task = await context.board.get('task', id);
-    if (task === undefined) fail('not_found', `${id} was deleted just now.`, 'copse list');
+    if (task === undefined) fail('not_found', `${id} was just deleted.`, 'copse list');
     const facts = await load(context, task);
     if (options.json) {
       cli.output.json({
@@ -53,7 +52,7 @@ async function load({ board }: Context, task: Task) {
   const sessions = await board.list('session', { task: id });
   const last = sessions.at(-1);
   return {
-    // Over all its sessions; null when no agent said anything.
+    // Over all its sessions; null when no agent reported usage.
     usage: usageOf(sessions),
     attention: last?.state.life === 'live' ? last.state.attention : null,
     question: await openQuestionOf(board, task),
@@ -64,6 +63,10 @@ async function load({ board }: Context, task: Task) {
     ledger: await board.list('ledger', { task: id }),
     artifacts: await board.list('artifact', { task: id }),
   };
+}
+
+function statusWord(status: TaskStatus | undefined): string {
+  return status === undefined ? 'deleted' : status.replaceAll('_', ' ');
 }
 
 function usageOf(sessions: readonly { readonly usage: Usage }[]): Usage | null {
@@ -81,10 +84,10 @@ function undoneText(undoing: Undoing): string | null {
   if (undoing.kind === 'none') return null;
   return undoing.kind === 'undone'
     ? `by ${undoing.by}`
-    : `not yet: by ${undoing.by}, which is ${undoing.status}`;
+    : `not yet: ${undoing.by} ${statusPredicate(undoing.status)}`;
 }
 
-/** Why a task that could start does not yet. */
+/** Until when a ready task does not start, and why. */
 function waitsText({ state }: Task, now: Timestamp): string | null {
   const delay = state.status === 'ready' ? state.delay : null;
   if (delay === null || delay.until <= now) return null;
@@ -97,7 +100,7 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
   const rows = fields([
     ['priority', formatPriority(task.priority)],
     ['kind', task.kind === 'code' ? null : task.kind],
-    ['depends on', list(task.dependsOn.map((id) => `${id} (${facts.statuses.get(id) ?? 'deleted'})`))],
+    ['depends on', list(task.dependsOn.map((id) => `${id} (${statusWord(facts.statuses.get(id))})`))],
     ['needed by', list(facts.dependants)],
     ['areas', list(task.areas)],
     ['requires', list(task.requires)],
@@ -114,8 +117,7 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
   for (const row of rows) output.line(`    ${row}`);
   if (facts.question) {
     output.line(`\n${output.style('yellow', indented(questionText(facts.question, now), 4))}`);
-    for (const answer of ['allow', 'deny --message "…"'])
-      output.line(output.style('dim', `  → copse answer ${task.id} ${answer}`));
+    for (const command of answerCommands(task.id)) output.line(output.style('dim', `  → ${command}`));
   }
   if (task.body !== '') output.line(`\n${indented(shown(task.body), 4)}`);
   if (facts.ledger.length > 0) output.line(`\n${output.style('bold', 'Ledger')}`);

@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<{ readonly json?: 
   });
 }
 
-/** It is told in full below. */
+/** `because` has it in full. */
 function withoutReason<T extends object>(state: T): T {
   if ('pullRequest' in state) return { ...state, pullRequest: null };
   return 'reason' in state ? { ...state, reason: '' } : state;

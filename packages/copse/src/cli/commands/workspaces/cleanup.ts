@@ -10,10 +10,10 @@ import { shown } from '../../../kernel/text.ts';
 import { keptView, removedView } from '../../../operations/views/workspace-views.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
-import { tasksWithWorktrees } from '../here.ts';
-import { ignoredWords } from '../../screen/ignored.ts';
+import { tasksWithWorktrees } from './task-here.ts';
+import { ignoredText } from '../../../explain/changes.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { tendLater } from '../tend-later.ts';
+import { tendLater } from './tend-later.ts';
 import { requireTaskIdAmong, stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -27,7 +27,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   if (word === undefined && options.deleteBranch) {
     fail(
       'invalid',
-      'Branches that are not merged are deleted one by one.',
+      '--delete-branch needs a task: unmerged branches are deleted one at a time.',
       'copse cleanup <id> --delete-branch',
     );
   }
@@ -59,7 +59,7 @@ function removeFinished(cli: Cli, context: WorkspaceContext, options: Options): 
   });
 }
 
-/** Undefined when the person said no. */
+/** Undefined when the person declined. */
 async function removeNamed(
   cli: Cli,
   context: WorkspaceContext,
@@ -77,7 +77,7 @@ async function removeNamed(
   if (outcome.kind === 'question') {
     const { question } = outcome;
     if (!canAsk(cli, options)) {
-      fail('wrong_status', question, `copse cleanup ${task} --force (what is in it is rescued first)`);
+      fail('wrong_status', question, `copse cleanup ${task} --force (uncommitted files are rescued first)`);
     }
     if (!(await confirm(question))) return undefined;
     outcome = await removeWorkspace(context, task, { ...request, isForced: true });
@@ -89,23 +89,23 @@ async function removeNamed(
 const fates: Readonly<Record<BranchFate, string>> = {
   kept: 'kept',
   deleted: 'deleted',
-  gone: 'was deleted before',
+  gone: 'was already deleted',
 };
 
 function print({ output }: Cli, { removed, kept }: Cleaned): void {
   for (const { task, path, branch, becameOfBranch, rescue, ignored, notes, why } of removed) {
     if (path === null) {
-      output.line(`${task} had no worktree of its own; nothing was removed.`);
+      output.line(`${task} has no worktree of its own; nothing was removed.`);
       continue;
     }
     output.line(`Removed ${shown(path)}${why === undefined ? '' : `: ${why}`}`);
     if (rescue !== null) output.line(`    rescued as ${shown(rescue)}`);
-    const words = ignoredWords(ignored);
+    const words = ignoredText(ignored);
     if (words !== undefined) output.line(`    ignored by git, so only in the trash: ${words}`);
     if (branch !== null) output.line(`    branch ${shown(branch)} ${fates[becameOfBranch]}`);
     for (const note of notes) output.line(output.style('yellow', `    ${shown(note)}`));
-    output.line(output.style('dim', `    Take it back: copse undo ${task}`));
+    output.line(output.style('dim', `    To bring it back: copse undo ${task}`));
   }
   for (const { path, reason } of kept) output.line(`Kept ${shown(path)}\n    ${shown(reason)}`);
-  if (removed.length + kept.length === 0) output.line('There are no worktrees to clean up.');
+  if (removed.length + kept.length === 0) output.line('No worktrees to remove.');
 }

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 
 import { diffTask } from '../../../workspaces/act/diff.ts';
 import { diffView } from '../../../operations/views/workspace-views.ts';
-import { fileLines, patchForReader } from '../../screen/diff-text.ts';
-import { requireTaskHere } from '../here.ts';
+import { fileLines, sizeText } from '../../../explain/changes.ts';
+import { patchForReader } from '../../screen/diff-text.ts';
+import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
 import { stop, withWorkspaces } from '../../with-workspaces.ts';
 
@@ -28,7 +29,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       cli.output.json(diffView(task, found, patch));
     } else if (withoutPatch) {
       for (const line of fileLines(diff.files)) cli.output.line(line);
-      cli.output.line(`${diff.files.length} files, +${diff.inserted} -${diff.deleted}`);
+      cli.output.line(sizeText(diff));
     } else {
       await cli.output.raw(patchForReader(diff.patch, cli.output));
     }

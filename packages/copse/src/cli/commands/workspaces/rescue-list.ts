@@ -4,7 +4,7 @@ import { shown } from '../../../kernel/text.ts';
 import type { KeptTip, Rescue } from '../../../git/port.ts';
 import { keptTipView, rescueView } from '../../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
-import { age } from '../../screen/render.ts';
+import { age } from '../../../explain/rules/amounts.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -27,7 +27,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-/** What was submitted and landed as other commits is on the target; that it is kept as it was is no news. */
+/** Without tips whose work has landed: that is on the target. */
 async function withoutLanded(
   { board }: WorkspaceContext,
   tips: readonly KeptTip[],
@@ -58,17 +58,17 @@ function print(
 ): void {
   for (const { ref, task, why, at, branch, changed } of rescues) {
     const where = branch === null ? 'no branch' : shown(branch);
-    output.line(`#${task} (${age(at, now)}) ${why}: ${changed} changed, on ${where}`);
+    output.line(`${task} (${age(at, now)}) ${why}: ${changed} changed, on ${where}`);
     output.line(output.style('dim', `      ${shown(ref)}`));
   }
   if (kept.length > 0) {
     if (rescues.length > 0) output.line();
-    output.line('Commits that are on no branch any more:');
+    output.line('Commits that are no longer on a branch:');
   }
   for (const { ref, task, at, subject, commit } of kept) {
-    output.line(`#${task} (${age(at, now)}) ${shown(subject)}`);
+    output.line(`${task} (${age(at, now)}) ${shown(subject)}`);
     output.line(output.style('dim', `      ${shown(ref)}`));
-    output.line(output.style('dim', `      A branch for them: git branch <name> ${commit}`));
+    output.line(output.style('dim', `      To put them on a branch: git branch <name> ${commit}`));
   }
-  if (rescues.length + kept.length === 0) output.line('Nothing was ever rescued here.');
+  if (rescues.length + kept.length === 0) output.line('No rescues.');
 }

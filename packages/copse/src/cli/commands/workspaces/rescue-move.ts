@@ -15,12 +15,12 @@ interface Options {
 }
 
 const reasons: Readonly<Record<PathMove['outcome'], string>> = {
-  moved: 'it is moved',
-  unchanged: 'it is as the last commit has it',
-  staged: 'it is staged, and your index stays as it is',
-  in_the_way: 'the worktree has something of its own there',
-  changed_since: 'somebody wrote it at this moment; it is in both places now',
-  not_a_file: 'it is no file',
+  moved: 'moved',
+  unchanged: 'unchanged since the last commit',
+  staged: 'staged; unstage it first',
+  in_the_way: 'the worktree has its own version',
+  changed_since: 'it changed during the move; both places have it now',
+  not_a_file: 'not a file',
 };
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
@@ -37,14 +37,14 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     }
     for (const one of moved) cli.output.line(`moved  ${shown(one)}`);
     for (const one of left) cli.output.line(`left   ${shown(one.path)}: ${reasons[one.outcome]}`);
-    cli.output.line(`    The main checkout as it was is rescued as ${shown(rescue)}`);
+    cli.output.line(`    The main checkout before the move is saved as ${shown(rescue)}`);
   });
 }
 
-/** Seen from where one is, as everywhere on a command line; from the top when one is in another worktree. */
+/** Relative to the current folder; relative to the top when the current folder is in another worktree. */
 function insideCheckout(cli: Cli, { root }: WorkspaceContext, word: string): string {
   const isThere = requireRepository(cli).top === root;
   const relative = path.relative(root, path.resolve(isThere ? cli.cwd : root, word));
   if (relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`)) return relative;
-  return fail('invalid', `${shown(word)} is no file inside the main checkout.`, `cd ${root}`);
+  return fail('invalid', `${shown(word)} is not inside the main checkout.`, `cd ${root}`);
 }

@@ -9,7 +9,7 @@ import type { Rescue, Restored } from '../../../git/port.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../screen/quote.ts';
-import { requireRescue } from '../require-rescue.ts';
+import { requireRescue } from './require-rescue.ts';
 import { stop, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -38,13 +38,13 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-/** The task's own worktree, made again if it is gone. */
+/** The task's worktree, created again if it was removed. */
 async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue): Promise<string> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
     fail(
       'not_found',
-      `The board has no task ${id} any more, so it has no worktree either.`,
+      `${id} was deleted, so it has no worktree.`,
       `copse rescue restore ${ref} --into <a worktree>`,
     );
   }
@@ -53,7 +53,7 @@ async function worktreeFor(context: WorkspaceContext, { task: id, ref }: Rescue)
   if (prepared.base !== null) return prepared.path;
   return fail(
     'wrong_status',
-    `${id} works without a worktree of its own, so it has to be said where to.`,
+    `${id} has no worktree of its own: name a folder with --into.`,
     `copse rescue restore ${ref} --into <a worktree>`,
   );
 }
@@ -62,28 +62,26 @@ function requireCheckout(cli: Cli, folder: string): string {
   const found = existsSync(folder) ? findRepository(folder) : undefined;
   if (found?.commonDir === requireRepository(cli).commonDir && found.top !== found.commonDir)
     return found.top;
-  return fail(
-    'not_found',
-    `${shown(folder)} is no checkout of this repository, so nothing can be restored into it.`,
-    'git worktree list',
-  );
+  return fail('not_found', `${shown(folder)} is not a checkout of this repository.`, 'git worktree list');
 }
 
-/** Not while somebody prepares or removes the worktree. */
+/** Under the task's lock, so that the worktree is not created or removed meanwhile. */
 async function restore(context: WorkspaceContext, rescue: Rescue, folder: string): Promise<Restored> {
   const { git, rescues } = context;
   const done = await git.tryLock(`task-${rescue.task}`, () => rescues.restore(rescue, folder));
   if (done) return done.value;
-  const reason = `Another process is preparing or removing the worktree of ${rescue.task} right now.`;
+  const reason = `Another process is creating or removing the worktree of ${rescue.task}.`;
   return stop({ reason, next: ['copse worktrees'] });
 }
 
-/** As many paths as are worth naming in an error. */
 const NAMED = 20;
 
 function refuseInTheWay(folder: string, paths: readonly string[]): never {
   const lines = paths.slice(0, NAMED).map((file) => `  ${file}`);
   const more = paths.length > NAMED ? [`  … and ${paths.length - NAMED} more`] : [];
-  const reason = [`${folder} has newer content at these paths, so nothing was restored:`, ...lines, ...more];
-  return stop({ reason: reason.join('\n'), next: ['commit them or move them away', 'copse worktrees'] });
+  const reason = [`Nothing was restored: ${folder} has newer content in these files:`, ...lines, ...more];
+  return stop({
+    reason: reason.join('\n'),
+    next: ['commit or move these files, then try again', 'copse worktrees'],
+  });
 }

@@ -1,9 +1,10 @@
 import { shown } from '../../../kernel/text.ts';
 import { ignoredView, rescueView } from '../../../operations/views/workspace-views.ts';
-import { ignoredWords } from '../../screen/ignored.ts';
+import { ignoredText } from '../../../explain/changes.ts';
 import type { Invocation } from '../../invocation.ts';
-import { age, fields } from '../../screen/render.ts';
-import { requireRescue } from '../require-rescue.ts';
+import { age } from '../../../explain/rules/amounts.ts';
+import { fields } from '../../screen/render.ts';
+import { requireRescue } from './require-rescue.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -33,19 +34,19 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
     if (changes.length > 0) cli.output.line();
     for (const { path, change } of changes) cli.output.line(`    ${change.padEnd(8)}  ${shown(path)}`);
     cli.output.line();
-    const left = ignoredWords(ignored);
+    const left = ignoredText(ignored);
     if (trashed && left !== undefined) {
       const until = new Date(trashed.record.at + context.policy.maintenance.trashAgeMs);
       const day = until.toISOString().slice(0, 10);
-      cli.output.line(`Ignored by git, so only in the trash, at least until ${day}: ${left}`);
-      cli.output.line(`The removed worktree with them: copse undo ${task}`);
+      cli.output.line(`Ignored by git, so only in the trash, until ${day} at least: ${left}`);
+      cli.output.line(`To bring back the removed worktree with them: copse undo ${task}`);
     }
-    cli.output.line(`Back into its worktree: copse rescue restore ${shortName(ref)}`);
-    cli.output.line(`Every line of it: git show ${commit}`);
+    cli.output.line(`To put it back into its worktree: copse rescue restore ${shortName(ref)}`);
+    cli.output.line(`To see every line: git show ${commit}`);
   });
 }
 
-/** Task and time: no other rescue has both. */
+/** Task and time, which no two rescues share. */
 function shortName(ref: string): string {
   return shown(ref.split('/').slice(-2).join('/'));
 }

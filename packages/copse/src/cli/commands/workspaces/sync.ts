@@ -1,8 +1,8 @@
 import { type TaskSynced, syncTask } from '../../../workspaces/act/sync.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { unreachable } from '../../../kernel/unreachable.ts';
-import { shown } from '../../../kernel/text.ts';
-import { requireTaskHere } from '../here.ts';
+import { counted, shown } from '../../../kernel/text.ts';
+import { requireTaskHere } from './task-here.ts';
 import type { Invocation } from '../../invocation.ts';
 import { stop, withWorkspaces } from '../../with-workspaces.ts';
 
@@ -11,7 +11,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-type Brought = Exclude<TaskSynced, { kind: 'refused' }>;
+type Synced = Exclude<TaskSynced, { kind: 'refused' }>;
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   await withWorkspaces(cli, async (context) => {
@@ -31,7 +31,6 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   });
 }
 
-/** As many paths as are worth naming in an error. */
 const NAMED = 10;
 
 function withPaths(reason: string, paths: readonly string[]): string {
@@ -40,17 +39,17 @@ function withPaths(reason: string, paths: readonly string[]): string {
   return [reason, ...lines, ...more].join('\n');
 }
 
-function describe(task: TaskId, outcome: Brought): string {
+function describe(task: TaskId, outcome: Synced): string {
   const base = shown(outcome.base);
   switch (outcome.kind) {
     case 'up_to_date':
-      return `${task} has everything from ${base} already.`;
+      return `${task} already has everything from ${base}.`;
     case 'fast_forwarded':
-      return `${task} is at ${base} now (${outcome.files} files).`;
+      return `Moved ${task} to ${base} (${counted(outcome.files, 'file')}).`;
     case 'merged':
-      return `${base} is merged into ${task} (${outcome.files} files).`;
+      return `Merged ${base} into ${task} (${counted(outcome.files, 'file')}).`;
     case 'conflict_left':
-      return `${base} and ${task} conflict. Resolve these in its worktree and commit, or: git merge --abort`;
+      return `${base} and ${task} conflict. Resolve these files in the worktree and commit, or: git merge --abort`;
     default:
       return unreachable(outcome);
   }

@@ -12,13 +12,13 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
   await withWorkspaces(cli, async (context) => {
     const tended = await tend(context);
     if (options.json) cli.output.json(tended ?? { busy: true });
-    else if (tended === undefined) cli.output.line('Another process is at it.');
+    else if (tended === undefined) cli.output.line('Another process is doing this.');
     else {
       const { thinned, deleted, pool } = tended;
-      cli.output.line(`Trash: ${thinned} made smaller, ${deleted} deleted.`);
+      cli.output.line(`Trash: ${thinned} shrunk, ${deleted} deleted.`);
       for (const reason of tended.kept) cli.output.line(`  ${shown(reason)}`);
-      for (const reason of tended.failed) cli.output.line(`  not: ${shown(reason)}`);
-      cli.output.line(`Pool: ${pool.ready} ready, because ${pool.reason}.`);
+      for (const reason of tended.failed) cli.output.line(`  failed: ${shown(reason)}`);
+      cli.output.line(`Pool: ${pool.ready} ready (${pool.reason}).`);
     }
   });
 }

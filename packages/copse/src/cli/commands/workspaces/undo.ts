@@ -3,24 +3,24 @@ import type { TaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { ignoredView } from '../../../operations/views/workspace-views.ts';
 import { fail, orFail } from '../../failure.ts';
-import { ignoredWords } from '../../screen/ignored.ts';
+import { ignoredText } from '../../../explain/changes.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../screen/quote.ts';
 import { undoLanded } from '../queue/undo-landing.ts';
 import { requireTaskIdAmong, withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
-  /** Of a task that has landed: its worktree, not what landed. */
+  /** Of a landed task: bring back its worktree instead of undoing the landing. */
   readonly worktree?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
 const undone: Readonly<Record<Undone['what'], string>> = {
-  removal: 'The worktree is back',
-  reset: 'The worktree is as it was before its reset',
-  broken: 'The worktree that was set aside is back',
-  undo: 'The worktree is as it was before it was last undone',
+  removal: 'Brought back the worktree of',
+  reset: 'Undid the reset of',
+  broken: 'Brought back the broken worktree of',
+  undo: 'Undid the last undo of',
 };
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
@@ -28,7 +28,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
   if (landed !== undefined) await undoLanded(cli, landed, options);
 }
 
-/** The id of a task that has landed, of which nothing was undone yet. */
+/** Returns the id of a landed task, for which nothing was done yet. */
 async function undoWorktree(
   cli: Cli,
   [word]: readonly string[],
@@ -39,20 +39,21 @@ async function undoWorktree(
     const id = word === undefined ? undefined : await requireTaskIdAmong(context, word, await inTrash());
     const state = id && (await context.board.get('task', id))?.state;
     if (state?.status === 'done' && state.how === 'landed' && !options.worktree) return id;
-    if (options.dryRun) fail('usage', 'Only the undo of a landing can be tried.', 'copse undo --help');
+    if (options.dryRun)
+      fail('usage', '--dry-run works only for a task that has landed.', 'copse undo --help');
     const { task, path, branch, what, inTheWay, ignored, notes } = orFail(await undo(context, id));
     if (options.json) {
       const view = { task, worktree: path, branch, undone: what, inTheWay };
       cli.output.json({ ...view, ignored: ignoredView(ignored), notes });
       return undefined;
     }
-    cli.output.line(`${undone[what]}: #${task} on ${branch === null ? 'no branch' : shown(branch)}`);
+    cli.output.line(`${undone[what]} ${task}, on ${branch === null ? 'no branch' : shown(branch)}`);
     cli.output.line(`    cd ${shellWord(path)}`);
-    const words = ignoredWords(ignored);
-    if (words !== undefined) cli.output.line(`    from the trash, too: ${words}`);
+    const words = ignoredText(ignored);
+    if (words !== undefined) cli.output.line(`    restored from the trash: ${words}`);
     for (const note of notes) cli.output.line(cli.output.style('yellow', `    ${shown(note)}`));
     if (inTheWay.length === 0) return undefined;
-    cli.output.line('These stay in the trash, because something else has their place by now:');
+    cli.output.line('Other files have taken the place of these, which stay in the trash:');
     for (const file of inTheWay) cli.output.line(`    ${shown(file)}`);
     return undefined;
   });

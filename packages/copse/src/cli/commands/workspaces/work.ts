@@ -11,7 +11,7 @@ import type { Cli, Invocation } from '../../invocation.ts';
 import { shellWord } from '../../screen/quote.ts';
 import { fields } from '../../screen/render.ts';
 import { requireTaskId } from '../../with-board.ts';
-import { tendLater } from '../tend-later.ts';
+import { tendLater } from './tend-later.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -42,12 +42,11 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
 
 function choiceFrom({ resume, reset }: Options): Choice | undefined {
   if (resume && reset) {
-    return fail('invalid', 'A worktree is either resumed or reset, not both.', 'copse work --help');
+    return fail('invalid', 'Give --resume or --reset, not both.', 'copse work --help');
   }
   return resume ? 'resume' : reset ? 'reset' : undefined;
 }
 
-/** As many as are worth naming where nobody can be asked. */
 const NAMED = 5;
 
 async function pickTask(
@@ -60,7 +59,7 @@ async function pickTask(
   const ready = all.filter(({ state }) => state.status !== 'ready' || (state.delay?.until ?? 0) <= now);
   const [first] = ready;
   if (first === undefined) {
-    return fail('not_found', 'No task is ready to be worked on.', 'copse list', 'copse add "…"');
+    return fail('not_found', 'No task is ready.', 'copse list', 'copse add "…"');
   }
   const label = ({ id, priority, title }: TaskSummary) => `${id}  ${formatPriority(priority)}  ${title}`;
   if (canAsk(cli, options)) {
@@ -71,14 +70,14 @@ async function pickTask(
   const more = ready.length > NAMED ? [`  … and ${ready.length - NAMED} more`] : [];
   return fail(
     'invalid',
-    ['Which task? These are ready, the most urgent first:', ...lines, ...more].join('\n'),
+    ['No task given. These are ready, the most urgent first:', ...lines, ...more].join('\n'),
     `copse work ${first.id}`,
   );
 }
 
 type Done = Extract<Worked, { kind: 'worked' }>;
 
-/** Undefined when the person thought better of it. */
+/** Undefined when the person cancelled. */
 async function workOn(
   cli: Cli,
   context: WorkspaceContext,
@@ -92,15 +91,15 @@ async function workOn(
   if (!canAsk(cli, options)) {
     return fail(
       'wrong_status',
-      `${describe(id, existing)} Say whether to go on with it or to start over.`,
+      `${describe(id, existing)} Resume it or reset it.`,
       `copse work ${id} --resume`,
-      `copse work ${id} --reset (what is in it is rescued first)`,
+      `copse work ${id} --reset (its contents are rescued first)`,
     );
   }
   const chosen = await choose(describe(id, existing), [
-    { value: 'resume', label: 'Resume: go on with it as it is' },
-    { value: 'reset', label: 'Reset: start over from the base; what is in it is rescued first' },
-    { value: 'cancel', label: 'Cancel: leave everything as it is' },
+    { value: 'resume', label: 'Resume: continue in it' },
+    { value: 'reset', label: 'Reset: start over from the base; its contents are rescued first' },
+    { value: 'cancel', label: 'Cancel: change nothing' },
   ]);
   if (chosen === undefined || chosen === 'cancel') return undefined;
   return workOn(cli, context, id, chosen, options);
@@ -112,13 +111,15 @@ function describe(id: TaskId, { path, crashes, uncommitted, ownCommits }: Existi
     ownCommits === 0 ? 'no commits of its own' : `${counted(ownCommits, 'commit')} of its own`,
     crashes === 0 ? 'no crash' : counted(crashes, 'crash', 'es'),
   ];
-  return `${id} has a worktree already, at ${shown(path)}: ${facts.join(', ')}.`;
+  return `${id} already has a worktree at ${shown(path)}: ${facts.join(', ')}.`;
 }
 
 function print({ output }: Cli, { task, workspace }: Done): void {
   const { path, branch, base, reused, notes, ports } = workspace;
   const { id } = task;
-  output.line(`${output.style('green', reused ? 'Resumed' : 'Ready')} #${id} ${shown(task.title)}`);
+  output.line(
+    `${output.style('green', reused ? 'Resumed the worktree of' : 'Created worktree for')} ${id} ${shown(task.title)}`,
+  );
   const on = branch === null ? 'none: HEAD is detached' : shown(branch);
   const rows = fields([
     ['worktree', base && shown(path)],
@@ -130,12 +131,12 @@ function print({ output }: Cli, { task, workspace }: Done): void {
   output.line();
   output.line(`Start:  cd ${shellWord(path)}`);
   if (base === null) return;
-  output.line(`Commit there as you go. Then:`);
+  output.line('Commit your work there. Then:');
   const commands = fields([
     [`copse diff ${id}`, 'shows what it changes'],
-    [`copse sync ${id}`, `brings the newest ${shown(base)} into it`],
-    [`copse cleanup ${id}`, 'removes the worktree; what is in it is rescued first'],
-    [`copse undo ${id}`, 'takes a removal or a reset back'],
+    [`copse sync ${id}`, `merges the newest ${shown(base)} into it`],
+    [`copse cleanup ${id}`, 'removes the worktree; its contents are rescued first'],
+    [`copse undo ${id}`, 'undoes a removal or a reset'],
   ]);
   for (const command of commands) output.line(`    ${command}`);
 }

@@ -9,7 +9,7 @@ import { shown } from '../../../kernel/text.ts';
 import { worktreeView } from '../../../operations/views/workspace-views.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import type { Output } from '../../output.ts';
-import { age } from '../../screen/render.ts';
+import { age } from '../../../explain/rules/amounts.ts';
 import { withWorkspaces } from '../../with-workspaces.ts';
 
 interface Options {
@@ -34,9 +34,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
 }
 
 const kinds: Readonly<Record<SpareWorktree['kind'], string>> = {
-  pooled: 'POOLED, waits for a task',
-  queue: 'QUEUE, its checks run here',
-  not_managed: 'NOT MANAGED, somebody else made it',
+  pooled: 'POOLED, ready for a task',
+  queue: 'QUEUE, checks run here',
+  not_managed: 'NOT MANAGED, not created by Copse',
 };
 
 const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style']>[0]>> = {
@@ -51,12 +51,12 @@ const styles: Readonly<Record<ListedWorktree['status'], Parameters<Output['style
 
 function print({ output }: Cli, worktrees: readonly ListedWorktree[], now: Timestamp): void {
   if (worktrees.length === 0) {
-    output.line('There are no worktrees here. Take a task: copse work');
+    output.line('No worktrees. To take a task: copse work');
     return;
   }
   for (const one of worktrees) {
     const { workspace, status, branch, path } = one;
-    const head = output.style(styles[status], `#${workspace.task} ${status.toUpperCase()}`);
+    const head = output.style(styles[status], `${workspace.task} ${status.toUpperCase()}`);
     const where = branch === null ? 'detached' : shown(branch);
     const since = age(workspace.preparedAt, now);
     output.line([`${head} (${since}) ${where}`, ...details(one)].join(' · '));
@@ -77,6 +77,6 @@ function details({
     ahead === null ? 'base unknown' : `${ahead} ahead`,
     uncommitted === null ? 'changes unknown' : `${uncommitted} uncommitted`,
     ...(operation === null ? [] : [`${shown(operation)} in progress`]),
-    taskStatus === null ? 'task deleted' : `task ${taskStatus}`,
+    taskStatus === null ? 'task deleted' : `task ${taskStatus.replaceAll('_', ' ')}`,
   ];
 }

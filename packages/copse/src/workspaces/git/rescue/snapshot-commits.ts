@@ -3,7 +3,7 @@
  * the worktree's reflog exists; a rescue makes them its parents.
  */
 
-import { objectsOf } from '../../../git/objects/object-reader.ts';
+import { objectsOf } from '../../../git/objects.ts';
 import { git, gitLine, type TrustedDir } from '../../../git/process.ts';
 
 export const RESCUE_REFS = 'refs/copse/rescue';

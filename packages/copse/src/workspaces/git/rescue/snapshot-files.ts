@@ -23,7 +23,7 @@ import path from 'node:path';
 
 import { latin1, nul, entries, utf8, parseRaw } from '../../../git/output.ts';
 import { cachedTree } from './cached-tree.ts';
-import { objectsOf } from '../../../git/objects/object-reader.ts';
+import { objectsOf } from '../../../git/objects.ts';
 import { copyWithTime } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import type { Place } from '../../../git/worktrees/place.ts';

@@ -1,8 +1,8 @@
-/** What the definitions of commands share. */
+/** Shared by the definitions of commands. */
 
 import type { Command } from 'commander';
 
-import type { Invocation } from './invocation.ts';
+import type { Invocation } from '../invocation.ts';
 
 export type Run = (invocation: Invocation<never>) => Promise<void>;
 

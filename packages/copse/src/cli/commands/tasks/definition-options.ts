@@ -1,8 +1,8 @@
-/** The options that `add` and `edit` share. `--no-…` arrives as false and means "none". */
+/** The options that `add` and `edit` share. `--no-…` arrives as false and clears the value. */
 
-import type { Context } from '../../board/context.ts';
-import type { DefinitionInput } from '../../tasks/act/definition.ts';
-import { requirePlanId } from '../with-board.ts';
+import type { Context } from '../../../board/context.ts';
+import type { DefinitionInput } from '../../../tasks/act/definition.ts';
+import { requirePlanId } from '../../with-board.ts';
 
 export interface DefinitionOptions {
   readonly priority?: string;

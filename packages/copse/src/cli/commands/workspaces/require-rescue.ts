@@ -1,10 +1,9 @@
-/** The one rescue that is meant by its ref or any part of it that no other has. */
+/** A rescue by its ref, or by a part of it that no other rescue has. */
 
-import type { WorkspaceContext } from '../../workspaces/act/context.ts';
-import type { Rescue } from '../../git/port.ts';
-import { fail } from '../failure.ts';
+import type { WorkspaceContext } from '../../../workspaces/act/context.ts';
+import type { Rescue } from '../../../git/port.ts';
+import { fail } from '../../failure.ts';
 
-/** As many as are worth naming when a part fits several. */
 const NAMED = 5;
 
 export async function requireRescue({ rescues }: WorkspaceContext, text: string): Promise<Rescue> {
@@ -20,7 +19,7 @@ export async function requireRescue({ rescues }: WorkspaceContext, text: string)
   const more = others.length >= NAMED ? [`  … and ${others.length + 1 - NAMED} more`] : [];
   return fail(
     'invalid',
-    [`${JSON.stringify(text)} fits more than one rescue:`, ...named, ...more].join('\n'),
+    [`${JSON.stringify(text)} matches more than one rescue:`, ...named, ...more].join('\n'),
     'write more of the ref',
   );
 }

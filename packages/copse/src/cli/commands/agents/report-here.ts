@@ -1,16 +1,16 @@
-/** Opens what reporting needs, and finds the task that is meant: named, the session's own, or the one whose worktree one is in. */
+/** Opens the board for a report, and finds its task: the named one, the session's own, or the one of this worktree. */
 
 import path from 'node:path';
 
-import type { ReportContext, ReportedTask } from '../../agents/act/report.ts';
-import { workspaceOf } from '../../workspaces/act/context.ts';
-import { openReportContext, requireRepository } from '../../compose/open.ts';
-import { taskFrom } from '../../board/rules/author.ts';
-import { type TaskId, parseTaskId } from '../../kernel/ids.ts';
-import { shown } from '../../kernel/text.ts';
-import { fail } from '../failure.ts';
-import type { Cli } from '../invocation.ts';
-import { requireTaskId } from '../with-board.ts';
+import type { ReportContext, ReportedTask } from '../../../agents/act/report.ts';
+import { workspaceOf } from '../../../workspaces/act/context.ts';
+import { openReportContext, requireRepository } from '../../../compose/open.ts';
+import { taskFrom } from '../../../board/rules/author.ts';
+import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
+import { shown } from '../../../kernel/text.ts';
+import { fail } from '../../failure.ts';
+import type { Cli } from '../../invocation.ts';
+import { requireTaskId } from '../../with-board.ts';
 
 export async function withReporting<T>(
   cli: Cli,
@@ -39,12 +39,12 @@ async function requireTask(
   if (task !== undefined) return task;
   return fail(
     'invalid',
-    `Which task is meant? ${shown(cli.cwd)} is not in the worktree of one.`,
-    'name it by its id: copse worktrees',
+    `No task given, and ${shown(cli.cwd)} is not a task's worktree.`,
+    'copse worktrees (lists the ids)',
   );
 }
 
-/** Git knows the worktree by the name that Copse gave it. A folder that was only named so has no record. */
+/** Git knows a worktree by its task's id. A folder that only has such a name has no record on the board. */
 async function taskHere(context: ReportContext, cli: Cli): Promise<TaskId | undefined> {
   const gitDir = context.git.gitDirOf(requireRepository(cli).top);
   const named = gitDir === undefined ? undefined : parseTaskId(path.basename(gitDir));

@@ -1,7 +1,21 @@
-/** What was used, in few characters. Dollars that nobody knows are never shown as none. */
+/** How long, how often and how much, in few characters. */
 
+import type { Timestamp } from '../../kernel/ids.ts';
 import { type Usage, tokensOf } from '../../kernel/usage.ts';
 
+export function age(since: Timestamp, now: Timestamp): string {
+  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}
+
+export function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
+}
+
+/** Unknown dollars are never shown as zero. */
 export function usageText(usage: Usage): string {
   const price = usage.dollars === null ? 'dollars unknown' : dollarsText(usage.dollars);
   return `${tokensText(tokensOf(usage))} tokens, ${price}`;
@@ -17,4 +31,8 @@ export function tokensText(tokens: number): string {
 export function dollarsText(dollars: number): string {
   const isTiny = dollars > 0 && dollars < 0.005;
   return isTiny ? '<$0.01' : `$${dollars.toFixed(2)}`;
+}
+
+export function megabytesText(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2)} MB`;
 }

@@ -1,0 +1,41 @@
+/** What `restart`, `resume`, `pause`, `cancel` and a review that sends work back print about their task. */
+
+import type { GoneOn } from '../../agents/act/go-on.ts';
+import type { Stopped } from '../../agents/act/stop-task.ts';
+import { shown } from '../../kernel/text.ts';
+import { taskView } from '../../operations/views/views.ts';
+import { suggestCommands } from '../../tasks/rules/task.ts';
+import type { Cli } from '../invocation.ts';
+
+interface Options {
+  readonly json?: boolean;
+}
+
+/** `agent` is null when the task waits for an orchestrator. */
+export function printStarted({ output }: Cli, { task, agent }: GoneOn, { json }: Options): void {
+  if (json) {
+    output.json({ task: taskView(task), agent });
+    return;
+  }
+  const { id, title, state } = task;
+  output.line(`${output.style('cyan', state.status)} ${id} ${shown(title)}`);
+  if (agent === null) output.line('    A running orchestrator starts it; to start one: copse orchestrate');
+  else output.line(`    ${shown(agent)} is working on it: copse logs ${id} --follow`);
+}
+
+export function printStopped(
+  { output }: Cli,
+  { task, remaining, isElsewhere }: Stopped,
+  { json }: Options,
+): void {
+  if (json) {
+    output.json({ task: taskView(task), remaining });
+    return;
+  }
+  const { id, title, state } = task;
+  output.line(`${output.style('yellow', state.status)} ${id} ${shown(title)}`);
+  if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
+  if (remaining > 0) output.line(`    ${remaining} of its processes could not be ended.`);
+  output.line(output.style('dim', '    Its worktree was not touched.'));
+  output.line(output.style('dim', `  → ${suggestCommands(task)[0]}`));
+}

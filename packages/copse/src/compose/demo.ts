@@ -1,3 +1,0 @@
-/** The repository of the demo. */
-
-export { drawHistory, makeRepository } from '../git/directory/new-repository.ts';

@@ -1,0 +1,72 @@
+/** Finished work that waits for a person's review, in words. */
+
+import { shown } from '../kernel/text.ts';
+import type { TaskReview } from '../review/act/review.ts';
+import { summarise } from '../review/rules/pull-request.ts';
+import { sizeText } from './changes.ts';
+
+/** For the list, below the line of the task. */
+export function reviewSummary(review: TaskReview): readonly string[] {
+  const { agent, change, uncommitted, before } = review;
+  const facts = [
+    ...(agent === null ? [] : [shown(agent)]),
+    change === null ? 'its commits are not in this repository' : sizeText(change.diff),
+    ...known(review),
+  ];
+  return [
+    facts.join(' · '),
+    ...(uncommitted === 0 ? [] : [uncommittedText(uncommitted)]),
+    ...(before === null ? [] : [shown(firstLine(before))]),
+  ];
+}
+
+function known({ accept, checks, change, target }: TaskReview): readonly string[] {
+  return [
+    ...(accept.commands > 0 && accept.isOfThis ? ['accept commands passed'] : []),
+    ...checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`),
+    ...(change === null || target === null ? [] : [mergeText(change.conflicts, target)]),
+  ];
+}
+
+/** Names and values, in the order of `copse review`; null for what does not apply. */
+export function reviewFields(review: TaskReview): readonly (readonly [name: string, value: string | null])[] {
+  const { task, agent, change, target, uncommitted, before, checks } = review;
+  const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
+  return [
+    ['agent', agent && shown(agent)],
+    ['commit', change && change.head.slice(0, 10)],
+    ['target', target && (change ? mergeText(change.conflicts, target) : shown(target))],
+    ['accept', acceptText(review)],
+    ['checks', checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`).join(', ') || null],
+    ['pull request', pullRequest && shown(summarise(pullRequest))],
+    ['attention', uncommitted === 0 ? null : uncommittedText(uncommitted)],
+    ['before', before && shown(firstLine(before))],
+  ];
+}
+
+export function reviewCommands({ task, change }: TaskReview): readonly string[] {
+  const approve =
+    change === null ? [] : [`copse review ${task.id} --approve --head ${change.head.slice(0, 10)}`];
+  return [...approve, `copse review ${task.id} --send-back "…"`];
+}
+
+function mergeText(conflicts: readonly string[], target: string): string {
+  const [first, ...others] = conflicts;
+  if (first === undefined) return `merges into ${shown(target)} without conflicts`;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `conflicts with ${shown(target)}: ${shown(first)}${more}`;
+}
+
+function uncommittedText(count: number): string {
+  return `${count === 1 ? '1 uncommitted file' : `${count} uncommitted files`} would not land`;
+}
+
+function acceptText({ accept, change }: TaskReview): string | null {
+  if (accept.commands === 0 || change === null) return null;
+  const commands = accept.commands === 1 ? '1 command' : `${accept.commands} commands`;
+  return accept.isOfThis ? `${commands} passed` : `${commands}, not run for this commit`;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}

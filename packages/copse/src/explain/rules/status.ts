@@ -1,0 +1,87 @@
+/**
+ * The words for a task's status and for how it got there. Lists, `show`, `why`, event lines, notices and the demo take
+ * them from here, so that all of them say the same. Clauses begin with a small letter; `sentence` makes them sentences.
+ */
+
+import {
+  type AttentionCause,
+  type Delay,
+  type DoneHow,
+  type TaskState,
+  type TaskStatus,
+  delayCauses,
+} from '../../tasks/rules/task.ts';
+
+/** What a status means, when nothing more is known about the task. */
+export const statusTexts: Readonly<Record<TaskStatus, string>> = {
+  pending: 'waiting for other tasks',
+  ready: 'ready to start',
+  in_progress: 'in progress',
+  paused: 'paused by a person',
+  stuck: 'its agent asks for a decision',
+  in_review: 'finished, waiting for your review',
+  landing: 'finished, queued to land',
+  needs_attention: 'finished, but it cannot land without you',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+const doneTexts: Readonly<Record<DoneHow, string>> = {
+  landed: 'landed',
+  pull_request: 'its pull request was merged',
+  artifacts: 'finished, without code to land',
+  no_changes: 'finished: there was nothing to change',
+  as_it_is: 'finished; its branch stays as it is, because landing.policy is none',
+};
+
+export function doneText({ how, commit }: Pick<Extract<TaskState, { status: 'done' }>, 'how' | 'commit'>) {
+  return how === 'landed' && commit !== null ? `landed as ${commit.slice(0, 10)}` : doneTexts[how];
+}
+
+/** `reason` says the same with details, or only the details. */
+const attentionTexts: Readonly<
+  Record<AttentionCause, { readonly clause: string; readonly reason: 'says_all' | 'adds' | 'details' }>
+> = {
+  conflict: { clause: 'it conflicts with its target', reason: 'says_all' },
+  checks: { clause: 'its checks fail', reason: 'says_all' },
+  push: { clause: 'it could not be pushed', reason: 'says_all' },
+  dirty: { clause: 'the agent stopped without committing', reason: 'details' },
+  nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
+  commit_message: { clause: 'commit messages break the convention', reason: 'details' },
+  accept: { clause: 'the agent stopped while an accept command still fails', reason: 'adds' },
+};
+
+interface Attention {
+  readonly because: AttentionCause;
+  readonly reason: string;
+}
+
+export function attentionClause(because: AttentionCause): string {
+  return attentionTexts[because].clause;
+}
+
+/** In one line. */
+export function attentionText({ because, reason }: Attention): string {
+  const { clause, reason: use } = attentionTexts[because];
+  if (use === 'details') return clause;
+  return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
+}
+
+export function delayText({ because }: Pick<Delay, 'because'>): string {
+  return delayCauses[because];
+}
+
+export function failedText(attempts: number, lastError: string): string {
+  return `after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}; last error: ${lastError}`;
+}
+
+export function sentence(clause: string): string {
+  const text = clause.charAt(0).toUpperCase() + clause.slice(1);
+  return /[.?!…:]$/.test(text) ? text : `${text}.`;
+}
+
+/** Without a mark at its end, so that a sentence can go on after it. */
+export function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').replace(/[:;.]$/, '');
+}

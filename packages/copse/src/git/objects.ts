@@ -1,0 +1,21 @@
+/**
+ * The front door to git/objects: commits, trees and packs, read and written without starting git. No other file imports
+ * from that folder. Why this code exists and what was measured: docs/decisions/0020, 0021 and 0023.
+ */
+
+export {
+  type Commit,
+  type NewCommit,
+  asBytes,
+  copseAt,
+  encodeCommit,
+  oneLine,
+  readable,
+  subjectOf,
+} from './objects/commit-object.ts';
+export { commitsOf, isReachable, parentsFirst } from './objects/history.ts';
+export { ObjectReader, objectsOf } from './objects/object-reader.ts';
+export { Objects, knownObjectsOf } from './objects/objects.ts';
+export { Quarantine } from './objects/quarantine.ts';
+export { type TreeChange, TreeView, diffTrees, idBytesOf, isSameEntry, pairs } from './objects/tree-diff.ts';
+export { type Entry, FOLDER, Folder, encodeEntry, entryAt } from './objects/tree-folder.ts';

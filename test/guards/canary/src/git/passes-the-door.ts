@@ -1,0 +1,1 @@
+export { pack } from './objects/packs.ts';

@@ -1,0 +1,69 @@
+/** Phrases that make readers stop must not come back in messages, comments and documents. */
+
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, sep } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { projectRoot } from './working-copy.ts';
+
+/** Each with a better way to say it. Whole words, in any case. */
+const PHRASES: Readonly<Record<string, string>> = {
+  'by itself': 'name who does it, or say "automatically" or "alone"',
+  nobody: 'say what does not happen: "no agent is running"',
+  somebody: 'name the actor: a person, another process, an orchestrator',
+  anybody: 'name the actor, or say "any process"',
+  everybody: 'say "all"',
+  whoever: 'name the actor',
+  'is believed': 'say "is valid" or "counts as"',
+  'gets? in the way': 'say "conflicts with" or "blocks"',
+  'get in each other’s way': 'say "conflict"',
+  'as often as may be': 'give the number',
+  'may be tried': 'say "can be retried"',
+  'at the next look': 'give the time: "within 5 s"',
+  'is tried again': 'say "is retried"',
+};
+
+/** Rooms whose sources follow the rule. */
+const ROOMS = ['cli', 'explain', 'operations', 'compose', 'demo', 'config', 'board', 'tasks'];
+
+const DOCUMENTS = ['README.md'];
+
+const forbidden = new RegExp(`\\b(?:${Object.keys(PHRASES).join('|')})\\b`, 'giu');
+
+/** A phrase may be broken over two lines of a comment. */
+function phrasesIn(text: string): readonly string[] {
+  const flat = text.replaceAll(/\s*\n\s*(?:\*|\/\/|#)?\s*/g, ' ');
+  return [...flat.matchAll(forbidden)].map(
+    ({ 0: phrase, index }) => `${phrase}: …${flat.slice(Math.max(0, index - 40), index + 40)}…`,
+  );
+}
+
+function sourcesOf(room: string): readonly string[] {
+  const folder = join('packages', 'copse', 'src', room);
+  return readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(folder, file).split(sep).join('/'));
+}
+
+describe('the guard', () => {
+  test.each([
+    ["fail('Nobody leads this queue.')", 1],
+    ['/** Whoever looks until somebody leads again. */', 2],
+    ['/**\n * The upkeep runs by\n * itself, in the background.\n */', 1],
+    ['// It may be tried once more', 1],
+    ["output.line('lands at the next look')", 1],
+    ['The orchestrator retries it within 5 s.', 0],
+    ['const nobodysName = itself;', 0],
+  ])('sees %j: %i', (text, count) => {
+    expect(phrasesIn(text)).toHaveLength(count);
+  });
+
+  test('looks at files of every room', () => {
+    for (const room of ROOMS) expect(sourcesOf(room).length).toBeGreaterThan(1);
+  });
+});
+
+test.each([...ROOMS.flatMap(sourcesOf), ...DOCUMENTS])('%s says it plainly', (file) => {
+  expect(phrasesIn(readFileSync(join(projectRoot, file), 'utf8'))).toEqual([]);
+});
