@@ -9,7 +9,8 @@ import { findRepository } from '../../packages/copse/src/git/directory/locate.ts
 import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import type { Merging, MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
+import type { Merging } from '../../packages/copse/src/queue/ports/merging.ts';
+import type { MergeMethod } from '../../packages/copse/src/queue/rules/landing.ts';
 import { type Judgement, type Ours, type Plain, isFailure, judge } from './judge.ts';
 import { type Merge, PlainGit } from './plain-git.ts';
 

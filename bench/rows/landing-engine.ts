@@ -13,7 +13,7 @@ import { findRepository } from '../../packages/copse/src/git/directory/locate.ts
 import { openMerging } from '../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand, timestamp } from '../../packages/copse/src/kernel/ids.ts';
-import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
+import type { MergeMethod } from '../../packages/copse/src/queue/rules/landing.ts';
 import { COMMITS_PER_BRANCH as COMMITS, SHARED_FILES, makeBranches } from '../branches.ts';
 import { run } from '../commands.ts';
 import { type Size, newSizedRepository } from '../repositories.ts';

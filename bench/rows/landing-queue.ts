@@ -17,7 +17,7 @@ import { type QueueMemory, newQueueMemory } from '../../packages/copse/src/queue
 import type { RunContext } from '../../packages/copse/src/queue/context.ts';
 import { openRun } from '../../packages/copse/src/compose/run/run.ts';
 import { type BranchName, brand } from '../../packages/copse/src/kernel/ids.ts';
-import type { MergeMethod } from '../../packages/copse/src/queue/ports/merging.ts';
+import type { MergeMethod } from '../../packages/copse/src/queue/rules/landing.ts';
 import { gitsStartedBy } from '../../test/support/git/git-starts.ts';
 import { queueCommit } from '../../test/support/queue/queued.ts';
 import { COMMITS_PER_BRANCH, SHARED_FILES, makeBranches } from '../branches.ts';

@@ -6,12 +6,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { openReverting } from '../../../packages/copse/src/queue/merge/revert.ts';
 import { type CommitId, type TaskId, brand, timestamp } from '../../../packages/copse/src/kernel/ids.ts';
-import {
-  type MergeMethod,
-  mergeMethods,
-  type Reverted,
-  type RevertRequest,
-} from '../../../packages/copse/src/queue/ports/merging.ts';
+import { type Reverted, type RevertRequest } from '../../../packages/copse/src/queue/ports/merging.ts';
+import { type MergeMethod, mergeMethods } from '../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
 import { BASE, type Files, MergeScene, text } from '../../support/queue/merging.ts';
 

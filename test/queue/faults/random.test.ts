@@ -14,7 +14,7 @@ import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
 import { openRun } from '../../../packages/copse/src/compose/run/run.ts';
-import type { MergeMethod } from '../../../packages/copse/src/queue/ports/merging.ts';
+import type { MergeMethod } from '../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea, plainEnv } from '../../support/cli.ts';
 import { often } from '../../support/long.ts';
 import { queueCommit } from '../../support/queue/queued.ts';

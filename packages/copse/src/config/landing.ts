@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { defaultPolicy } from '../kernel/policy.ts';
+import { mergeMethods } from '../queue/rules/landing.ts';
+import { forgeKinds } from '../review/rules/pull-request.ts';
 import { duration, formatDuration } from './quantities.ts';
 import { rules } from './shape/rules.ts';
 import { overrides, section } from './sections.ts';
@@ -33,7 +35,7 @@ const perLanding = {
       'Next step of finished work: enter the queue, wait for a review, become a pull request, or none.',
     ),
   method: z
-    .enum(['rebase', 'merge', 'squash'])
+    .enum(mergeMethods)
     .describe('How a branch becomes part of the target: linear history, a merge commit, or one commit.'),
   target: branch.describe('Branch that work lands on; default: the detected base branch.'),
   on_conflict: z
@@ -54,7 +56,7 @@ const perQueue = {
     'When the target cannot be pushed: stop, continue with a warning, or retry later.',
   ),
   forge: z
-    .enum(['github', 'gitlab', 'none'])
+    .enum(forgeKinds)
     .describe('The forge of the remote, if its address does not tell; used for pull requests.'),
   lockfiles: z
     .record(text, commandLines)

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { mergeMethods } from '../../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea } from '../../../support/cli.ts';
 import { BASE, MergeScene, text } from '../../../support/queue/merging.ts';
 

@@ -5,11 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 
 import type { MergingOptions } from '../../../../packages/copse/src/queue/merge/open.ts';
-import {
-  type ConflictedMerge,
-  mergeMethods,
-  type Resolution,
-} from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { type ConflictedMerge, type Resolution } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { mergeMethods } from '../../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea, plainEnv } from '../../../support/cli.ts';
 import { BASE, MergeScene, text } from '../../../support/queue/merging.ts';
 

@@ -10,7 +10,7 @@ import { findRepository } from '../../../../packages/copse/src/git/directory/loc
 import { openMerging } from '../../../../packages/copse/src/queue/merge/open.ts';
 import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { type CommitId, brand } from '../../../../packages/copse/src/kernel/ids.ts';
-import { mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { mergeMethods } from '../../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea, plainEnv } from '../../../support/cli.ts';
 import { type History, compareWithGit } from '../../../support/queue/merging-comparison.ts';
 import { BASE, MergeScene, text } from '../../../support/queue/merging.ts';

@@ -11,7 +11,7 @@ import { MergeEngine, openTargetMerger } from '../../../../packages/copse/src/qu
 import { Quarantine } from '../../../../packages/copse/src/git/objects/quarantine.ts';
 import { openTrustedDir } from '../../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../../../packages/copse/src/kernel/ids.ts';
-import { type MergeMethod, mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { type MergeMethod, mergeMethods } from '../../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea } from '../../../support/cli.ts';
 import { gitsStartedBy } from '../../../support/git/git-starts.ts';
 import { BASE, MergeScene, text } from '../../../support/queue/merging.ts';

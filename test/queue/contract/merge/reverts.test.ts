@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { MergeEngine, openTargetMerger } from '../../../../packages/copse/src/queue/merge/engine.ts';
 import { loadBranch } from '../../../../packages/copse/src/queue/merge/branch.ts';
 import { findReverts } from '../../../../packages/copse/src/queue/merge/verify.ts';
-import { mergeMethods } from '../../../../packages/copse/src/queue/ports/merging.ts';
+import { mergeMethods } from '../../../../packages/copse/src/queue/rules/landing.ts';
 import { git, newArea } from '../../../support/cli.ts';
 import { type Files, MergeScene, putFiles } from '../../../support/queue/merging.ts';
 

@@ -3,7 +3,8 @@
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import type { Candidate, MergeMethod } from '../ports/merging.ts';
+import type { Candidate } from '../ports/merging.ts';
+import type { MergeMethod } from '../rules/landing.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 

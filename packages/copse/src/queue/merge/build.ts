@@ -1,13 +1,8 @@
 /** Builds candidates, or tries whether one could be built. open.ts states what a candidate promises. */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type {
-  Candidate,
-  CandidateRequest,
-  ConflictedMerge,
-  MergeMethod,
-  Resolution,
-} from '../ports/merging.ts';
+import type { Candidate, CandidateRequest, ConflictedMerge, Resolution } from '../ports/merging.ts';
+import type { MergeMethod } from '../rules/landing.ts';
 import type { Merged } from '../../git/long-lived.ts';
 import { type TargetMerger, type MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Branch, loadBranch } from './branch.ts';

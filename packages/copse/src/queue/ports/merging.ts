@@ -4,9 +4,7 @@
  */
 
 import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
-
-export const mergeMethods = ['rebase', 'merge', 'squash'] as const;
-export type MergeMethod = (typeof mergeMethods)[number];
+import type { MergeMethod } from '../rules/landing.ts';
 
 export interface CandidateRequest {
   readonly task: TaskId;

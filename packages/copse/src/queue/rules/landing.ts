@@ -28,6 +28,10 @@ interface Intent {
   readonly isVerified: boolean;
 }
 
+/** How a branch becomes part of the target. */
+export const mergeMethods = ['rebase', 'merge', 'squash'] as const;
+export type MergeMethod = (typeof mergeMethods)[number];
+
 /** Why the target may move to a tree. */
 export type Proof =
   /** There are no checks. */

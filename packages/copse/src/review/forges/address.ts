@@ -1,6 +1,6 @@
 /** Parses the address of a remote, and recognizes its forge. */
 
-export type ForgeKind = 'github' | 'gitlab' | 'none';
+import type { ForgeKind } from '../rules/pull-request.ts';
 
 export interface RemotePlace {
   /** Null for a folder. Includes the port of a web address. */

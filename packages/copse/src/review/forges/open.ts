@@ -7,15 +7,8 @@
 
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Forge, ForgeRemote, PullRequestLook, PullRequestOrder } from '../port.ts';
-import {
-  type ForgeKind,
-  type RemotePlace,
-  githubApi,
-  gitlabApi,
-  kindOf,
-  parseRemote,
-  safeBase,
-} from './address.ts';
+import { type RemotePlace, githubApi, gitlabApi, kindOf, parseRemote, safeBase } from './address.ts';
+import type { ForgeKind } from '../rules/pull-request.ts';
 import { type Api, fetchApi } from './api.ts';
 import { ghApi } from './gh.ts';
 import { GithubReader, openOnGithub } from './github.ts';

@@ -13,6 +13,10 @@
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { BranchName } from '../../kernel/ids.ts';
 
+/** Forges that Copse speaks to; a remote of kind `none` can only be pushed to. */
+export const forgeKinds = ['github', 'gitlab', 'none'] as const;
+export type ForgeKind = (typeof forgeKinds)[number];
+
 export type ReviewVerdict = 'none' | 'approved' | 'changes_requested';
 
 interface Of {
