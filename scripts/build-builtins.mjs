@@ -7,7 +7,7 @@
 // So the second is what a bundle has. A module that Node has not loaded for itself (crypto: 6 ms) is loaded by the
 // first call of one of its functions; its classes and constants load it at once.
 
-import { builtinModules } from 'node:module';
+import { isBuiltin } from 'node:module';
 
 import { parseSync } from 'rolldown/utils';
 
@@ -44,10 +44,6 @@ export function cheapBuiltins() {
 
 function isImportOfBuiltin({ type, importKind, source }) {
   return type === 'ImportDeclaration' && importKind !== 'type' && isBuiltin(source.value);
-}
-
-function isBuiltin(source) {
-  return String(source).startsWith('node:') || builtinModules.includes(source);
 }
 
 function nameOf({ value }) {
