@@ -238,7 +238,7 @@ describe('on a clone that was set up', () => {
     for (const attempt of ['first', 'second']) {
       const broken = await copse(clone, ['--version']);
       expect({ attempt, code: broken.code, stdout: broken.stdout }).toEqual({ attempt, code: 1, stdout: '' });
-      expect(broken.stderr).toContain('packages/copse/src/cli.ts:1:6');
+      expect(broken.stderr).toContain('packages/copse/src/cli.ts:1:7');
       expect(broken.stderr).toMatch(
         /copse: the build failed; correct the error above and run the same command again\.\n$/,
       );

@@ -1,0 +1,4 @@
+export const PROGRAMS: readonly {
+  readonly entry: string;
+  readonly groups: Readonly<Record<string, RegExp>>;
+}[];
