@@ -30,7 +30,12 @@ export async function recordWaits(
   for (const landing of landings) {
     if (rejected.has(landing.id)) continue;
     const reason = held.get(landing.id) ?? plan.stall;
-    if (reason !== null) await waitInQueue(context, landing, reason);
+    // A reason that the look already found is not written again: a person may have asked for a retry since then, which
+    // drops the reason, and the next look has to see that.
+    const isKnown =
+      plan.land === null && landing.state.status === 'queued' && isSameWait(landing.waiting, reason);
+    if (reason !== null && !isKnown) await waitInQueue(context, landing, reason);
+    else if (reason !== null) continue;
     else if (landing.waiting !== null && blocked === null && !isInTrouble)
       await goOnInQueue(context, landing);
   }
