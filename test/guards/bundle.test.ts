@@ -32,8 +32,8 @@ test.each([
 test('no bundle imports one of Node’s own modules, and all are ASCII', () => {
   for (const file of built.filter((name) => name.endsWith('.js'))) {
     const code = readFileSync(path.join(dist, file), 'utf8');
-    expect(code.match(/^import .*["']node:.*$/gm), file).toBeNull();
-    expect(code.search(/[^\0-\x7f]/), file).toBe(-1);
+    expect(code.match(/^import .*["']node:.*$/gm)).toBeNull();
+    expect(code.search(/[^\0-\x7f]/)).toBe(-1);
   }
 });
 
