@@ -6,13 +6,21 @@ import { isLong } from './test/support/long.ts';
 import { SlowestFirst } from './test/support/slowest-first.ts';
 
 /** They start nothing and share nothing. */
-const RULES = ['test/*/rules/**/*.test.ts', 'test/config/**/*.test.ts', 'test/operations/**/*.test.ts'];
+const RULES = [
+  'test/*/rules/**/*.test.ts',
+  'test/config/**/*.test.ts',
+  'test/operations/**/*.test.ts',
+  'test/guards/!(check).test.ts',
+];
 
 /** They only compute. */
 const SIMULATION = ['test/**/simulation{,-rest}.test.ts'];
 
 /** They install and build copies of this clone, with the variables of the person who runs them. */
 const CLONES = ['test/**/launcher.test.ts', 'test/**/check.test.ts'];
+
+/** They replace functions of Node.js before the sources are loaded. */
+const ALONE = ['test/queue/contract/merge/bring.test.ts'];
 
 /** They have a long version (test/support/long.ts), and `npm run test:faults` runs nothing but these. */
 const LONG = [
@@ -38,16 +46,17 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'rules', include: isLong ? [] : RULES, isolate: false } },
       { extends: true, test: { name: 'simulation', include: SIMULATION } },
+      { extends: true, test: { name: 'clones', include: CLONES } },
       {
         extends: true,
-        test: { name: 'clones', include: CLONES },
+        test: { name: 'alone', include: isLong ? [] : ALONE, setupFiles: ['test/support/at-end.ts'] },
       },
       {
         extends: true,
         test: {
           name: 'processes',
           include: isLong ? LONG : ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...RULES, ...SIMULATION, ...CLONES],
+          exclude: ['**/node_modules/**', ...RULES, ...SIMULATION, ...CLONES, ...ALONE],
           // The sources are loaded once for all files that a process runs, not once for each.
           isolate: false,
           globalSetup: ['test/support/global-setup.ts'],

@@ -24,8 +24,26 @@ const PHRASES: Readonly<Record<string, string>> = {
   'is tried again': 'say "is retried"',
 };
 
-/** Rooms whose sources follow the rule. */
-const ROOMS = ['cli', 'explain', 'operations', 'compose', 'demo', 'config', 'board', 'tasks'];
+/** All rooms but git, whose part objects/ still has such phrases. */
+const ROOMS = [
+  'kernel',
+  'config',
+  'processes',
+  'board',
+  'tasks',
+  'workspaces',
+  'queue',
+  'radar',
+  'agents',
+  'review',
+  'machines',
+  'orchestrator',
+  'explain',
+  'operations',
+  'compose',
+  'demo',
+  'cli',
+];
 
 const DOCUMENTS = ['README.md'];
 
@@ -60,7 +78,7 @@ describe('the guard', () => {
   });
 
   test('looks at files of every room', () => {
-    for (const room of ROOMS) expect(sourcesOf(room).length).toBeGreaterThan(1);
+    for (const room of ROOMS) expect(sourcesOf(room).length).toBeGreaterThan(0);
   });
 });
 

@@ -162,7 +162,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     const turn = turnInTmux();
     const starting = runtime(['no such program']).start(turn);
     await expect(starting).rejects.toBeInstanceOf(RuntimeUnavailable);
-    await expect(starting).rejects.toThrow('The program no such program is not there.');
+    await expect(starting).rejects.toThrow('The program no such program is not installed.');
     await until(() => !hasSession(turn.terminal));
   });
 

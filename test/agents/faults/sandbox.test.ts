@@ -260,7 +260,7 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
         { sandbox: 'runtime', workspace: { branch_pattern: 'copse/{task}-{slug}' } },
         'it could move branches of other tasks',
       ],
-      [{ sandbox: 'runtime', workspace: { strategy: 'static' } }, 'works in the checkout itself'],
+      [{ sandbox: 'runtime', workspace: { strategy: 'static' } }, 'works in the main checkout'],
     ];
     for (const [agent, reason] of cases) {
       const { agents, unusable } = await agentsOf(agent, nothing);

@@ -123,7 +123,7 @@ describe('an orchestrator', () => {
     expect(ids.map((id) => tasks.get(id)?.status)).toEqual(['done', 'done']);
     expect(webhook.received.length).toBeGreaterThan(0);
     expect(stdout).toContain(
-      `The webhook at http://127.0.0.1:${webhook.port}/… was not notified: it did not answer`,
+      `The webhook at http://127.0.0.1:${webhook.port}/… was not notified: Copse stopped before it answered.`,
     );
     expect(stdout).not.toMatch(/T0KEN|s3cret|passw0rd/);
   });

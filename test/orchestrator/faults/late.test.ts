@@ -97,7 +97,7 @@ it.runIf(canSeeProcesses).each([
       expect(readdirSync(path.dirname(files.orders))).toEqual([]);
       if (hasOrders) {
         const log = path.join(run.folder, '.copse', 'logs', task!, `${attempt.id}.runner.log`);
-        expect(readFileSync(log, 'utf8')).toContain('Ended: {"end":"lost"}');
+        expect(readFileSync(log, 'utf8')).toContain('Ended: {"kind":"lost"}');
       }
       await late.finish();
       expect(await run.countEvents('attempt.started')).toBe(2);

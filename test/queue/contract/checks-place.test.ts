@@ -243,7 +243,7 @@ describe('the worktree of a slot', () => {
     const [entry] = await trash.all();
     expect(entry?.record).toMatchObject({ why: 'leftover', task: 'queue', path: site.worktree });
     // A repository in a task's worktree may be work to keep; here it never is.
-    if (entry) expect(await trash.delete(entry)).toEqual({ deleted: true });
+    if (entry) expect(await trash.delete(entry)).toEqual({ kind: 'deleted' });
     expect(await trash.all()).toEqual([]);
   });
 

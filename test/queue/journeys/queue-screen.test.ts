@@ -100,7 +100,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const end = await screen.until((text) => text.includes('ended with 0'));
     // The last picture stays, without the words about how to leave it.
     expect(end).not.toContain('Ctrl+C');
-    expect(end).toMatch(/main: the queue is empty\n.*\n {2}landed #/);
+    expect(end).toMatch(/main: the queue is empty\n.*\n {2}landed cp-/);
     leader.kill('SIGINT');
     await led;
   });
@@ -113,7 +113,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     const screen = onScreen('merge', scene, ['merge', held], { columns: 50, rows: 8, variables });
     await screen.until((text) => text.includes('number 1: is checked'));
     expect(screen.picture()[0]).toMatch(new RegExp(`^> ${held} +\\d+s number 1: is checked$`));
-    expect(screen.picture()[1]).toBe('── Ctrl+C stops waiting; tasks stay in the queue ──');
+    expect(screen.picture()[1]).toBe('── Ctrl+C leaves the tasks in the queue ──');
     expect(screen.coloured()).not.toContain(ESCAPE);
     screen.press('C-c');
     const end = await screen.until((text) => text.includes('ended with 4'));

@@ -102,7 +102,7 @@ describe('pausing', () => {
     } = await reviewed(['stays', 'leaves']);
     const tip = scene.git('rev-parse', 'main');
     expect(await printed(['queue', 'pause', '--reason', 'release day'], scene.at)).toContain(
-      'paused the queue of main\n    main stays where it is.',
+      'paused the queue of main\n    Nothing lands on main.',
     );
     expect(await refusedBy(['queue', 'pause'], scene.at)).toContain('already lands nothing');
     await printed(['queue', 'retry', stays, leaves], scene.at);

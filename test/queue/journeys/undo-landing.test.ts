@@ -44,7 +44,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     const text = await printed(['undo', second, '--dry-run'], scene.at);
     expect(text).toContain(`Would undo ${second} second\n`);
     expect(text).toMatch(/2 files, \+0 -2/);
-    expect(text).toContain(method === 'rebase' ? 'takes back 2 commits' : 'takes back 1 commit');
+    expect(text).toContain(method === 'rebase' ? 'reverts 2 commits' : 'reverts 1 commit');
     expect(refs(scene)).toBe(before);
     expect(await scene.events()).toHaveLength(events);
   });
@@ -54,7 +54,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     const before = tree(scene);
     const { undo: task, commit } = await undo(scene, second);
     expect(task).toMatchObject({ title: 'Undo: second', status: 'landing' });
-    expect(await printed(['show', second], scene.at)).toContain(`not yet: by ${task.id}, which is landing`);
+    expect(await printed(['show', second], scene.at)).toContain(`not yet: ${task.id} is in the queue`);
     expect(await scene.merge(task.id)).toContain('Landed');
 
     const files = scene.git('ls-tree', '--name-only', 'main').split('\n');
@@ -136,7 +136,7 @@ test('is reviewed where work is reviewed, and lands on the target that the work 
   await scene.up();
   expect(scene.git('show', 'release:w.txt')).toBe('work');
   const main = scene.git('rev-parse', 'main');
-  expect(await printed(['undo', id], scene.at)).toContain('For review #');
+  expect(await printed(['undo', id], scene.at)).toContain('In review cp-');
   const { reviews } = await answer<{ reviews: readonly { task: { id: string }; target: string }[] }>(
     ['review'],
     scene.at,

@@ -192,7 +192,7 @@ it('a branch that cannot be read is told, and the others are compared', async ()
   const tree = git(scene.project.worktree(broken), 'rev-parse', 'HEAD^{tree}');
   rmSync(path.join(scene.folder, '.git', 'objects', tree.slice(0, 2), tree.slice(2)));
   const { sighting, problems } = await scene.look();
-  expect(problems).toEqual([expect.stringContaining(`${broken}/do-it could not be read`)]);
+  expect(problems).toEqual([expect.stringContaining(`Cannot read ${broken}/do-it`)]);
   expect(sighting.pairs).toMatchObject([{ tasks: [one, other].toSorted(), verdict: { kind: 'conflict' } }]);
   expect(await scene.look()).toMatchObject({ isNew: false, problems: [{}] });
 });

@@ -86,7 +86,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
 
     const commit = pulls.merge(pull, 'squash');
     await once(site);
-    expect(await site.why(id)).toContain(`Its pull request was merged (${commit.slice(0, 12)})`);
+    expect(await site.why(id)).toContain(`Its pull request was merged as ${commit.slice(0, 10)}.`);
     const after = await shown(site, id);
     expect(after.status).toBe('done');
     expect(after.artifacts).toContainEqual(expect.objectContaining({ kind: 'uri', address: url }));

@@ -6,7 +6,7 @@
  * with this process, and its own folder is none that a test looks into.
  */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
@@ -67,7 +67,8 @@ function startShell(): Shell {
   const folder = mkdtempSync(path.join(scratchFolder(), 'copse-shell-'));
   const [asked, done] = [path.join(folder, 'asked'), path.join(folder, 'done')];
   spawnSync('mkfifo', [asked, done]);
-  spawn('sh', ['-c', STAND_BY, folder], { cwd: '/', env: usualEnv, stdio: 'ignore' }).unref();
+  // Not a child of this process: what a test ends with all its descendants must not include the shell.
+  spawnSync('sh', ['-c', `{ ${STAND_BY} } &`, folder], { cwd: '/', env: usualEnv, stdio: 'ignore' });
   // Each waits until the shell has opened it, in this order.
   return { folder, asked: openSync(asked, 'w'), done: openSync(done, 'r') };
 }

@@ -136,7 +136,7 @@ describe('inside a worktree', () => {
     for (const command of ['sync', 'diff']) {
       const { code, stderr } = await copse([command], at);
       expect(code).toBe(2);
-      expect(stderr).toContain('Which task');
+      expect(stderr).toContain('No task given, and');
     }
   });
 

@@ -148,7 +148,7 @@ describe('copse cleanup', () => {
     expect(removed).toMatchObject([{ task, worktree, branch, branchDeleted: false }]);
     expect(removed[0]?.rescue).toMatch(new RegExp(`^refs/copse/rescue/${task}/`));
     expect(existsSync(worktree)).toBe(false);
-    expect(await printed(['worktrees'], at)).toContain('no worktrees');
+    expect(await printed(['worktrees'], at)).toContain('No worktrees.');
 
     expect(await answer(['undo'], at)).toMatchObject({
       task,

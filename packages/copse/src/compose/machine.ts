@@ -5,7 +5,7 @@ import type { Machine } from '../agents/ports/runners.ts';
 
 export const machine: Machine = {
   freeMemoryBytes() {
-    // Linux counts its caches as used memory, and frees them when a process needs it.
+    // MemAvailable, because `freemem` counts the caches of Linux as used.
     try {
       const [, kilobytes] = /^MemAvailable:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? [];
       return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;

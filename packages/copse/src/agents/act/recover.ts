@@ -3,8 +3,8 @@
  *
  *   end the remaining processes → rescue → one transaction: ledger, task, session, attempt
  *
- * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. When the task
- * is tried again (the backoff) is decided in tasks/rules/outcomes.ts, `decideCrash`.
+ * Every write carries the token of the crashed attempt, so a crash that is seen late or twice changes nothing. `decideCrash` in
+ * tasks/rules/outcomes.ts decides when the task is retried (the backoff).
  */
 
 import type { Attempt } from '../../tasks/rules/attempt.ts';

@@ -67,7 +67,7 @@ class LiveLandingView implements LandingView {
     while (!signal.aborted) {
       const lines: string[] = [];
       for (const landing of this.#landings) lines.push(...(await this.#line(landing)));
-      const foot = this.#cli.output.style('dim', '── Ctrl+C stops waiting; tasks stay in the queue ──');
+      const foot = this.#cli.output.style('dim', '── Ctrl+C leaves the tasks in the queue ──');
       if (!signal.aborted) this.#screen.draw(lines.length === 0 ? [] : [...lines, foot]);
       await this.#context.clock.sleep(REDRAW_MS, signal);
     }

@@ -36,7 +36,8 @@ const doneTexts: Readonly<Record<DoneHow, string>> = {
 };
 
 export function doneText({ how, commit }: Pick<Extract<TaskState, { status: 'done' }>, 'how' | 'commit'>) {
-  return how === 'landed' && commit !== null ? `landed as ${commit.slice(0, 10)}` : doneTexts[how];
+  const isOnTarget = how === 'landed' || how === 'pull_request';
+  return isOnTarget && commit !== null ? `${doneTexts[how]} as ${commit.slice(0, 10)}` : doneTexts[how];
 }
 
 /** `reason` says the same with details, or only the details. */

@@ -21,7 +21,7 @@ export interface RejectedLanding {
   readonly tip: CommitId;
 }
 
-/** Starts the agent that worked on it. A refusal means that it stays in the queue and is tried again. */
+/** Starts the agent that worked on it. A refusal means that it stays in the queue and is retried. */
 export type AskAgent = (rejected: RejectedLanding, agent: AgentName) => Promise<Outcome<unknown>>;
 
 /** `askAgent` is null while a person waits in a terminal for this landing. */

@@ -32,7 +32,7 @@ export function decideSkipChecks(landing: Landing, by: Author, at: Timestamp): D
 export function decideTryAgain(landing: Landing, at: Timestamp): Decision<LandingEvent> {
   return (
     refuseCommitted(landing) ??
-    decideLanding(landing, { action: 'requeue', head: landing.head, reason: 'it is tried again' }, at)
+    decideLanding(landing, { action: 'requeue', head: landing.head, reason: 'it is retried' }, at)
   );
 }
 
