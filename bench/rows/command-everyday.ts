@@ -69,7 +69,7 @@ async function measureAll(bench: Bench, configuration: string | null): Promise<r
     goal: { atMost: goals[name].atMost, unit: '×' },
     limit: null,
     broken,
-    ...(reasons[name] !== undefined && { why: reasons[name] }),
+    why: reasons[name],
   }));
 }
 
