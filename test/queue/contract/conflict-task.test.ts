@@ -26,7 +26,7 @@ it('says what it lacks, and how it gets there, where the conflicting work is not
   const resolver = await here.task(must(await resolveByTask(context, landing, cause)));
   const ref = `refs/copse/conflict/${landing.id}`;
   expect(resolver.body).toContain(`\n1. git merge ${ref}\n`);
-  expect(resolver.body).toContain(`the work (${landing.head}) is on `);
+  expect(resolver.body).toContain(`the commit ${landing.head} is on `);
   expect(resolver.body).toContain(`git push <remote> ${ref}\n`);
 
   const tipHere = brand<CommitId>(here.tip);
