@@ -21,7 +21,7 @@ export interface Result {
   /** Something the figure rests on that turned out false; the goal then does not hold, whatever the figure. */
   readonly broken?: string | undefined;
   /** Why a goal may not hold, where that is known; printed when it does not. */
-  readonly why?: string;
+  readonly why?: string | undefined;
 }
 
 export type Goal =
