@@ -24,11 +24,11 @@ const PHRASES: Readonly<Record<string, string>> = {
   'is tried again': 'say "is retried"',
 };
 
-/** All rooms but git, whose part objects/ still has such phrases. */
 const ROOMS = [
   'kernel',
   'config',
   'processes',
+  'git',
   'board',
   'tasks',
   'workspaces',

@@ -170,7 +170,7 @@ describe('what other tools wrote', () => {
     [
       'two tools',
       { ...cursor({ 'setup-worktree': ['exit 9'] }), ...conductor({ scripts: { setup: 'exit 9' } }) },
-      'both say',
+      'both have set-up commands',
     ],
     ['broken JSON', { 'conductor.json': '{ "scripts": { "setup": "exit 9" ' }, 'cannot be read as JSON'],
     ['another shape', cursor({ 'setup-worktree': { run: 'exit 9' } }), 'neither a list of commands'],

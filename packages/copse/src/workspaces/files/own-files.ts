@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { NotInside, kindOf, realFolder } from './inside.ts';
 
-/** Sentences about what could not be made, because something else is there. */
+/** Returns a note for each file or link that blocks it. */
 export async function makeOwnFolder(worktree: string, home: string): Promise<readonly string[]> {
   const shared = path.join(home, '.copse', 'shared');
   await mkdir(shared, { recursive: true });
