@@ -82,6 +82,6 @@ describe('the guard', () => {
   });
 });
 
-test.each([...ROOMS.flatMap(sourcesOf), ...DOCUMENTS])('%s says it plainly', (file) => {
+test.each([...ROOMS.flatMap(sourcesOf), ...DOCUMENTS])('%s has no forbidden phrase', (file) => {
   expect(phrasesIn(readFileSync(join(projectRoot, file), 'utf8'))).toEqual([]);
 });
