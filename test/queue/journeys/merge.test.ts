@@ -51,6 +51,7 @@ test('green changes land together, with one move of the target; a red one goes b
   expect(merged).toMatchObject({ code: 4 });
   expect(merged.stdout).toMatch(/^(Landed cp-\w+ as [0-9a-f]{10}\n){2}$/);
   expect(merged.stderr).toContain(`The checks of ${red}, merged into main, failed twice.`);
+  expect(merged.stderr).toMatch(/^ *Check "\w+" failed \(exit code \d+\)\.$/m);
   expect(merged.stderr).toContain('expected 3 but got 4');
   expect(merged.stderr).toContain(`→ copse resume ${red}`);
   expect(moves(scene) - before).toBe(1);
