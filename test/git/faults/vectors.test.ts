@@ -31,19 +31,24 @@ import { git, newArea } from '../../support/cli.ts';
 import { liveIn } from '../../support/git/git-life.ts';
 import { operations } from '../../support/git/git-operations.ts';
 import { type Scene, newScenes } from '../../support/git/git-scene.ts';
+import { isLong } from '../../support/long.ts';
 import { type Vector, hookVectors, runPlainly, vectors } from '../../support/git/git-vectors.ts';
 
 const newScene = newScenes(newArea());
 const place = ({ gitDir, top }: Scene) => ({ commonDir: gitDir, home: top });
 
-it.each([...hookVectors, ...vectors].filter(isShown).map(named))('%s works in plain git', (_, vector) => {
-  const before = plainlyWithout(vector);
-  const scene = newScene();
-  vector.plant?.(scene);
-  const after = runPlainly(scene, vector, vector.env?.(scene) ?? {});
-  if (vector.fires) expect([before.hasFired, after.hasFired]).toEqual([false, true]);
-  else expect(after.said).not.toBe(before.said);
-});
+/** Says something about git and about these tests, and nothing about Copse. */
+it.runIf(isLong).each([...hookVectors, ...vectors].filter(isShown).map(named))(
+  '%s works in plain git',
+  (_, vector) => {
+    const before = plainlyWithout(vector);
+    const scene = newScene();
+    vector.plant?.(scene);
+    const after = runPlainly(scene, vector, vector.env?.(scene) ?? {});
+    if (vector.fires) expect([before.hasFired, after.hasFired]).toEqual([false, true]);
+    else expect(after.said).not.toBe(before.said);
+  },
+);
 
 // promise: planted-config-inert
 it.each(vectors.map(named))('%s has no effect on what Copse does', async (_, vector) => {
