@@ -244,7 +244,7 @@ function neighbour(task: Task, other: TaskSummary): Neighbour {
 }
 
 function parsed(areas: readonly string[]) {
-  return areas.map(parseArea).flatMap((read) => (read.ok ? [read.area] : []));
+  return areas.map(parseArea).flatMap((read) => (read.kind === 'accepted' ? [read.area] : []));
 }
 
 function mention({ id, title, state }: Pick<TaskSummary, 'id' | 'title' | 'state'>): TaskMention {

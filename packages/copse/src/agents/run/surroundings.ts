@@ -66,7 +66,7 @@ export async function runHook(
     timeoutMs: policy.workspace.commandTimeoutMs,
     logFolder: `${home}/.copse/logs/${task}`,
   });
-  if (outcome.ok) return;
+  if (outcome.kind === 'done') return;
   const { command, because, code, tail } = outcome;
   const how =
     because === 'exit' ? `failed (exit code ${code})` : because === 'timeout' ? 'timed out' : 'did not start';

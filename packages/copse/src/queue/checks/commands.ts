@@ -63,16 +63,16 @@ export class RunCommands {
       const began = performance.now();
       this.#say(`$ ${line}`);
       const end = await this.#runSetup(line, index + 1);
-      if (end.ending.kind === 'cancelled') return { ended: 'cancelled' };
+      if (end.ending.kind === 'cancelled') return { kind: 'cancelled' };
       const timeoutMs = this.#runner.settings.commandTimeoutMs;
       const judgement = await this.#judge(end, { command: line, timeoutMs, env: {} }, this.#worktree);
       if (judgement.verdict === 'green') continue;
       const { tail } = await this.close();
       const reason = `The set-up ${judgement.reason}: ${line}`;
       const log = this.#setupLog;
-      if (judgement.verdict !== 'red') return { ended: 'infrastructure', reason, log };
+      if (judgement.verdict !== 'red') return { kind: 'infrastructure', reason, log };
       const of = { name: SETUP, verdict: judgement.verdict, exitCode: codeOf(end), reason, log, tail };
-      return { ended: 'done', results: [{ ...of, tookMs: tookSince(began) }] };
+      return { kind: 'done', results: [{ ...of, tookMs: tookSince(began) }] };
     }
     return undefined;
   }
@@ -81,11 +81,11 @@ export class RunCommands {
     const results: CheckResult[] = [];
     for (const [index, check] of this.#request.checks.entries()) {
       const result = await this.#check(check, String(index + 1));
-      if (result === undefined) return { ended: 'cancelled' };
+      if (result === undefined) return { kind: 'cancelled' };
       results.push(result);
       if (result.verdict !== 'green') break;
     }
-    return { ended: 'done', results };
+    return { kind: 'done', results };
   }
 
   /** Ends every process of the run. May be repeated. */

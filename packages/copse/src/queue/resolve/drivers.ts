@@ -79,7 +79,7 @@ export async function runDriver(
   for (const [name, content] of Object.entries(contents) as [keyof typeof FILES, string][])
     writeFileSync(path.join(folder, FILES[name]), content, 'latin1');
   const outcome = await run(lineOf(command, { ...called, P: file }), folder, 'merge-driver');
-  if (!outcome.ok) return { kind: 'failed', reason: whyNot(file, outcome) };
+  if (outcome.kind === 'failed') return { kind: 'failed', reason: whyNot(file, outcome) };
   const content = readFileSync(path.join(folder, FILES.A), 'latin1');
   if (hasMarkers(content) && !hasMarkers(ours.content) && !hasMarkers(theirs.content))
     return { kind: 'failed', reason: `The merge driver of ${file} left conflict markers in the file.` };
@@ -118,7 +118,7 @@ const MOST_CONFLICTS = 128;
 /** Exit codes of a shell that cannot find or run the program. */
 const NOT_RUN = new Set<number | null>([126, 127]);
 
-function whyNot(file: string, { because, code, tail }: Extract<CommandsOutcome, { ok: false }>): string {
+function whyNot(file: string, { because, code, tail }: Extract<CommandsOutcome, { kind: 'failed' }>): string {
   const isConflict = because === 'exit' && (code ?? 0) <= MOST_CONFLICTS && !NOT_RUN.has(code);
   const what = isConflict
     ? `reports a conflict too (exit code ${code})`

@@ -93,7 +93,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const strategy = strategyFor(context, task);
   if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
   const named = nameBranch(context, request);
-  if (!named.ok) {
+  if (named.kind === 'refused') {
     return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
@@ -124,7 +124,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
 
   const branch = plan.kind === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
   const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
-  if (!leased.ok) return { kind: 'refused', because: 'no_ports', ...leased.refusal };
+  if (leased.kind === 'refused') return { kind: 'refused', because: 'no_ports', ...leased.refusal };
   const { ports, occupied } = leased.value;
   const furnished = await context.furnishing.furnish({
     ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
@@ -132,7 +132,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     isFresh: plan.kind === 'new_worktree',
   });
   onStep('furnished');
-  if (!furnished.setup.ok) return setupFailed(task.id, path, furnished.setup);
+  if (furnished.setup.kind === 'failed') return setupFailed(task.id, path, furnished.setup);
   return {
     kind: 'prepared',
     workspace,
@@ -182,7 +182,7 @@ async function elsewhere(
     base: null,
     notes: strategy === 'static' ? ['It works in the main checkout.'] : ['It has no worktree.'],
     ports: [],
-    furnished: { ...nothing, setup: { ok: true, ran: 0 } },
+    furnished: { ...nothing, setup: { kind: 'done', ran: 0 } },
   };
 }
 
@@ -216,7 +216,7 @@ async function gatherFacts(
     base,
   };
   const notes =
-    fetched?.fetched === false ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
+    fetched?.kind === 'failed' ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
   return { facts, notes };
 }
 
@@ -258,7 +258,7 @@ async function recordIntent(
     );
     return change.require('workspace', id);
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }
 
@@ -274,7 +274,7 @@ async function make(
   if (plan.from !== 'branch') {
     const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
     // If another process made the branch meanwhile, it is continued.
-    if (!moved.moved && moved.tip === null)
+    if (moved.kind !== 'moved' && moved.tip === null)
       throw new Error(`The branch ${branch} could not be made: it is locked`);
   }
   onStep('branch_made');

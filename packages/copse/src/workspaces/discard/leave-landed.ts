@@ -35,7 +35,9 @@ export async function leaveWhatLanded(
     if (!isAsItLanded || isIndexLost || changed.length + untracked.length > 0) return [];
   }
   const reset = await resetWorkspace(context, task, token);
-  return reset.ok ? [`Its earlier work has landed, so it starts again from ${base.branch}.`] : [];
+  return reset.kind === 'done'
+    ? [`Its earlier work has landed, so it starts again from ${base.branch}.`]
+    : [];
 }
 
 async function newestBase({ git, target }: WorkspaceContext): Promise<Base | undefined> {

@@ -43,7 +43,7 @@ export function workspaceFurnishing(git: FurnishingGit): Furnishing {
 }
 
 async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<FurnishReport> {
-  if (existsSync(request.marker)) return { ...NOTHING, setup: { ok: true, ran: 0 } };
+  if (existsSync(request.marker)) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
   const notes = [
     ...(await excludeOwnFiles(git, request)),
     ...(await makeOwnFolder(request.target.folder, request.home)),
@@ -52,7 +52,7 @@ async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<Fur
   const submodules = await git.submodules(request.target, request.commit);
   notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
   const setup = await runSetup(request, notes);
-  if (setup.ok) await writeFile(request.marker, '');
+  if (setup.kind === 'done') await writeFile(request.marker, '');
   return { ...files, submodules, notes, setup };
 }
 

@@ -40,7 +40,7 @@ function node(): Finding {
 
 async function git(): Promise<Finding> {
   const git = await gitVersion();
-  if (!git.found) return problem('git', 'not found', `Install git ${git.required} or newer.`);
+  if (git.kind === 'not_found') return problem('git', 'not found', `Install git ${git.required} or newer.`);
   return git.isNewEnough
     ? fine('git', git.version)
     : problem('git', git.version, `Copse needs git ${git.required} or newer: update it.`);
