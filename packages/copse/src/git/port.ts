@@ -37,14 +37,14 @@ export interface NewWorktree {
 }
 
 /** A worktree that git has registered, with a branch and possibly no files yet. */
-export interface Place {
+export interface RegisteredWorktree {
   readonly path: string;
   readonly gitDir: string;
   readonly tip: CommitId;
 }
 
 export type Registered =
-  | { readonly kind: 'registered'; readonly place: Place }
+  | { readonly kind: 'registered'; readonly place: RegisteredWorktree }
   /** Another checkout has the branch. */
   | { readonly kind: 'taken'; readonly takenBy: string };
 
@@ -109,9 +109,9 @@ export interface Git {
   /** Makes a locked worktree on an existing branch. Only one process does so at a time. */
   register(worktree: NewWorktree): Promise<Registered>;
   /** The same at a commit, with a detached HEAD. */
-  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<Place>;
+  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<RegisteredWorktree>;
   /** Writes its files. Takes long; any number of processes may do so at once. */
-  checkOut(place: Place, sparse: readonly string[]): Promise<void>;
+  checkOut(place: RegisteredWorktree, sparse: readonly string[]): Promise<void>;
   /** Corrects the paths of a worktree whose repository was moved. */
   repair(path: string): Promise<void>;
   /** Lock files in the worktree's git directory, with their times. */

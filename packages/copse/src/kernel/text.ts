@@ -4,10 +4,10 @@
  */
 import { defaultPolicy } from './policy.ts';
 
-type Refused = { readonly kind: 'refused'; readonly reason: string };
-export type TitleCheck = { readonly kind: 'accepted'; readonly title: string } | Refused;
-export type NameCheck = { readonly kind: 'accepted'; readonly name: string } | Refused;
-export type BodyCheck = { readonly kind: 'accepted'; readonly body: string } | Refused;
+type RefusedText = { readonly kind: 'refused'; readonly reason: string };
+export type TitleCheck = { readonly kind: 'accepted'; readonly title: string } | RefusedText;
+export type NameCheck = { readonly kind: 'accepted'; readonly name: string } | RefusedText;
+export type BodyCheck = { readonly kind: 'accepted'; readonly body: string } | RefusedText;
 
 /** The title without surrounding space; otherwise exactly as written, in whatever normal form it came. */
 export function checkTitle(text: string): TitleCheck {

@@ -8,7 +8,7 @@ import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../po
 import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
-import { type Output, keepOutput } from './output.ts';
+import { type CheckOutput, keepOutput } from './output.ts';
 import type { CheckRunner } from './runner.ts';
 import { type SlotNote, type SlotNotes, notesOf } from './slot-note.ts';
 import { type Judgement, judge } from './verdict.ts';
@@ -30,7 +30,7 @@ interface Command extends Omit<CheckCommand, 'name' | 'workingDirectory'> {
   readonly step: string;
   /** The file that lists its processes. */
   readonly record: string;
-  readonly output: Output;
+  readonly output: CheckOutput;
 }
 
 const SETUP = 'setup';
@@ -43,7 +43,7 @@ export class RunCommands {
   readonly #notes: SlotNotes;
   readonly #setupLog: string;
   /** Kept open until the run ends: processes that set-up left running still print. */
-  readonly #setupOutput: Output;
+  readonly #setupOutput: CheckOutput;
   readonly #drains: StepEnd['drain'][] = [];
 
   constructor({ runner, request, worktree, remarks, note }: RunOptions) {

@@ -25,7 +25,7 @@ import path from 'node:path';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
 import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
-import type { Git, Place } from '../../git/port.ts';
+import type { Git, RegisteredWorktree } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './place-files.ts';
 import { copyWithTime } from '../../git/private-index.ts';
@@ -111,7 +111,7 @@ async function ready(slot: Slot, candidate: CheckCandidate): Promise<Readied> {
   return { kind: 'ready', place: placeOf(slot, candidate), anew };
 }
 
-function placeOf({ path: at, gitDir }: Slot, { commit }: CheckCandidate): Place {
+function placeOf({ path: at, gitDir }: Slot, { commit }: CheckCandidate): RegisteredWorktree {
   return { path: at, gitDir, tip: commit };
 }
 

@@ -19,7 +19,7 @@ import path from 'node:path';
 import { brand } from '../../kernel/ids.ts';
 import type { CheckRequest, CheckRunEnd } from '../ports/checks.ts';
 import type { FurnishReport } from '../../workspaces/ports/furnishing.ts';
-import type { Place } from '../../git/port.ts';
+import type { RegisteredWorktree } from '../../git/port.ts';
 import type { EndedLeftovers } from '../../processes/ports/programs.ts';
 import { RunCommands } from './commands.ts';
 import { markOf } from './environment.ts';
@@ -110,7 +110,10 @@ async function runInPlace(runner: CheckRunner, request: CheckRequest, note: Slot
   }
 }
 
-function furnish(runner: CheckRunner, { path: folder, gitDir, tip }: Place): Promise<FurnishReport> {
+function furnish(
+  runner: CheckRunner,
+  { path: folder, gitDir, tip }: RegisteredWorktree,
+): Promise<FurnishReport> {
   const { source, home, settings, worktreeFolder } = runner;
   return runner.furnishing.furnish({
     task: brand('queue'),

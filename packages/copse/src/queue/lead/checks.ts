@@ -61,7 +61,7 @@ export interface FailedCheck {
   readonly tail: string;
 }
 
-type Ended = Omit<EndedRun, 'isOntoLanded'> & { readonly tree: string };
+type EndedCheckRun = Omit<EndedRun, 'isOntoLanded'> & { readonly tree: string };
 
 interface Running extends RunToStart {
   readonly controller: AbortController;
@@ -75,7 +75,7 @@ export class CheckRuns {
   readonly #onEnd: () => void;
   readonly #running = new Map<number, Running>();
   readonly #failures: Map<number, FailedCheck>;
-  #ended: Ended[] = [];
+  #ended: EndedCheckRun[] = [];
 
   constructor(
     context: RunContext,
@@ -130,7 +130,7 @@ export class CheckRuns {
   }
 
   /** Runs that ended since the last call. */
-  takeEnded(): readonly Ended[] {
+  takeEnded(): readonly EndedCheckRun[] {
     const ended = this.#ended;
     this.#ended = [];
     return ended;

@@ -69,14 +69,14 @@ async function isPartOf(objects: Objects, commit: CommitId, of: CommitId): Promi
   return (await isReachable(objects, commit, of)) ?? isAncestor(objects.dir, commit, of);
 }
 
-interface Brought {
+interface LandedCommits {
   /** The newest first. */
   readonly commits: readonly Commit[];
   /** The commit that they were built on; undefined when there are none. */
   readonly before: Commit | undefined;
 }
 
-async function broughtBy(objects: Objects, request: RevertRequest): Promise<Brought> {
+async function broughtBy(objects: Objects, request: RevertRequest): Promise<LandedCommits> {
   const commits: Commit[] = [];
   let commit = await objects.commit(request.landed);
   while (isOf(commit, request.reverts) && !request.others.has(commit.id)) {

@@ -1,7 +1,7 @@
 /** Runs the checks of `landing.checks` for one commit, in a worktree of the queue. */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Place } from '../../git/port.ts';
+import type { RegisteredWorktree } from '../../git/port.ts';
 
 export interface CheckCommand {
   readonly name: string;
@@ -66,7 +66,7 @@ export interface CheckCandidate {
 
 export type Readied =
   /** `anew`: why the existing worktree was replaced; null when it was reused, or there was none. */
-  | { readonly kind: 'ready'; readonly place: Place; readonly anew: string | null }
+  | { readonly kind: 'ready'; readonly place: RegisteredWorktree; readonly anew: string | null }
   | { readonly kind: 'not_ready'; readonly reason: string };
 
 export interface CheckPlaces {

@@ -86,9 +86,9 @@ export async function runDriver(
   return { kind: 'resolved', content };
 }
 
-type Values = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;
+type DriverValues = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;
 
-function lineOf(command: DriverCommand, values: Values): Line {
+function lineOf(command: DriverCommand, values: DriverValues): Line {
   if (typeof command !== 'string') {
     // Every word is a variable, so that the shell interprets none of them.
     const words = command.map((word) => expand(word, (name) => valueOf(name, values)));
@@ -109,9 +109,9 @@ function expand(text: string, value: (name: string) => string): string {
 
 const MARKER_LENGTH = '7';
 
-function valueOf(name: string, values: Values): string {
+function valueOf(name: string, values: DriverValues): string {
   if (name === 'L') return MARKER_LENGTH;
-  return name in FILES ? FILES[name as keyof typeof FILES] : values[name as keyof Values];
+  return name in FILES ? FILES[name as keyof typeof FILES] : values[name as keyof DriverValues];
 }
 
 const MOST_CONFLICTS = 128;

@@ -32,7 +32,7 @@ import {
 } from './task.ts';
 import type { ParkCause, TaskEvent } from './events.ts';
 
-type Outcome = Decision<TaskEvent | LandingEvent>;
+type TaskOutcome = Decision<TaskEvent | LandingEvent>;
 
 /** A branch that enters the queue, and the commit that is to land. */
 export interface NewLanding {
@@ -51,7 +51,7 @@ export type Finish =
   | ({ readonly kind: 'landing' } & NewLanding)
   | { readonly kind: 'done'; readonly how: DoneHow; readonly commit: CommitId | null };
 
-export function decideFinish(task: Task, token: FencingToken, finish: Finish, at: Timestamp): Outcome {
+export function decideFinish(task: Task, token: FencingToken, finish: Finish, at: Timestamp): TaskOutcome {
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'finish');
   if (refusal) return refusal;
   const of = { id: task.id, at };
@@ -126,7 +126,7 @@ export function decideHandback(
   cause: HandbackCause,
   at: Timestamp,
   policy: Pick<Policy, 'handback' | 'lease'>,
-): Outcome {
+): TaskOutcome {
   const refusal =
     (handback.kind === 'gate' ? refuseUnlessHeld(task, handback.token) : undefined) ??
     refuseUnlessAllowed(task, 'handback') ??
@@ -158,7 +158,7 @@ export function decideGiveUp(
   held: { readonly token: FencingToken } | { readonly landing: Landing } | { readonly head: CommitId },
   cause: { readonly because: AttentionCause; readonly reason: string },
   at: Timestamp,
-): Outcome {
+): TaskOutcome {
   const refusal =
     ('token' in held ? refuseUnlessHeld(task, held.token) : undefined) ??
     refuseUnlessAllowed(task, 'give_up') ??
@@ -171,7 +171,7 @@ export function decideGiveUp(
   return ended.kind === 'decided' ? decided<TaskEvent | LandingEvent>(event, ...ended.events) : ended;
 }
 
-export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): TaskOutcome {
   const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
   const kept = pullRequest === null ? landing : { ...landing, pullRequest };
   return refuseUnlessAllowed(task, 'merge') ?? queued(task, kept, at);
@@ -186,7 +186,7 @@ export function decideUnqueue(
   landing: Landing,
   { head, reason }: { readonly head: CommitId; readonly reason: string },
   at: Timestamp,
-): Outcome {
+): TaskOutcome {
   const refusal = refuseUnlessAllowed(task, 'unqueue') ?? refuseUnlessIn(task, landing);
   if (refusal) return refusal;
   const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
@@ -208,7 +208,7 @@ export type TaskLanding =
   /** Landed with the work of the task that resolved its conflict. */
   | { readonly kind: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
 
-export function decideLand(task: Task, landed: TaskLanding, at: Timestamp): Outcome {
+export function decideLand(task: Task, landed: TaskLanding, at: Timestamp): TaskOutcome {
   const refusal = refuseUnlessAllowed(task, 'land');
   if (refusal) return refusal;
   const of = { type: 'task.done', id: task.id, at, commit: landed.commit } as const;
@@ -254,7 +254,7 @@ function refuseUnlessSubmitted(task: Task, head: CommitId): Refused | undefined 
   );
 }
 
-function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+function queued(task: Task, landing: NewLanding, at: Timestamp): TaskOutcome {
   return decided(...decideSubmit(task.id, { kind: 'landing', ...landing }, at));
 }
 

@@ -22,10 +22,10 @@ export interface SyncTaskRequest {
   readonly onStep?: (step: SyncStep) => void;
 }
 
-type Brought = Exclude<SyncOutcome, { kind: 'refused' }>;
+type SyncDone = Exclude<SyncOutcome, { kind: 'refused' }>;
 
 export type TaskSynced =
-  | (Brought & {
+  | (SyncDone & {
       readonly base: BranchName;
       /** For example: the remote could not be reached, so its newest commits are missing. */
       readonly notes: readonly string[];

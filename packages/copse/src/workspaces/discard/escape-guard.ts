@@ -37,7 +37,7 @@ export interface CheckOptions {
   readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
 }
 
-export interface Checked {
+interface Checked {
   /** For the next check. */
   readonly state: CheckoutState;
   readonly escape: Escape | null;

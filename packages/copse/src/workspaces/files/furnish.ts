@@ -73,13 +73,13 @@ async function excludeOwnFiles(
   return tracked.map((file) => `The repository tracks ${file}, so Copse leaves it alone.`);
 }
 
-interface Files {
+interface FilesBrought {
   readonly brought: readonly Brought[];
   readonly linked: readonly string[];
   readonly skipped: readonly Skipped[];
 }
 
-async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<Files> {
+async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<FilesBrought> {
   const source = { ...from, folder: realpathSync(from.folder) };
   const never = request.never.map((folder) => (existsSync(folder) ? realpathSync(folder) : folder));
   const included = readIncludeFile(source.folder);

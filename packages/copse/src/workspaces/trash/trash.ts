@@ -157,10 +157,10 @@ function chooseFolder(source: string, folder: string, beside: string): string {
   return isNear ? folder : path.join(beside, path.basename(folder));
 }
 
-type Move = 'moved' | 'other_file_system' | { readonly failed: string };
+type EntryMove = 'moved' | 'other_file_system' | { readonly failed: string };
 
 /** Moves the entry, a link as a link, unless a killed call has done so. Never onto or into anything. */
-function moveOnce(from: string, to: string): Move {
+function moveOnce(from: string, to: string): EntryMove {
   const source = lstatSync(from, { throwIfNoEntry: false });
   if (source === undefined) return 'moved';
   if (isThere(to)) return { failed: `${to} is there already, so this is a newer one` };
@@ -174,7 +174,7 @@ function moveOnce(from: string, to: string): Move {
   }
 }
 
-function notMoved(what: string, move: Exclude<Move, 'moved'>): Trashed {
+function notMoved(what: string, move: Exclude<EntryMove, 'moved'>): Trashed {
   const why = move === 'other_file_system' ? 'no trash is on its file system' : move.failed;
   return { kind: 'not_moved', reason: `${what} could not be moved to the trash: ${why}.` };
 }
