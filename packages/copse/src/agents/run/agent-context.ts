@@ -79,7 +79,7 @@ export async function loadBriefing(
     nearby: await loadNearby(context, task),
     collisions: await loadCollisions(context, task),
     crashes: { count: task.retries, limit: policy.retry.maxRetries },
-    environment: environmentOf(context, task, orders, prepared),
+    environment: variablesToldOf(context, task, orders, prepared),
     notes: prepared.notes,
   };
 }
@@ -251,7 +251,7 @@ function mention({ id, title, state }: Pick<TaskSummary, 'id' | 'title' | 'state
   return { id, title, status: state.status };
 }
 
-function environmentOf(
+function variablesToldOf(
   context: BriefingContext,
   task: Task,
   { session, agent, attempt }: Orders,

@@ -39,7 +39,7 @@ import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
-import { type RunningAttempt, environmentOf, runHook, watchMainCheckout } from './surroundings.ts';
+import { type RunningAttempt, attemptEnvironment, runHook, watchMainCheckout } from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
@@ -109,7 +109,7 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
         task,
         prepared: place.workspace,
         worktree: place.worktree,
-        environment: environmentOf(context, orders, task, place.workspace),
+        environment: attemptEnvironment(context, orders, task, place.workspace),
         reported: reportFolder(context, task.id, place.worktree),
       });
     default:

@@ -29,7 +29,7 @@ export function asNode<C extends AttemptContext>(context: C): C {
   return { ...context, by: { kind: 'node', node: context.node } };
 }
 
-export function environmentOf(
+export function attemptEnvironment(
   { environment, agent, root }: AttemptContext,
   { attempt, session, token, agent: name }: Orders,
   task: Task,

@@ -29,13 +29,12 @@ import type { NewWorktree } from '../../git/port.ts';
 import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
-import { leaveWhatLanded } from '../discard/leave-landed.ts';
+import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef } from '../discard/rescue-first.ts';
-import { setAside } from '../discard/set-aside.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
 import { worktreePath } from './worktree-path.ts';
 
@@ -110,8 +109,8 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const isInTheWay = plan.kind === 'new_worktree' && plan.aside !== null;
   const aside = isInTheWay
     ? await setAside(context, task.id, { path, known, facts, token: request.token })
-    : { rescue: null };
-  if ('refusal' in aside) {
+    : ({ kind: 'free', rescue: null } as const);
+  if (aside.kind === 'refused') {
     const { reason, next } = aside.refusal;
     return { kind: 'refused', because: 'occupied', reason, next };
   }

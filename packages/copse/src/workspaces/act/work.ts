@@ -134,7 +134,7 @@ function decideTaking(
     );
   }
   if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
-  if (resumable.has(state.status)) return decideResume(task, claimant, at, lease);
+  if (isResumable[state.status]) return decideResume(task, claimant, at, lease);
   return decideClaim(task, claimant, at, lease);
 }
 
@@ -176,13 +176,25 @@ function openOrReopen(
 }
 
 /** Statuses in which a person continues the agent's session. */
-const resumable: ReadonlySet<TaskStatus> = new Set(['paused', 'in_review', 'needs_attention']);
+const isResumable: Readonly<Record<TaskStatus, boolean>> = {
+  pending: false,
+  ready: false,
+  in_progress: false,
+  paused: true,
+  stuck: false,
+  in_review: true,
+  landing: false,
+  needs_attention: true,
+  done: false,
+  failed: false,
+  cancelled: false,
+};
 
 /** A resumed task keeps its session; any other gets a new one. */
 function claimantFor(context: WorkspaceContext, task: Task): Claimant {
   const draw = (prefix: string) => drawId(prefix, context.random);
   const session: SessionId =
-    resumable.has(task.state.status) && task.session !== null ? task.session : brand(draw('se-'));
+    isResumable[task.state.status] && task.session !== null ? task.session : brand(draw('se-'));
   const attempt: AttemptId = brand(draw('at-'));
   return { session, attempt, node: context.node, agent: personName(context), isByHand: true };
 }

@@ -4,6 +4,7 @@
 
 import { type Refused, refused } from '../../kernel/decision.ts';
 import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../../kernel/ids.ts';
+import { terminalName } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../rules/removal.ts';
 import type { Workspace } from '../rules/workspace.ts';
@@ -100,7 +101,7 @@ export async function whoIsThere(
   };
   // tmux answers while /proc is read.
   const [tmux, inside, locks] = await Promise.all([
-    occupancy.tmuxSessions(`copse-${task}`),
+    occupancy.tmuxSessions(terminalName(task)),
     occupancy.inside(path, owners),
     git.locks(path),
   ]);

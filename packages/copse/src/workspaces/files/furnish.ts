@@ -8,7 +8,7 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { lstat, realpath, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -28,7 +28,6 @@ import { runCommands } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
 import { NotInside, kindOf, realFolder } from './inside.ts';
-import { makeOwnFolder } from './own-files.ts';
 
 /** What Copse writes into a worktree, as patterns for git. */
 function ownExcludes(): readonly string[] {
@@ -71,6 +70,23 @@ async function excludeOwnFiles(
   const names = ownExcludes().map((pattern) => pattern.replaceAll(/^\/|\/$/g, ''));
   const tracked = await git.tracked(target, names);
   return tracked.map((file) => `The repository tracks ${file}, so Copse leaves it alone.`);
+}
+
+/** `.copse`, with a link to what all worktrees share. Sentences about what could not be made, because something else is there. */
+async function makeOwnFolder(worktree: string, home: string): Promise<readonly string[]> {
+  const shared = path.join(home, '.copse', 'shared');
+  await mkdir(shared, { recursive: true });
+  try {
+    const own = await realFolder(worktree, '.copse');
+    const at = path.join(own, 'shared');
+    if ((await kindOf(at)) === 'nothing') await symlink(shared, at);
+    const isOurs = (await kindOf(at)) === 'link' && (await readlink(at)) === shared;
+    return isOurs ? [] : [`.copse/shared in the worktree is not Copse’s link and was left alone: ${at}`];
+  } catch (error) {
+    if (error instanceof NotInside)
+      return [`Copse has no folder of its own in the worktree: ${error.message}`];
+    throw error;
+  }
 }
 
 interface FilesBrought {
