@@ -1,5 +1,6 @@
 /** Long-lived gits give the answers of the plain commands, also after they were killed. */
 
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -196,6 +197,27 @@ describe('merging', () => {
     await closed.close();
     // The markers name the two sides as they were given, so the same commits make the same tree.
     expect(await closed.merge(commitOf('ours'), commitOf('theirs'))).toEqual(conflict);
+  });
+
+  it('answers for submodules that both sides moved, although git prints advice after it', async () => {
+    const merger = keep(new Merger(dir));
+    const tree = git(top, 'mktree');
+    const pointing = (digit: string, ...parents: readonly string[]) => {
+      const listed = `160000 commit ${digit.repeat(40)}\tsub\n`;
+      const moved = execFileSync('git', ['mktree', '--missing'], {
+        cwd: top,
+        input: listed,
+        encoding: 'utf8',
+      });
+      return brand<CommitId>(git(top, 'commit-tree', '-m', digit, ...parents, moved.trim()));
+    };
+    const before = pointing('1', '-p', git(top, 'commit-tree', '-m', 'empty', tree));
+    const [ours, theirs] = [pointing('2', '-p', before), pointing('3', '-p', before)];
+    await merger.merge(commitOf('ours'), commitOf('apart'));
+    const { pid } = merger;
+    const conflict = await merger.merge(ours, theirs);
+    expect(conflict).toMatchObject({ kind: 'conflicted', files: ['sub'] });
+    expect(merger.pid).toBe(pid);
   });
 
   it('throws for a revision that does not exist, and merges the next', async () => {

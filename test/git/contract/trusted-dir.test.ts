@@ -216,16 +216,24 @@ describe('the directory', () => {
   });
 
   // promise: own-git-directory
-  it('is made anew when a file was added to it', () => {
+  it.each([
+    'hooks/pre-commit',
+    'commondir',
+    'config.worktree',
+    'worktrees/x',
+    'info/grafts',
+    'info/attributes',
+  ])('is made anew when %s was put into it', (file) => {
     const top = newRepository(area);
     const dir = openAt(top);
-    mkdirSync(path.join(dir.plain, 'hooks'));
-    writeFileSync(path.join(dir.raw, 'commondir'), top);
-    writeFileSync(path.join(dir.plain, 'info', 'attributes'), '* filter=evil\n');
-    openAt(top);
-    expect(existsSync(path.join(dir.plain, 'hooks'))).toBe(false);
-    expect(existsSync(path.join(dir.raw, 'commondir'))).toBe(false);
-    expect(readFileSync(path.join(dir.plain, 'info', 'attributes'), 'utf8')).toBe('');
+    for (const gitDir of [dir.plain, dir.raw]) {
+      const put = path.join(gitDir, file);
+      const before = existsSync(put) ? readFileSync(put, 'utf8') : null;
+      mkdirSync(path.dirname(put), { recursive: true });
+      writeFileSync(put, '* filter=evil\n');
+      openAt(top);
+      expect(existsSync(put) ? readFileSync(put, 'utf8') : null).toBe(before);
+    }
   });
 
   it('is complete when sixteen processes make it at once', async () => {
