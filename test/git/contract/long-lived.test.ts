@@ -110,19 +110,19 @@ describe('moving refs', () => {
   it('creates, moves and deletes a ref only from the expected tip', async () => {
     const writer = keep(new RefWriter(dir));
     const ref = 'refs/heads/moving/one';
-    expect(await writer.move(ref, null, commitOf('base'))).toEqual({ moved: true });
+    expect(await writer.move(ref, null, commitOf('base'))).toEqual({ kind: 'moved' });
     const { pid } = writer;
-    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
     expect(tip(ref)).toBe(commitOf('ours'));
     expect(writer.pid).toBe(pid);
     for (const from of [commitOf('base'), null]) {
       for (const to of [commitOf('theirs'), null]) {
-        const lost = { moved: false, because: 'changed', tip: commitOf('ours') };
+        const lost = { kind: 'not_moved', because: 'changed', tip: commitOf('ours') };
         if (from !== null || to !== null) expect(await writer.move(ref, from, to)).toEqual(lost);
       }
     }
     expect(tip(ref)).toBe(commitOf('ours'));
-    expect(await writer.move(ref, commitOf('ours'), null)).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('ours'), null)).toEqual({ kind: 'moved' });
     expect(tip(ref)).toBe('');
   });
 
@@ -133,12 +133,12 @@ describe('moving refs', () => {
     const lock = path.join(top, '.git', `${ref}.lock`);
     writeFileSync(lock, '');
     expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({
-      moved: false,
+      kind: 'not_moved',
       because: 'locked',
       tip: commitOf('base'),
     });
     rmSync(lock);
-    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
   });
 
   it('moves a symbolic ref itself, not its target', async () => {
@@ -146,7 +146,7 @@ describe('moving refs', () => {
     git(top, 'branch', 'target', 'base');
     git(top, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/target');
     expect(await writer.move('refs/heads/alias', commitOf('base'), commitOf('ours'))).toEqual({
-      moved: true,
+      kind: 'moved',
     });
     expect([tip('refs/heads/target'), tip('refs/heads/alias')]).toEqual([commitOf('base'), commitOf('ours')]);
   });
@@ -156,7 +156,7 @@ describe('moving refs', () => {
     const ref = 'refs/heads/ended';
     await writer.move(ref, null, commitOf('base'));
     endNow(writer);
-    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
     for (let round = 0; round < 10; round += 1) {
       const name = `refs/heads/ended-${round}`;
       await writer.move(ref, commitOf('ours'), commitOf('ours'));
@@ -165,7 +165,9 @@ describe('moving refs', () => {
       const outcome = await moving;
       // Ended in the middle, git leaves its lock behind, and nobody may say that the ref was moved.
       const isMoved = tip(name) === commitOf('base');
-      expect(outcome).toEqual(isMoved ? { moved: true } : { moved: false, because: 'locked', tip: null });
+      expect(outcome).toEqual(
+        isMoved ? { kind: 'moved' } : { kind: 'not_moved', because: 'locked', tip: null },
+      );
     }
   });
 });
@@ -249,7 +251,7 @@ it('a thousand requests start three processes, and closing ends them', async () 
       writer.move('refs/heads/thousand', from, to),
       merger.merge(commitOf('ours'), commitOf('apart')),
     ]);
-    expect(outcomes).toMatchObject([{ type: 'commit' }, { moved: true }, { kind: 'clean' }]);
+    expect(outcomes).toMatchObject([{ type: 'commit' }, { kind: 'moved' }, { kind: 'clean' }]);
     for (const { pid } of [reader, writer, merger]) pids.add(pid);
   }
   expect(pids.size).toBe(3);

@@ -43,11 +43,11 @@ export class RefWriter {
     const old = from ?? this.#nothing;
     const step = to === null ? `delete ${ref}\0${old}\0` : `update ${ref}\0${to}\0${old}\0`;
     const outcome = await this.#process.ask(`start\0${step}prepare\0commit\0`, wholeTransaction);
-    if (outcome.answer !== undefined) return { moved: true };
+    if (outcome.answer !== undefined) return { kind: 'moved' };
     // Git may have died after it moved the ref. The ref's tip shows that, unless `from` and `to` are equal.
     const tip = (await findTip(this.#dir, ref)) ?? null;
     if (outcome.kind === 'died' && tip === to && from !== to && !outcome.stderr.startsWith('fatal: ')) {
-      return { moved: true };
+      return { kind: 'moved' };
     }
     return moveRef(this.#dir, { ref, from, to, reason: this.#reason });
   }
