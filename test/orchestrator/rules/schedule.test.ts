@@ -145,7 +145,7 @@ it('limits hold and no two running tasks share an area, for any input', () => {
       const areas = started.map((candidate) =>
         candidate.areas.flatMap((text) => {
           const parsed = parseArea(text);
-          return parsed.ok ? [parsed.area] : [];
+          return parsed.kind === 'accepted' ? [parsed.area] : [];
         }),
       );
       for (const [index, left] of areas.entries())

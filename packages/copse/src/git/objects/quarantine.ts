@@ -51,13 +51,13 @@ const PACKED_FROM = 100;
 /** From so many objects on, the temporary store gets one pack. */
 const WORTH_A_PACK = 12;
 
-interface Held extends GitObject {
+interface HeldObject extends GitObject {
   readonly type: ObjectType;
   /** Encoded for a pack, on first use. */
   entry?: PackEntry;
 }
 
-interface Candidate {
+interface HeldCandidate {
   readonly onto: CommitId | undefined;
   /** Blobs before trees, trees before commits. */
   readonly ids: readonly string[];
@@ -72,13 +72,13 @@ export class Quarantine {
   #release: (() => void) | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   /** Written objects that belong to no candidate yet. */
-  readonly #written = new Map<string, Held>();
+  readonly #written = new Map<string, HeldObject>();
   /** Objects of candidates that were not brought yet. */
-  readonly #held = new Map<string, Held>();
-  readonly #candidates = new Map<CommitId, Candidate>();
+  readonly #held = new Map<string, HeldObject>();
+  readonly #candidates = new Map<CommitId, HeldCandidate>();
   #heldBytes = 0;
   /** Objects that are in memory only. */
-  readonly #unflushed = new Map<string, Held>();
+  readonly #unflushed = new Map<string, HeldObject>();
   /** Objects in the temporary store, also those that are no longer in memory. */
   readonly #flushed = new Set<string>();
   #packs = 0;
@@ -180,7 +180,7 @@ export class Quarantine {
     return id;
   }
 
-  find(id: string): Held | undefined {
+  find(id: string): HeldObject | undefined {
     return this.#held.get(id) ?? this.#written.get(id);
   }
 
@@ -209,7 +209,7 @@ export class Quarantine {
   /** Objects that gits wrote into the store are read by `read`. */
   async adopt(
     commit: CommitId,
-    candidate: Candidate,
+    candidate: HeldCandidate,
     read: (ids: readonly string[]) => Promise<readonly (GitObject | undefined)[]>,
   ): Promise<void> {
     const lacking: string[] = [];
@@ -227,7 +227,7 @@ export class Quarantine {
     this.#candidates.set(commit, candidate);
   }
 
-  #hold(object: Held): void {
+  #hold(object: HeldObject): void {
     this.#written.delete(object.id);
     if (this.#held.has(object.id)) return;
     this.#held.set(object.id, object);
@@ -266,12 +266,12 @@ export class Quarantine {
   }
 }
 
-function entryOf(held: Held): PackEntry {
+function entryOf(held: HeldObject): PackEntry {
   return (held.entry ??= packEntry(held.id, held.type, held.content));
 }
 
 /** Copies the content: a slice would keep the whole answer in memory. */
-function asHeld(found: GitObject | undefined): Held | undefined {
+function asHeld(found: GitObject | undefined): HeldObject | undefined {
   return found && isObjectType(found.type)
     ? { id: found.id, type: found.type, content: Buffer.from(found.content) }
     : undefined;
@@ -297,7 +297,7 @@ function fileOf(objects: string, id: string): string {
 }
 
 /** Syncs all files at the same time: one after another, each would wait for the disk. */
-async function putAll(store: string, objects: readonly Held[]): Promise<void> {
+async function putAll(store: string, objects: readonly HeldObject[]): Promise<void> {
   const fresh: { readonly from: string; readonly to: string; readonly opened: number }[] = [];
   try {
     for (const { id, type, content } of objects) {
