@@ -103,34 +103,31 @@ it.runIf(canSeeProcesses).each([
 );
 
 // promise: expired-lease-proves-nothing
-it.runIf(canSeeProcesses)(
-  'one that tells who it is at the moment in which it is given up, goes on',
-  async () => {
-    await using run = await Run.open(area);
-    await explained(run, async () => {
-      const [task] = await run.add('steps');
-      let isGivenUp = false;
-      await using late = await Late.open(run, { runnerStartMs: 1_000 }, ({ board }) => ({
-        // The last step before the crash is recorded; its orders stay, as on another node.
-        async forget() {
-          const [attempt] = await board.list('attempt', { task: task! });
-          isGivenUp = true;
-          late.letStart(attempt!);
-          await run.until(async () => (await board.get('attempt', attempt!.id))?.process !== null);
-        },
-      }));
-      const { attempt } = await late.begin(task!);
-      rmSync(attemptFiles(run.folder, attempt.id).runner);
-      await run.until(async () => {
-        await late.look();
-        return isGivenUp;
-      });
-      await late.finish();
-      expect(await run.countEvents('task.crashed')).toBe(0);
-      expect(await run.countEvents('attempt.started')).toBe(1);
+it.runIf(canSeeProcesses)('a runner that registers while it is being given up continues', async () => {
+  await using run = await Run.open(area);
+  await explained(run, async () => {
+    const [task] = await run.add('steps');
+    let isGivenUp = false;
+    await using late = await Late.open(run, { runnerStartMs: 1_000 }, ({ board }) => ({
+      // The last step before the crash is recorded; its orders stay, as on another node.
+      async forget() {
+        const [attempt] = await board.list('attempt', { task: task! });
+        isGivenUp = true;
+        late.letStart(attempt!);
+        await run.until(async () => (await board.get('attempt', attempt!.id))?.process !== null);
+      },
+    }));
+    const { attempt } = await late.begin(task!);
+    rmSync(attemptFiles(run.folder, attempt.id).runner);
+    await run.until(async () => {
+      await late.look();
+      return isGivenUp;
     });
-  },
-);
+    await late.finish();
+    expect(await run.countEvents('task.crashed')).toBe(0);
+    expect(await run.countEvents('attempt.started')).toBe(1);
+  });
+});
 
 /** An orchestrator in this process, whose runners do not begin before they may. */
 class Late implements AsyncDisposable {
