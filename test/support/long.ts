@@ -17,5 +17,5 @@ export function often(times: {
 
 /** One of three is done by a process that is killed, in the short version one of ten; the others throw inside this one. */
 export function isKilled(index: number): boolean {
-  return index % (isLong ? 3 : 10) === 0;
+  return index % often({ short: 10, long: 3, variable: 'COPSE_STRIDE' }) === 0;
 }
