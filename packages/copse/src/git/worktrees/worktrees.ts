@@ -21,6 +21,7 @@ import {
   registrations,
 } from './registrations.ts';
 import { headOf, requirePlace, withScratch } from './place.ts';
+import { quickLook } from './quick-look.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
@@ -157,6 +158,8 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
   if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
   return withScratch(dir, async (scratch) => {
+    const quick = await quickLook(dir, place, path.join(scratch, 'quick'), head);
+    if (quick !== undefined) return quick;
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);
     const [changed, untracked] = await Promise.all([
