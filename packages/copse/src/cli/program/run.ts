@@ -66,6 +66,7 @@ function addRunCommands(program: Command, on: On): void {
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
+    .option('--yes', 'accept the set-up files that the repository has, without asking')
     .addHelpText('after', examples([['copse init --dry-run', '']]))
     .action(on(() => import('../commands/setup/init.ts')));
   program.commandsGroup('Run agents:');
