@@ -25,12 +25,13 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
   if (WITHOUT.has(command)) return;
   const repository = repositoryOfPerson(cli);
   if (repository === undefined) return;
-  const first = await acceptFirst(repository);
-  if (first === null) await tell(cli, repository);
-  else if (first.length > 0 && cli.output.isTerminal)
+  const pending = await loadPending(repository);
+  if (!pending.isFirst) return tell(cli, pending);
+  const accepted = await acceptFirst(repository, pending);
+  if (accepted.length > 0 && cli.output.isTerminal)
     cli.output.note(
       shown(
-        `First use here: Copse goes by ${named(first)} as of now; changes count after: copse config accept`,
+        `First use here: Copse goes by ${named(accepted)} as of now. Changes count after: copse config accept`,
       ),
     );
 }
@@ -38,11 +39,10 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
 /** One line for a person; nothing for a session. */
 export async function tellPending(cli: Cli): Promise<void> {
   const repository = repositoryOfPerson(cli);
-  if (repository !== undefined) await tell(cli, repository);
+  if (repository !== undefined) tell(cli, await loadPending(repository));
 }
 
-async function tell({ output }: Cli, repository: Repository): Promise<void> {
-  const pending = await loadPending(repository);
+function tell({ output }: Cli, pending: Pending): void {
   const text = pending.isFirst ? null : pendingText(pending);
   if (text !== null) output.note(shown(`${text} To see and accept it: copse config accept`));
 }

@@ -77,17 +77,16 @@ export async function acceptConfig(repository: Repository, text: string): Promis
 }
 
 /**
- * The first command of a person accepts what is there. Returns the files, or null when they were accepted before or cannot be
- * accepted: the command then says what is wrong with copse.yml.
+ * The first command of a person accepts what is there. Returns the files; none when they cannot be accepted: the command then
+ * says what is wrong with copse.yml.
  */
-export async function acceptFirst(repository: Repository): Promise<readonly string[] | null> {
-  const pending = await loadPending(repository);
-  if (!pending.isFirst || pending.changes.some(({ problem }) => problem !== null)) return null;
+export async function acceptFirst(repository: Repository, pending: Pending): Promise<readonly string[]> {
+  if (pending.changes.some(({ problem }) => problem !== null)) return [];
   try {
     await accept(repository, pending);
   } catch (error) {
     // A repository that only others may write: nothing can land there either.
-    if (hasCode(error, 'EACCES', 'EROFS', 'EPERM')) return null;
+    if (hasCode(error, 'EACCES', 'EROFS', 'EPERM')) return [];
     throw error;
   }
   return pending.changes.map(({ name }) => name);
