@@ -45,6 +45,18 @@ describe.runIf(hasScript)('at a terminal', () => {
     expect((await copse(['list'], { cwd })).stderr).toBe('');
   });
 
+  test('work asks about a pending change before it goes by it', async () => {
+    const { cwd, mark } = withSetup();
+    const { id } = await answer<TaskDocument>(['add', 'One'], { cwd });
+    const marked = `${mark} second`;
+    writeFileSync(
+      path.join(cwd, 'copse.yml'),
+      JSON.stringify({ workspace: { setup: [`touch '${marked}'`] } }),
+    );
+    await onTerminal(['work', id], cwd, [['Go by copse.yml as shown?', 'y']]);
+    expect([existsSync(mark), existsSync(marked)]).toEqual([false, true]);
+  });
+
   test('init asks once about all files, and after a no Copse goes by none of them', async () => {
     const { cwd, mark } = withSetup();
     const screen = await onTerminal(['init'], cwd, [['Go by these files?', ENTER]]);

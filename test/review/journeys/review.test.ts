@@ -290,6 +290,7 @@ describe('sending it back', () => {
     expect(empty.stderr).toContain('its agent needs to know what to change');
     const config = path.join(scene.folder, 'copse.yml');
     writeFileSync(config, readFileSync(config, 'utf8').replace('"plain"', '"another"'));
+    await answer(['config', 'accept', '--yes'], scene.at);
     expect(await refusedBy(['review', id, '-m', 'Please add a test'], scene.at)).toContain(
       `Cannot send ${id} back: its agent plain is not configured in this repository.`,
     );
@@ -315,7 +316,7 @@ describe('whatever the command line looks at first', () => {
     const shownHead = brand<CommitId>(scene.git('rev-parse', `${id}/some-work`));
     commitMore(scene, id);
     const approved = await within(scene, (context) => approve(context, id, shownHead));
-    expect(approved).toMatchObject({ ok: false, refusal: { next: [`copse review ${id}`] } });
+    expect(approved).toMatchObject({ kind: 'refused', refusal: { next: [`copse review ${id}`] } });
     expect(await status(scene, id)).toBe('in_review');
   });
 
@@ -335,7 +336,7 @@ describe('whatever the command line looks at first', () => {
     await within(scene, async (person) => {
       const by = { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) } as const;
       const context = { ...person, by, reverting: { revert: () => Promise.reject(new Error('not asked')) } };
-      const refused = { ok: false, refusal: { code: 'not_this_session' } };
+      const refused = { kind: 'refused', refusal: { code: 'not_this_session' } };
       expect(await approve(context, id, head)).toMatchObject(refused);
       expect(await sendBack(context, id, 'no', [])).toMatchObject(refused);
       expect(await undoLanding(context, id)).toMatchObject(refused);

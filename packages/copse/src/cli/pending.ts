@@ -8,6 +8,7 @@ import { type Repository, findRepository } from '../compose/open.ts';
 import { sessionFrom } from '../board/rules/author.ts';
 import { named, shown } from '../kernel/text.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
+import { canAsk } from './ask.ts';
 import type { Cli } from './invocation.ts';
 
 /** They need no settings, or say themselves what is pending. */
@@ -26,7 +27,7 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
   const repository = repositoryOfPerson(cli);
   if (repository === undefined) return;
   const pending = await loadPending(repository);
-  if (!pending.isFirst) return tell(cli, pending);
+  if (!pending.isFirst) return tellOrAsk(cli, repository, pending, command);
   const accepted = await acceptFirst(repository, pending);
   if (accepted.length > 0 && cli.output.isTerminal)
     cli.output.note(
@@ -40,6 +41,16 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
 export async function tellPending(cli: Cli): Promise<void> {
   const repository = repositoryOfPerson(cli);
   if (repository !== undefined) tell(cli, await loadPending(repository));
+}
+
+/** They use what the files decide. At a terminal, the question spares the person a second command. */
+const ASKING: ReadonlySet<string> = new Set(['orchestrate', 'work']);
+
+async function tellOrAsk(cli: Cli, repository: Repository, pending: Pending, command: string): Promise<void> {
+  const canAccept = pending.changes.length > 0 && pending.changes.every(({ problem }) => problem === null);
+  if (!canAccept || !ASKING.has(command) || !canAsk(cli, {})) return tell(cli, pending);
+  const { offer } = await import('./commands/setup/accept.ts');
+  await offer(cli, repository, pending);
 }
 
 function tell({ output }: Cli, pending: Pending): void {

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { excludeFromGit } from '../git/directory/exclude.ts';
-import type { FileContent } from '../git/accepted/files.ts';
+import type { PowerFileContent } from '../git/accepted/files.ts';
 import { acceptedFiles } from '../git/accepted/record.ts';
 import { type Repository, findRepository } from '../git/directory/locate.ts';
 import type { Context } from '../board/context.ts';
@@ -149,7 +149,7 @@ export function nodeHere(repository: Repository): NodeId {
   return brand(readFileSync(file, 'utf8').trim());
 }
 
-interface Settings {
+interface BoardSettings {
   readonly address: BoardAddress;
   readonly policy: Policy;
 }
@@ -158,7 +158,7 @@ async function settingsOf(
   repository: Repository,
   surroundings: Surroundings,
   known: Policy | undefined,
-): Promise<Settings> {
+): Promise<BoardSettings> {
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
@@ -197,7 +197,7 @@ export async function configOf(repository: Repository): Promise<Config> {
 /** Cached, because several parts of a command need it. */
 let lastRead: { readonly text: string; readonly config: Config } | undefined;
 
-function acceptedConfig(repository: Repository): FileContent {
+function acceptedConfig(repository: Repository): PowerFileContent {
   return acceptedFiles(repository).read('copse.yml');
 }
 

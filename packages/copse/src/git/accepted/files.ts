@@ -10,7 +10,7 @@ import path from 'node:path';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 
-export type FileContent =
+export type PowerFileContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'absent' }
   /** Something is there that Copse does not read. */
@@ -18,7 +18,7 @@ export type FileContent =
 
 /** The contents that count: those in the checkout, or those that a person accepted. */
 export interface PowerFiles {
-  read(name: string): FileContent;
+  read(name: string): PowerFileContent;
 }
 
 const MAX_BYTES = 1024 ** 2;
@@ -27,7 +27,7 @@ export function filesIn(checkout: string): PowerFiles {
   return { read: (name) => readIn(checkout, name) };
 }
 
-function readIn(checkout: string, name: string): FileContent {
+function readIn(checkout: string, name: string): PowerFileContent {
   const file = path.join(checkout, name);
   if (leadsElsewhere(checkout, file)) return { kind: 'unclear', why: NOT_PLAIN };
   let found;
@@ -67,7 +67,7 @@ function leadsElsewhere(checkout: string, file: string): boolean {
 }
 
 /** The script that `.cursor/worktrees.json` names, relative to the checkout: what is in it gives power too. */
-export function scriptNamedBy(cursor: FileContent): string | undefined {
+export function scriptNamedBy(cursor: PowerFileContent): string | undefined {
   if (cursor.kind !== 'text') return undefined;
   let json: unknown;
   try {

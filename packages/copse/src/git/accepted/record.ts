@@ -23,12 +23,12 @@ export interface Accepted {
   readonly heads: Readonly<Record<string, string>>;
 }
 
-export interface Place {
+export interface PowerPlace {
   readonly commonDir: string;
   readonly configFolder: string;
 }
 
-export function loadAccepted({ commonDir }: Pick<Place, 'commonDir'>): Accepted | undefined {
+export function loadAccepted({ commonDir }: Pick<PowerPlace, 'commonDir'>): Accepted | undefined {
   const file = recordFile(commonDir);
   const text = readIfThere(file);
   if (text === undefined) return undefined;
@@ -49,7 +49,7 @@ export function recordFile(commonDir: string): string {
 }
 
 /** What there is to accept now. */
-export function presentPower({ commonDir, configFolder }: Place): Accepted {
+export function presentPower({ commonDir, configFolder }: PowerPlace): Accepted {
   const present = filesIn(configFolder);
   const script = scriptNamedBy(present.read('.cursor/worktrees.json'));
   const names = [...powerFileNames, ...(script === undefined ? [] : [script])];
@@ -61,7 +61,7 @@ export function presentPower({ commonDir, configFolder }: Place): Accepted {
 }
 
 /** The contents that count. Each reading asks the record again: a person may accept a change while agents run. */
-export function acceptedFiles(place: Place): PowerFiles {
+export function acceptedFiles(place: PowerPlace): PowerFiles {
   const present = filesIn(place.configFolder);
   return {
     read(name) {

@@ -6,9 +6,9 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type PowerFiles, filesIn } from './files.ts';
-import { type Accepted, type Place, acceptedFiles, recordFile } from './record.ts';
+import { type Accepted, type PowerPlace, acceptedFiles, recordFile } from './record.ts';
 
-export function saveAccepted({ commonDir }: Pick<Place, 'commonDir'>, accepted: Accepted): void {
+export function saveAccepted({ commonDir }: Pick<PowerPlace, 'commonDir'>, accepted: Accepted): void {
   const file = recordFile(commonDir);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   writeAtomically(file, JSON.stringify(accepted, null, 1), { isDurable: true });
@@ -19,7 +19,7 @@ export interface RunnableFiles extends PowerFiles {
   place(name: string): string | undefined;
 }
 
-export function runnableFiles(place: Place): RunnableFiles {
+export function runnableFiles(place: PowerPlace): RunnableFiles {
   const accepted = acceptedFiles(place);
   const present = filesIn(place.configFolder);
   return {

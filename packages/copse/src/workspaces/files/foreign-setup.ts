@@ -24,19 +24,19 @@ export interface ForeignSetup {
   readonly notes: readonly string[];
 }
 
-interface Commands {
+interface ForeignCommands {
   readonly setup: readonly string[];
   readonly teardown: readonly string[];
 }
 
-type Reading = Commands | { readonly unclear: string } | undefined;
+type ForeignReading = ForeignCommands | { readonly unclear: string } | undefined;
 
 const CURSOR = '.cursor/worktrees.json';
 const CONDUCTOR = 'conductor.json';
 const CONDUCTOR_SETTINGS = '.conductor/settings.toml';
 
 export function readForeignSetup(files: RunnableFiles): ForeignSetup {
-  const readings: readonly (readonly [string, Reading])[] = [
+  const readings: readonly (readonly [string, ForeignReading])[] = [
     [CURSOR, readCursor(files)],
     [CONDUCTOR, readConductor(files)],
   ];
@@ -74,7 +74,7 @@ export function foreignEnvironment(
   };
 }
 
-function readCursor(files: RunnableFiles): Reading {
+function readCursor(files: RunnableFiles): ForeignReading {
   const json = readJson(files, CURSOR);
   if (json === undefined || 'unclear' in json) return json;
   const value = setupOf(json.value);
@@ -84,7 +84,7 @@ function readCursor(files: RunnableFiles): Reading {
   return { unclear: `its set-up is neither a list of commands nor the path of a script. ${REMEDY}` };
 }
 
-function scriptBeside(files: RunnableFiles, said: string): Reading {
+function scriptBeside(files: RunnableFiles, said: string): ForeignReading {
   const name = scriptNamedBy(files.read(CURSOR));
   const script = name === undefined ? undefined : files.place(name);
   if (script === undefined)
@@ -92,7 +92,7 @@ function scriptBeside(files: RunnableFiles, said: string): Reading {
   return { setup: [isProgram(script) ? shellQuoted(script) : `sh ${shellQuoted(script)}`], teardown: [] };
 }
 
-function readConductor(files: PowerFiles): Reading {
+function readConductor(files: PowerFiles): ForeignReading {
   if (files.read(CONDUCTOR_SETTINGS).kind !== 'absent')
     return {
       unclear: `Conductor itself goes by ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,

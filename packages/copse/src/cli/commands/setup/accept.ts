@@ -1,7 +1,7 @@
 /** `copse config accept`: shows every change of the files that decide what Copse runs, asks, and accepts exactly what it showed. */
 
 import { type Pending, type PendingChange, accept, loadPending } from '../../../compose/accepted.ts';
-import { requireRepository } from '../../../compose/open.ts';
+import { type Repository, requireRepository } from '../../../compose/open.ts';
 import { named, shown } from '../../../kernel/text.ts';
 import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
@@ -28,6 +28,12 @@ export async function acceptPending(cli: Cli, options: Options): Promise<void> {
     cli.output.line(
       `Accepted ${shown(named(names))}. Running agents keep the settings that they started with.`,
     );
+}
+
+/** At a terminal, before a command that uses what changed. */
+export async function offer(cli: Cli, repository: Repository, pending: Pending): Promise<void> {
+  showChanges(cli, pending);
+  if (await isAgreed(cli, {}, pending)) await accept(repository, pending);
 }
 
 /** Also for the question of `copse init`. */

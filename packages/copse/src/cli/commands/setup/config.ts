@@ -68,12 +68,12 @@ function show(cli: Cli, options: Options): void {
 }
 
 /** Without a copse.yml, the defaults. */
-function requireValid(cli: Cli, which: 'present' | 'accepted'): ParsedConfig & { readonly ok: true } {
+function requireValid(cli: Cli, which: 'present' | 'accepted'): Extract<ParsedConfig, { kind: 'valid' }> {
   const found = readPower(requireRepository(cli), which).read('copse.yml');
   if (found.kind === 'unclear')
     fail('invalid', 'copse.yml exists but cannot be read.', 'check that it is a file with read permission');
   const parsed = parseConfig(found.kind === 'text' ? found.text : '', { file: 'copse.yml' });
-  if (parsed.ok) return parsed;
+  if (parsed.kind === 'valid') return parsed;
   return fail(
     'invalid',
     parsed.problems.map(renderProblem).join('\n'),
