@@ -134,7 +134,7 @@ interface Described {
 }
 
 const NOT_ACCEPTED =
-  'Nobody accepted its address in .gitmodules yet. Once the change is in the main checkout: copse config accept';
+  'Its address in .gitmodules is new. To accept it, once it is in the main checkout: copse config accept';
 
 /** Undefined when nothing was accepted so far, so that everything counts. */
 async function acceptedAddresses(dir: TrustedDir): Promise<ReadonlySet<string> | undefined> {
