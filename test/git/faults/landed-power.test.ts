@@ -1,10 +1,12 @@
 /** Files that decide what Copse runs: a change of them, however it came into the main checkout, counts once a person accepted it. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
+import { worktreeWriteSet } from '../../../packages/copse/src/agents/rules/session/sandbox.ts';
+import { isWithin } from '../../../packages/copse/src/kernel/system/within.ts';
 import {
   type Finished,
   type TaskDocument,
@@ -148,6 +150,18 @@ describe('copse config accept', () => {
     const { stdout } = await copse(['config', 'accept', '--yes'], { cwd });
     expect(stdout).toContain('  -   max_agents: 2\n  +   max_agents: 9\n');
     expect(stdout).toContain('Accepted copse.yml.');
+  });
+
+  // promise: power-accepted
+  test('cannot be done for a person from inside a sandbox: the record is not in what it opens', async () => {
+    const { cwd } = scene();
+    await answer(['list'], { cwd });
+    const commonDir = path.join(cwd, '.git');
+    const record = path.join(commonDir, 'copse', 'accepted.json');
+    expect(statSync(record).mode & 0o777).toBe(0o600);
+    const places = { worktree: path.join(cwd, '.worktrees', 'cp-a'), namespace: 'cp-a', commonDir };
+    const { write } = worktreeWriteSet({ ...places, gitDir: path.join(commonDir, 'worktrees', 'cp-a') });
+    expect(write.filter((open) => isWithin(open, record))).toEqual([]);
   });
 
   test('a record that came with the repository counts for nothing', async () => {

@@ -7,9 +7,8 @@
 
 import { type PowerFiles, filesIn } from '../git/accepted/files.ts';
 import { type Accepted, acceptedFiles, loadAccepted, own, presentPower } from '../git/accepted/record.ts';
-import { loadConfig } from '../config/load.ts';
+import { isSameConfig, loadConfig } from '../config/load.ts';
 import { decidedBy } from '../config/power-files.ts';
-import { isSameConfig } from '../config/same-settings.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
 import type { Repository } from './open.ts';
