@@ -106,6 +106,15 @@ test('of a landing that was undone names no second undo', async () => {
   expect((await why(scene, id)).next).toEqual([`copse resume ${id}`, `copse delete ${id}`]);
 });
 
+test('of a task whose worktree is there names the move of files into it, and the move is done', async () => {
+  const scene = newScene(area, { sections: { landing: { policy: 'review' } } });
+  const id = await scene.add('astray', `commit one one.txt; echo astray > '${scene.folder}/astray.txt'`);
+  await scene.up();
+  const { because } = await why(scene, id);
+  expect(because).toContain(`To move them into its worktree: copse rescue move ${id}`);
+  expect((await copse(['rescue', 'move', id], scene.at)).stdout).toContain('moved  astray.txt');
+});
+
 test('of a done task does not name a worktree that is gone, and the refusal of a move names nothing refused', async () => {
   const scene = newScene(area);
   const id = await scene.add('astray', `commit one one.txt; echo astray > '${scene.folder}/astray.txt'`);

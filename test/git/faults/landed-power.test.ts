@@ -15,7 +15,9 @@ import {
   git,
   newArea,
   newRepository,
+  printed,
 } from '../../support/cli.ts';
+import { newScene } from '../../support/agents/scripted-agents.ts';
 
 const area = newArea();
 
@@ -176,6 +178,29 @@ describe('copse config accept', () => {
     await workOn({ cwd }, 'One');
     expect(existsSync(trap)).toBe(false);
   });
+});
+
+// promise: power-accepted
+test('a line that an agent lands in copse.yml is named in review and runs for no later task', async () => {
+  const trap = path.join(area, 'landed.trap');
+  const scene = newScene(area, { sections: { landing: { policy: 'review' } } });
+  const settings = JSON.parse(readFileSync(path.join(scene.folder, 'copse.yml'), 'utf8')) as object;
+  const planted = path.join(area, 'planted.yml');
+  writeFileSync(planted, JSON.stringify({ ...settings, workspace: { setup: [spring(trap)] } }, null, 2));
+  const id = await scene.add('plants', `cp '${planted}' copse.yml; commit planted planted.txt`);
+  await scene.up();
+  expect(await printed(['review', id, '--stat'], scene.at)).toContain(
+    'changes copse.yml (agents, commands, checks and notifications); after landing',
+  );
+  await scene.merge(id);
+  expect(readFileSync(path.join(scene.folder, 'copse.yml'), 'utf8')).toContain(trap);
+  const { stderr } = await copse(['add', 'later', '--json'], scene.at);
+  expect(stderr).toContain('copse.yml changed; the accepted version counts.');
+  await workOn({ cwd: scene.folder }, 'Later');
+  expect(existsSync(trap)).toBe(false);
+  await copse(['config', 'accept', '--yes'], scene.at);
+  await workOn({ cwd: scene.folder }, 'Accepted');
+  expect(existsSync(trap)).toBe(true);
 });
 
 // promise: power-accepted

@@ -26,7 +26,10 @@ function addOrchestrateCommand(program: Command, on: On): void {
       '--poll-interval <time>',
       'longest time between two looks at the board (default: policy.poll_interval, 5s)',
     )
-    .option('--until-idle', 'stop when no task can start or land without a person')
+    .option(
+      '--until-idle',
+      'stop when no task can start or land without a person; fails if ready tasks are left that cannot start here',
+    )
     .option('--once', 'start and land what is possible now, then stop')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')
     .option(

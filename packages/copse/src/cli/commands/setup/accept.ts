@@ -24,11 +24,10 @@ export async function acceptPending(cli: Cli, options: Options): Promise<void> {
   if (changes.length > 0 || isFirst) await accept(repository, pending);
   if (options.json) cli.output.json({ accepted: names });
   else if (names.length === 0) cli.output.line('Nothing changed since you accepted it.');
-  else
-    cli.output.line(
-      `Accepted ${shown(named(names))}. Running agents keep the settings that they started with.`,
-    );
+  else cli.output.line(`Accepted ${shown(named(names))}.${names.includes('copse.yml') ? KEPT : ''}`);
 }
+
+const KEPT = ' A running orchestrator and its agents keep the settings that they started with.';
 
 /** At a terminal, before a command that uses what changed. */
 export async function offer(cli: Cli, repository: Repository, pending: Pending): Promise<void> {
