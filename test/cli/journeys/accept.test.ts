@@ -28,7 +28,7 @@ describe.runIf(hasScript)('at a terminal', () => {
   test('the first command names the files that it accepts, in one line', async () => {
     const { cwd } = withSetup();
     const screen = await onTerminal(['list'], cwd, []);
-    expect(screen).toContain('First use here: Copse goes by conductor.json as of now.');
+    expect(screen).toContain('First use here: Copse uses conductor.json as of now.');
     expect(await onTerminal(['list'], cwd, [])).not.toContain('First use');
   });
 
@@ -36,16 +36,16 @@ describe.runIf(hasScript)('at a terminal', () => {
     const { cwd } = withSetup();
     await answer(['list'], { cwd });
     writeFileSync(path.join(cwd, 'copse.yml'), 'policy: { max_agents: 2 }\n');
-    const refused = await onTerminal(['config', 'accept'], cwd, [['Go by copse.yml as shown?', ENTER]]);
+    const refused = await onTerminal(['config', 'accept'], cwd, [['Use copse.yml as shown?', ENTER]]);
     expect(refused).toContain('+ policy: { max_agents: 2 }');
     expect(refused).toContain('Not accepted');
     expect((await copse(['list'], { cwd })).stderr).toContain('copse.yml changed');
-    const agreed = await onTerminal(['config', 'accept'], cwd, [['Go by copse.yml as shown?', 'y']]);
+    const agreed = await onTerminal(['config', 'accept'], cwd, [['Use copse.yml as shown?', 'y']]);
     expect(agreed).toContain('Accepted copse.yml.');
     expect((await copse(['list'], { cwd })).stderr).toBe('');
   });
 
-  test('work asks about a pending change before it goes by it', async () => {
+  test('work asks about a pending change before it uses it', async () => {
     const { cwd, mark } = withSetup();
     const { id } = await answer<TaskDocument>(['add', 'One'], { cwd });
     const marked = `${mark} second`;
@@ -53,13 +53,13 @@ describe.runIf(hasScript)('at a terminal', () => {
       path.join(cwd, 'copse.yml'),
       JSON.stringify({ workspace: { setup: [`touch '${marked}'`] } }),
     );
-    await onTerminal(['work', id], cwd, [['Go by copse.yml as shown?', 'y']]);
+    await onTerminal(['work', id], cwd, [['Use copse.yml as shown?', 'y']]);
     expect([existsSync(mark), existsSync(marked)]).toEqual([false, true]);
   });
 
-  test('init asks once about all files, and after a no Copse goes by none of them', async () => {
+  test('init asks once about all files, and after a no Copse uses none of them', async () => {
     const { cwd, mark } = withSetup();
-    const screen = await onTerminal(['init'], cwd, [['Go by these files?', ENTER]]);
+    const screen = await onTerminal(['init'], cwd, [['Use these files?', ENTER]]);
     expect(screen).toContain('conductor.json (set-up and teardown commands): new');
     await work(cwd);
     expect(existsSync(mark)).toBe(false);
@@ -68,7 +68,7 @@ describe.runIf(hasScript)('at a terminal', () => {
 
   test('init with a yes accepts them', async () => {
     const { cwd, mark } = withSetup();
-    await onTerminal(['init'], cwd, [['Go by these files?', 'y']]);
+    await onTerminal(['init'], cwd, [['Use these files?', 'y']]);
     await work(cwd);
     expect(existsSync(mark)).toBe(true);
   });

@@ -32,7 +32,7 @@ export async function noticeChanges(cli: Cli, command: string): Promise<void> {
   if (accepted.length > 0 && cli.output.isTerminal)
     cli.output.note(
       shown(
-        `First use here: Copse goes by ${named(accepted)} as of now. Changes count after: copse config accept`,
+        `First use here: Copse uses ${named(accepted)} as of now. Changes count after: copse config accept`,
       ),
     );
 }

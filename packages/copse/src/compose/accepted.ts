@@ -116,7 +116,7 @@ async function problemOf(text: string): Promise<string | null> {
   }
 }
 
-/** A remote's HEAD that names another branch matters only if Copse would go by it. */
+/** A remote's HEAD that names another branch matters only if Copse would use it. */
 async function headChanges(
   repository: Repository,
   { heads: before }: Accepted,

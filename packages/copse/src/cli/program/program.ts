@@ -449,7 +449,7 @@ function addSetUpCommands(program: Command, on: On): void {
     .option('--json', 'print it as JSON')
     .addHelpText(
       'after',
-      '\nCopse goes by copse.yml and the set-up files of the repository as you accepted them. A change of one of them, by a\nlanding too, counts after `copse config accept` has shown it.',
+      '\nCopse uses copse.yml and the set-up files of the repository as you accepted them. A change of one of them, by a\nlanding too, counts after `copse config accept` has shown it.',
     )
     .addHelpText(
       'after',

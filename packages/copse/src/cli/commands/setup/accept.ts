@@ -65,7 +65,7 @@ async function isAgreed(cli: Cli, options: Options, { changes }: Pending): Promi
       `Not accepted: a person has to agree to the change of ${names}.`,
       'copse config accept --yes',
     );
-  if (await confirm(`Go by ${names} as shown?`)) return true;
+  if (await confirm(`Use ${names} as shown?`)) return true;
   cli.output.line('Not accepted; the earlier version counts.');
   return false;
 }

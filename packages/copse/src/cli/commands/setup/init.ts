@@ -16,7 +16,7 @@ interface Options {
 }
 
 /**
- * Asks once whether to go by the set-up files that the repository has, then writes a copse.yml for the installed agent
+ * Asks once whether to use the set-up files that the repository has, then writes a copse.yml for the installed agent
  * programs. An existing file is never overwritten.
  */
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
@@ -59,8 +59,8 @@ async function trustFiles(cli: Cli, repository: Repository, options: Options): P
     showChanges(cli, pending);
   }
   const isAsked = pending.changes.length > 0 && options.yes !== true && canAsk(cli, {});
-  const isAgreed = !isAsked || (await confirm('Go by these files?'));
-  if (!isAgreed) cli.output.line('Copse goes by none of them. To accept them later: copse config accept');
+  const isAgreed = !isAsked || (await confirm('Use these files?'));
+  if (!isAgreed) cli.output.line('Copse uses none of them. To accept them later: copse config accept');
   await acceptAtFirst(repository, pending, { isAgreed });
 }
 
