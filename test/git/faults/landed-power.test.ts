@@ -1,6 +1,6 @@
 /** Files that decide what Copse runs: a change of them, however it came into the main checkout, counts once a person accepted it. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -135,6 +135,46 @@ describe('copse config accept', () => {
     const { code, stderr } = await copse(['config', 'accept', '--yes'], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain('copse.yml:1:1:');
+  });
+
+  // promise: passwords-hidden
+  test('shows where addresses lead, and no password of them', async () => {
+    const { cwd } = scene();
+    await answer(['list'], { cwd });
+    const settings = {
+      board: 'postgres://ada:s3cret@db.example/team',
+      notifications: { webhook: 'https://hooks.example/services/T0KEN' },
+    };
+    writeFileSync(path.join(cwd, 'copse.yml'), JSON.stringify(settings, null, 2));
+    writeFileSync(
+      path.join(cwd, '.gitmodules'),
+      '[submodule "a"]\n\turl = https://bo:s3cret@git.example/a\n',
+    );
+    const { stdout, stderr } = await copse(['config', 'accept'], { cwd });
+    expect(stdout).toMatch(/"webhook": "https:\/\/hooks\.example\/\(hidden-/);
+    expect(stdout).toContain('@db.example/team');
+    expect(stdout).toContain('@git.example/a');
+    expect(stdout + stderr).not.toMatch(/s3cret|T0KEN/);
+  });
+
+  test('a copse.yml that is a link, a folder or endless counts as absent, and stops no command', async () => {
+    const { cwd } = scene();
+    await answer(['list'], { cwd });
+    const config = path.join(cwd, 'copse.yml');
+    for (const plant of [
+      () => symlinkSync('/dev/zero', config),
+      () => symlinkSync('a.txt', config),
+      () => mkdirSync(config),
+      () => writeFileSync(config, 'x'.repeat(2 ** 21)),
+    ]) {
+      plant();
+      const { code, stderr } = await copse(['list'], { cwd });
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringContaining('copse.yml changed and cannot be used') as string,
+      });
+      rmSync(config, { recursive: true });
+    }
   });
 
   test('is not needed for comments and layout', async () => {

@@ -18,6 +18,7 @@ export interface PendingChange {
   readonly name: string;
   /** What it decides. */
   readonly decides: string;
+  /** To be shown, without secrets. */
   readonly before: string | null;
   readonly now: string | null;
   /** Why it cannot be accepted as it is. */
@@ -43,7 +44,9 @@ export async function loadPending(repository: Repository): Promise<Pending> {
     const unclear = now === null && name === 'copse.yml' ? unclearConfig(repository) : null;
     if (unclear === null && (await isSame(name, before, now))) continue;
     const problem = unclear ?? (name === 'copse.yml' && now !== null ? await problemOf(now) : null);
-    changes.push({ name, decides: decidedBy(name), before, now, problem });
+    const { hideSecrets } = await import('../config/problems/hide.ts');
+    const hide = (text: string | null) => text && hideSecrets(name, text);
+    changes.push({ name, decides: decidedBy(name), before: hide(before), now: hide(now), problem });
   }
   if (!isFirst) changes.push(...(await headChanges(repository, accepted, present)));
   return { changes, present, isFirst };
