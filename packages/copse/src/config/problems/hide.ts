@@ -9,10 +9,9 @@ export function hideSecrets(name: string, text: string): string {
   const webhook = name === 'copse.yml' ? webhookOf(text) : undefined;
   const [, origin = '', rest = ''] = /^(\w+:\/\/[^/]*)(.+)$/s.exec(webhook ?? '') ?? [];
   const shown = rest.length > 1 ? text.replaceAll(`${origin}${rest}`, `${origin}/${hidden(rest)}`) : text;
-  return shown.replaceAll(
-    /(:\/\/)([^/@\s"']+)@/g,
-    (_, before: string, who: string) => `${before}${hidden(who)}@`,
-  );
+  return shown
+    .replaceAll(/(:\/\/)([^\s"']+)@/g, (_, before: string, who: string) => `${before}${hidden(who)}@`)
+    .replaceAll(/(password=)([^&\s"']+)/gi, (_, before: string, secret: string) => before + hidden(secret));
 }
 
 function webhookOf(text: string): string | undefined {
