@@ -10,7 +10,7 @@ import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
-import { type Task, isFinished, statusPredicate, suggestCommands } from '../tasks/rules/task.ts';
+import { type Task, isFinished, statusPredicate } from '../tasks/rules/task.ts';
 import { describeResolver } from '../queue/act/conflict-task.ts';
 import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
@@ -23,6 +23,7 @@ import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
+import { hasWorktree, nextSteps } from './next-steps.ts';
 import { times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import { attentionClause, doneText, failedText, firstLine, sentence, statusTexts } from './rules/status.ts';
@@ -47,12 +48,7 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(id);
-  return { kind: 'done', value: { task, because, next: [...answers, ...nextFor(task)] } };
-}
-
-/** Without `copse why`, which was just run. */
-function nextFor(task: Task): readonly string[] {
-  return suggestCommands(task).filter((command) => !command.startsWith('copse why'));
+  return { kind: 'done', value: { task, because, next: [...answers, ...(await nextSteps(context, task))] } };
 }
 
 async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -132,7 +128,8 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const sessions = await Promise.all(escape.running.map((session) => context.board.get('session', session)));
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
-  return [describeEscape(escape, tasks), ...files, `To move them into its worktree: copse rescue move ${id}`];
+  const move = `To move them into its worktree: copse rescue move ${id}`;
+  return [describeEscape(escape, tasks), ...files, ...((await hasWorktree(context, { id })) ? [move] : [])];
 }
 
 const LISTED = 10;

@@ -3,6 +3,7 @@
  *
  *   identifying   record our process on the board, then keep the lease                     → preparing
  *   preparing     end earlier attempts, prepare the workspace, rescue, write the context   → working
+ *                   it cannot succeed before a person changes something                    → ended (stuck)
  *   working       one turn of the agent, then end the processes that it left behind
  *                   it stopped or reported finished                                        → at the gate
  *                   its context is nearly full                                             → handing over
@@ -16,13 +17,13 @@
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). An
- * exception is a crash of the attempt.
+ * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`).
  */
 
 import { decided } from '../../kernel/decision.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
-import type { RunningTurn } from '../ports/runtime.ts';
+import { type RunningTurn, RuntimeUnavailable } from '../ports/runtime.ts';
 import {
   type MidwayHandback,
   type WrittenContext,
@@ -42,6 +43,9 @@ import { SessionRecorder } from './session-recorder.ts';
 import { type RunningAttempt, attemptEnvironment, runHook, watchMainCheckout } from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
+import { BoardUnavailable } from '../../board/port.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
+import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import { type Crash, recordCrash } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
@@ -71,10 +75,17 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (lease.lost.aborted) return { kind: 'lost' };
     const reason = error instanceof Error ? error.message : String(error);
+    if (isPermanent(error)) return await end(context, orders, { kind: 'stuck', reason }, null);
     return await crash(context, orders, { reason, because: 'crashed', exitCode: null });
   } finally {
     await kept.stop();
   }
+}
+
+/** A retry would fail in the same way, until a person installs a program or changes a setting. An unreachable board passes. */
+function isPermanent(error: unknown): boolean {
+  if (error instanceof BoardUnavailable) return false;
+  return [RuntimeUnavailable, ProgramMissing, NotConfined, Unavailable].some((kind) => error instanceof kind);
 }
 
 /** False when the task is no longer ours. */
@@ -98,6 +109,8 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       return { kind: 'lost' };
     case 'busy':
       return end(context, orders, { kind: 'parked', until: place.until, because: 'taken' }, null);
+    case 'impossible':
+      return end(context, orders, { kind: 'stuck', reason: place.reason }, null);
     case 'failed':
       return crash(context, orders, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared':

@@ -24,6 +24,8 @@ export type AttemptPlace =
   /** Another process uses what the workspace needs and will give it back. */
   | { readonly kind: 'busy'; readonly until: Timestamp }
   | { readonly kind: 'failed'; readonly reason: string }
+  /** It fails again until a person changes something. */
+  | { readonly kind: 'impossible'; readonly reason: string }
   | { readonly kind: 'lost' };
 
 export async function prepareAttempt(
@@ -38,8 +40,9 @@ export async function prepareAttempt(
   if (prepared.kind !== 'prepared') {
     const { because, reason } = prepared;
     context.log(reason);
-    if (!PASSES[because]) return { kind: 'failed', reason };
-    return { kind: 'busy', until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
+    const kind = REFUSALS[because];
+    if (kind !== 'busy') return { kind, reason };
+    return { kind, until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
   }
   const worktree = prepared.branch === null && prepared.base === null ? null : prepared.path;
   if (worktree !== null) {
@@ -82,15 +85,17 @@ async function prepareWhenFree(
   }
 }
 
-/** Whether waiting helps: another process has the resource now and will give it back. */
-const PASSES: Readonly<Record<Extract<Prepared, { kind: 'refused' }>['because'], boolean>> = {
-  taken: true,
-  busy: true,
-  occupied: true,
-  no_ports: true,
-  no_base: false,
-  bad_branch: false,
-  setup_failed: false,
+/** `busy`: another process has the resource now and will give it back. `failed`: it may go better the next time. */
+const REFUSALS: Readonly<
+  Record<Extract<Prepared, { kind: 'refused' }>['because'], 'busy' | 'failed' | 'impossible'>
+> = {
+  taken: 'busy',
+  busy: 'busy',
+  occupied: 'busy',
+  no_ports: 'busy',
+  no_base: 'impossible',
+  bad_branch: 'impossible',
+  setup_failed: 'failed',
 };
 
 /**

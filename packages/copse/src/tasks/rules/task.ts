@@ -36,8 +36,8 @@ interface StatusFacts {
 
 /** A status is added here; the compiler then names every place that has to know it. */
 const statusFacts = {
-  pending: facts('is pending', ['why', 'edit', 'cancel']),
-  ready: facts('is ready', ['work', 'edit', 'cancel']),
+  pending: facts('is pending', ['why', 'cancel']),
+  ready: facts('is ready', ['work', 'cancel']),
   in_progress: facts('is in progress', ['pause', 'logs', 'cancel']),
   paused: facts('is paused', ['resume', 'cancel']),
   stuck: facts('is stuck', ['restart', 'cancel'], { needsPerson: true }),
@@ -260,10 +260,12 @@ export function isAllowed(action: TaskAction, status: TaskStatus): boolean {
   return taskTransitions[action][status] !== undefined;
 }
 
-export function suggestCommands(task: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
-  const [first, ...others] = statusFacts[task.state.status].commands;
-  const command = (verb: string) => `copse ${verb} ${task.id}`;
-  return [command(first), ...others.map(command)];
+/** By its status alone; `copse why` asks the board too. */
+export function suggestCommands({ id, state }: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
+  const [first, ...others] = statusFacts[state.status].commands;
+  const command = (verb: string) => `copse ${verb} ${id}`;
+  const hasLanded = state.status === 'done' && state.how === 'landed';
+  return [command(first), ...others.filter((verb) => verb !== 'undo' || hasLanded).map(command)];
 }
 
 /** What "Cannot …" says for each action. */
