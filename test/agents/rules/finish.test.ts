@@ -16,7 +16,11 @@ const commit = (subject: string, isMerge = false) => ({
 const clean: FinishFacts = {
   task: brand<TaskId>('cp-0001'),
   target: 'main',
+  branch: 'cp-0001/login',
+  head: null,
+  isPastQueue: false,
   uncommitted: [],
+  unreadable: [],
   operation: null,
   unresolved: [],
   commits: [commit('feat: add login')],
@@ -38,7 +42,7 @@ describe('the finish gate', () => {
 
   it.each([
     ['handback', { kind: 'refused', because: 'dirty', isFinal: false, files: ['a.ts'] }],
-    ['fail', { kind: 'refused', because: 'dirty', isFinal: true }],
+    ['fail', { kind: 'refused', because: 'dirty', isFinal: true, fails: true }],
     ['commit', { kind: 'uncommitted' }],
   ] as const)('with uncommitted files and on_dirty: %s', (onDirty, verdict) => {
     expect(gate({ uncommitted: ['a.ts'], merge: merged }, { onDirty })).toMatchObject(verdict);

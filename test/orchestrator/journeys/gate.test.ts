@@ -96,7 +96,7 @@ describe('the gate', () => {
       'ends like a refusal': 'done',
       'dirty for ever': 'needs_attention',
       'dirty, committed for it': 'done',
-      'dirty, and that is final': 'needs_attention',
+      'dirty, and that is final': 'failed',
       'in the middle of a merge': 'needs_attention',
       'commits nothing': 'needs_attention',
       'has nothing to do': 'done',
