@@ -124,7 +124,7 @@ sources:
 
 function parse(text: string) {
   const result = parseConfig(text, { file: 'copse.yml' });
-  if (!result.ok) throw new Error(result.problems.map(renderProblem).join('\n'));
+  if (result.kind === 'invalid') throw new Error(result.problems.map(renderProblem).join('\n'));
   return result;
 }
 
@@ -160,7 +160,7 @@ describe('what may be written', () => {
       const refusedBy = {
         text,
         editors: !conforms(readYaml(text).value, forEditors),
-        copse: !parseConfig(text, { file: 'copse.yml' }).ok,
+        copse: parseConfig(text, { file: 'copse.yml' }).kind === 'invalid',
       };
       expect(refusedBy).toEqual({ text, editors: true, copse: true });
     }
@@ -206,7 +206,9 @@ describe('what may be written', () => {
 
   test('a place after a byte order mark is counted from the first visible character', () => {
     const result = parseConfig('\uFEFFlandng: {}', { file: 'copse.yml' });
-    expect(result.ok ? [] : result.problems.map(({ line, column }) => [line, column])).toEqual([[1, 1]]);
+    expect(result.kind === 'valid' ? [] : result.problems.map(({ line, column }) => [line, column])).toEqual([
+      [1, 1],
+    ]);
   });
 });
 

@@ -255,7 +255,7 @@ test('whatever the text is, parsing answers and never throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), yamlish), (text) => {
       const result = parseConfig(text, { file: 'copse.yml' });
-      if (result.ok) return;
+      if (result.kind === 'valid') return;
       for (const problem of result.problems) {
         expect(renderProblem(problem)).toMatch(/^copse\.yml:\d+:\d+: /);
         expect(problem.line).toBeGreaterThan(0);
@@ -283,7 +283,7 @@ test('deep nesting and multiplying aliases are refused in a moment', () => {
 
 function parseFailing(yaml: string) {
   const result = parseConfig(yaml, { file: 'copse.yml' });
-  return result.ok ? [] : result.problems;
+  return result.kind === 'valid' ? [] : result.problems;
 }
 
 function rendered(yaml: string): readonly string[] {

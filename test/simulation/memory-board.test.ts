@@ -111,7 +111,7 @@ async function take(context: Context, step: Step, ids: TaskId[]): Promise<unknow
         dependsOn,
         requires: requires ? ['gpu'] : [],
       });
-      if (added.ok) ids.push(added.value.id);
+      if (added.kind === 'done') ids.push(added.value.id);
       return added;
     }
     case 'claim':
@@ -148,7 +148,7 @@ async function takeWith(
       return change(context, async (change) => {
         const held = await change.require('task', id);
         const landing = {
-          to: 'landing',
+          kind: 'landing',
           landing: brand<LandingId>(`la-${id}-${held.token}`),
           target: brand<BranchName>('main'),
           attempt: null,

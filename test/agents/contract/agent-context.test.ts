@@ -160,7 +160,7 @@ test('the ledger of what a task depends on is part of what it is told, and its o
   const { token } = await startSession(opened.project, before.id);
   must(
     await change(context, async (change) => {
-      const finish = { to: 'done', how: 'as_it_is', commit: null } as const;
+      const finish = { kind: 'done', how: 'as_it_is', commit: null } as const;
       await change.apply(decideFinish(await change.require('task', before.id), token, finish, change.at));
       await change.apply(decidePromote(await change.require('task', id), () => 'done', change.at));
     }),

@@ -99,7 +99,7 @@ function sessionIn(phase: OpenPhase, ...way: readonly SessionRequest[]): Session
 
 function take(session: Session, request: SessionRequest): Session {
   const decision = decideSession(session, request, later);
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<Session>(evolveSession, session);
 }
 
@@ -120,7 +120,7 @@ describe('the phases of a session', () => {
   it.each(pairs.filter(isBackward))('never go back from $from to $to', ({ from, to }) => {
     const session = sessionIn(from);
     const decision = decideSession(session, { action: 'advance', phase: to }, later);
-    if (decision.decided) throw new Error('it went backward');
+    if (decision.kind === 'decided') throw new Error('it went backward');
     const { code, reason, next } = decision.refusal;
     expect([code, reason]).toEqual(['backward', `Session se-1 cannot go back from ${from} to ${to}.`]);
     if (from === 'pr_ready') {
@@ -128,7 +128,7 @@ describe('the phases of a session', () => {
       return;
     }
     const suggested = /^copse phase (\w+)$/.exec(next[0])?.[1] as OpenPhase;
-    expect(decideSession(session, { action: 'advance', phase: suggested }, later).decided).toBe(true);
+    expect(decideSession(session, { action: 'advance', phase: suggested }, later).kind).toBe('decided');
   });
 
   it('suggest the one that comes next to an agent that tried to go back', () => {
@@ -166,7 +166,7 @@ describe('the session table', () => {
     const row: Partial<Record<SessionLife, readonly SessionLife[]>> = sessionTransitions[action];
     expect(row[life] ?? ['-']).toEqual([leads]);
     const decision = decideSession(session, requests[action], later);
-    expect(decision.decided ? take(session, requests[action]).state.life : '-').toBe(leads);
+    expect(decision.kind === 'decided' ? take(session, requests[action]).state.life : '-').toBe(leads);
   });
 
   it('has no action besides these', () => {
@@ -177,7 +177,7 @@ describe('the session table', () => {
   it.each(cells.filter(({ leads }) => leads === '-'))('refuses $action from $life, saying why', (cell) => {
     const session = sessionIn('working', ...wayTo[cell.life]);
     expect(decideSession(session, requests[cell.action], later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: `Cannot ${cell.action} session se-1 of cp-0001: it is ${cell.life}.`,
@@ -225,7 +225,7 @@ describe('a question', () => {
   it('is answered once, and not when nothing was asked', () => {
     for (const session of [sessionIn('working'), sessionIn('working', ask, answer)]) {
       expect(decideSession(session, answer, later)).toMatchObject({
-        decided: false,
+        kind: 'refused',
         refusal: {
           code: 'wrong_status',
           reason: 'Session se-1 of cp-0001 has no open question.',
@@ -291,7 +291,7 @@ describe('a conversation', () => {
   it('begins afresh in the session that follows, which works on the same thing and names its predecessor', () => {
     const previous = sessionIn('planning', converse, stick);
     const decision = decideFollowUp(previous, brand<SessionId>('se-2'), later);
-    if (!decision.decided) throw new Error(decision.refusal.reason);
+    if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
     expect(evolveSession(undefined, decision.events[0])).toEqual({
       id: 'se-2',
       ...about,
@@ -349,7 +349,7 @@ describe('whatever happens to a session', () => {
     const events: SessionEvent[] = [opened];
     for (const [step, request] of walk.entries()) {
       const decision = decideSession(session, request, timestamp(later + step));
-      if (decision.decided) {
+      if (decision.kind === 'decided') {
         const before = session;
         session = decision.events.reduce<Session>(evolveSession, session);
         events.push(...decision.events);
@@ -425,7 +425,7 @@ describe('an attempt', () => {
 
 /** What is missing from a refusal: a sentence that names the session, and a command. */
 function unexplained(decision: Decision<SessionEvent>): readonly string[] {
-  if (decision.decided) return [];
+  if (decision.kind === 'decided') return [];
   const { reason, next } = decision.refusal;
   return [
     ...(/se-1.*[^.]\.$/.test(reason) ? [] : [reason]),

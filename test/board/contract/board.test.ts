@@ -111,7 +111,7 @@ describe.each(engines)('a board on %s', (engine) => {
       ['nothing', ' '],
     ])('no title with %s, and says why', async (_, title) => {
       const outcome = await addTask(contextOf(board), { title });
-      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'invalid' } });
+      expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'invalid' } });
       expect(await events()).toEqual([]);
     });
 
@@ -119,7 +119,7 @@ describe.each(engines)('a board on %s', (engine) => {
       const workItem = { source: 'github', id: '7', url: null };
       const first = await newTask(board, { title: 'Once', workItem });
       expect(await addTask(contextOf(board), { title: 'Twice', workItem })).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'already_a_task', reason: 'github 7 is already ' + first.id + '.' },
       });
       expect(await board.tasks({ order: 'urgent' })).toHaveLength(1);
@@ -162,7 +162,7 @@ describe.each(engines)('a board on %s', (engine) => {
         title: 'Half',
         addDependencies: [task.id],
       });
-      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'cycle' } });
+      expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'cycle' } });
       expect((await loaded(task.id)).title).toBe('Whole');
     });
 
@@ -206,7 +206,7 @@ describe.each(engines)('a board on %s', (engine) => {
           editTask(contextOf(board), a.id, { addDependencies: [waitsForB.id] }),
           editTask(contextOf(other), b.id, { addDependencies: [waitsForA.id] }),
         ]);
-        expect(outcomes.map((outcome) => outcome.ok).toSorted()).toEqual([false, true]);
+        expect(outcomes.map((outcome) => outcome.kind).toSorted()).toEqual(['done', 'refused']);
       }
     });
 
@@ -216,8 +216,8 @@ describe.each(engines)('a board on %s', (engine) => {
       const outcomes = await Promise.all(
         boards.map((one) => addTask(contextOf(one), { title: 'Same', workItem })),
       );
-      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
-      const codes = outcomes.map((outcome) => (outcome.ok ? 'added' : outcome.refusal.code));
+      expect(outcomes.filter((outcome) => outcome.kind === 'done')).toHaveLength(1);
+      const codes = outcomes.map((outcome) => (outcome.kind === 'done' ? 'added' : outcome.refusal.code));
       expect(codes.toSorted()).toEqual(['added', 'already_a_task', 'already_a_task', 'already_a_task']);
     });
 
@@ -227,7 +227,7 @@ describe.each(engines)('a board on %s', (engine) => {
       const last = await newTask(board, { title: 'Last', dependsOn: [first.id, other.id] });
       for (const { id } of [first, other]) {
         const { token } = must(await claimTask(contextOf(board), id, claimant(`se-${id}`)));
-        const done = { to: 'done', how: 'no_changes', commit: null } as const;
+        const done = { kind: 'done', how: 'no_changes', commit: null } as const;
         must(
           await change(contextOf(board), async (change) =>
             change.apply(decideFinish(await change.require('task', id), token, done, now())),
@@ -276,7 +276,7 @@ describe.each(engines)('a board on %s', (engine) => {
       const first = await newTask(board, { title: 'First' });
       const second = await newTask(board, { title: 'Second', dependsOn: [first.id] });
       expect(await deleteTasks(contextOf(board), [first.id], { unlink: false })).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'has_dependants' },
       });
       must(await deleteTasks(contextOf(board), [first.id], { unlink: true }));
@@ -437,8 +437,8 @@ describe.each(engines)('a board on %s', (engine) => {
 
 /** An edit that changes nothing is refused; for a round trip that is as good as done. */
 function orUnchanged(task: Task) {
-  return <T>(outcome: { ok: true; value: T } | { ok: false; refusal: { reason: string } }) =>
-    !outcome.ok && outcome.refusal.reason.endsWith('already has these values.')
-      ? ({ ok: true, value: task } as const)
+  return <T>(outcome: { kind: 'done'; value: T } | { kind: 'refused'; refusal: { reason: string } }) =>
+    outcome.kind === 'refused' && outcome.refusal.reason.endsWith('already has these values.')
+      ? ({ kind: 'done', value: task } as const)
       : outcome;
 }

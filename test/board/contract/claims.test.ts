@@ -57,7 +57,7 @@ describe.each(engines)('a board on %s', (engine) => {
           claimTask(contextOf(boards[index % 4] ?? board), id, claimant(`se-${index}`)),
         ),
       );
-      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome.kind === 'done')).toHaveLength(1);
       expect((await loaded(id)).token).toBe(1);
     });
 
@@ -123,7 +123,8 @@ describe.each(engines)('a board on %s', (engine) => {
       const before = await loaded(id);
       const count = (await events()).length;
       const attempts = [
-        (task: Task) => decideFinish(task, old.token, { to: 'done', how: 'no_changes', commit: null }, now()),
+        (task: Task) =>
+          decideFinish(task, old.token, { kind: 'done', how: 'no_changes', commit: null }, now()),
         (task: Task) => decideStuck(task, old.token, 'why?', now()),
         (task: Task) => decideCrash(task, old.token, 'gone', now(), defaultPolicy.retry),
         (task: Task) => decidePark(task, old.token, { until: now(), because: 'rate_limit' }, now()),
@@ -132,7 +133,7 @@ describe.each(engines)('a board on %s', (engine) => {
         const outcome = await change(contextOf(board), async (change) =>
           change.apply(attempt(await change.require('task', id))),
         );
-        expect(outcome).toMatchObject({ ok: false, refusal: { code: 'fenced' } });
+        expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'fenced' } });
       }
       expect(await loaded(id)).toEqual(before);
       expect(await events()).toHaveLength(count);
@@ -146,10 +147,10 @@ describe.each(engines)('a board on %s', (engine) => {
       const by = { kind: 'session', session: claimant('se-1').session, token } as const;
       const entry = { kind: 'learning', text: 'Migrations first' };
       expect(must(await addLedgerEntry(contextOf(board, by), id, entry)).session).toBe('se-1');
-      expect(await addLedgerEntry(contextOf(board, by), other.id, entry)).toMatchObject({ ok: false });
+      expect(await addLedgerEntry(contextOf(board, by), other.id, entry)).toMatchObject({ kind: 'refused' });
       const older = { ...by, token: fencingToken(token - 1) };
       expect(await addLedgerEntry(contextOf(board, older), id, entry)).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'fenced' },
       });
       expect(await board.list('ledger', { task: id })).toHaveLength(1);

@@ -27,7 +27,7 @@ async function exported(board: Board): Promise<string[]> {
 async function* parsed(lines: readonly string[]): AsyncGenerator<BoardLine> {
   for (const line of lines) {
     const read = parseBoardLine(line);
-    if (!read.ok) throw new Error(read.reason);
+    if (read.kind === 'refused') throw new Error(read.reason);
     yield await Promise.resolve(read.line);
   }
 }
@@ -172,7 +172,7 @@ describe('an event that nobody could have written here', () => {
 
   // promise: import-verified
   it('is refused, and one that somebody could have written is not', () => {
-    expect(parseBoardLine(created({}))).toMatchObject({ ok: true });
+    expect(parseBoardLine(created({}))).toMatchObject({ kind: 'read' });
     const bad = [
       { id: '--upload-pack=$(touch x)' },
       { definition: { ...definition, title: '\x1b[2J' } },
@@ -180,7 +180,7 @@ describe('an event that nobody could have written here', () => {
       { definition: { ...definition, areas: ['../outside'] } },
       { definition: undefined },
     ];
-    for (const change of bad) expect(parseBoardLine(created(change))).toMatchObject({ ok: false });
+    for (const change of bad) expect(parseBoardLine(created(change))).toMatchObject({ kind: 'refused' });
   });
 });
 
@@ -193,6 +193,6 @@ describe('a line that is not from an export', () => {
     '{"line":"event","recorded":{}}',
     '[]',
   ])('%j is refused with a reason', (line) => {
-    expect(parseBoardLine(line)).toMatchObject({ ok: false, reason: expect.stringMatching(/./) });
+    expect(parseBoardLine(line)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/./) });
   });
 });

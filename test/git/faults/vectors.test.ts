@@ -31,27 +31,36 @@ import { git, newArea } from '../../support/cli.ts';
 import { liveIn } from '../../support/git/git-life.ts';
 import { operations } from '../../support/git/git-operations.ts';
 import { type Scene, newScenes } from '../../support/git/git-scene.ts';
+import { isLong } from '../../support/long.ts';
 import { type Vector, hookVectors, runPlainly, vectors } from '../../support/git/git-vectors.ts';
 
 const newScene = newScenes(newArea());
 const place = ({ gitDir, top }: Scene) => ({ commonDir: gitDir, home: top });
 
-it.each([...hookVectors, ...vectors].filter(isShown).map(named))('%s works in plain git', (_, vector) => {
-  const before = plainlyWithout(vector);
-  const scene = newScene();
-  vector.plant?.(scene);
-  const after = runPlainly(scene, vector, vector.env?.(scene) ?? {});
-  if (vector.fires) expect([before.hasFired, after.hasFired]).toEqual([false, true]);
-  else expect(after.said).not.toBe(before.said);
-});
+/** Says something about git and about these tests, and nothing about Copse. */
+it.runIf(isLong).each([...hookVectors, ...vectors].filter(isShown).map(named))(
+  '%s works in plain git',
+  (_, vector) => {
+    const before = plainlyWithout(vector);
+    const scene = newScene();
+    vector.plant?.(scene);
+    const after = runPlainly(scene, vector, vector.env?.(scene) ?? {});
+    if (vector.fires) expect([before.hasFired, after.hasFired]).toEqual([false, true]);
+    else expect(after.said).not.toBe(before.said);
+  },
+);
 
 // promise: planted-config-inert
-it.each(vectors.map(named))('%s has no effect on what Copse does', async (_, vector) => {
-  const scene = newScene();
-  vector.plant?.(scene);
-  const answers = await withEnvironment(vector.env?.(scene) ?? {}, () => answersIn(scene, vector));
-  expect(answers).toEqual(await answersWithout(vector));
-});
+// All of them at once are below. In the short version, a third of them are tried alone.
+it.each(vectors.map(named).filter((_, index) => isLong || index % 3 === 0))(
+  '%s has no effect on what Copse does',
+  async (_, vector) => {
+    const scene = newScene();
+    vector.plant?.(scene);
+    const answers = await withEnvironment(vector.env?.(scene) ?? {}, () => answersIn(scene, vector));
+    expect(answers).toEqual(await answersWithout(vector));
+  },
+);
 
 // promise: planted-config-inert
 it('all of them at once have no effect, when they were planted after Copse first looked', async () => {

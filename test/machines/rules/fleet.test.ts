@@ -27,7 +27,7 @@ const later = timestamp(2_000);
 const queue = brand<ResourceName>('queue:main');
 
 function after(resource: Resource | undefined, decision: Decision<ResourceEvent>): Resource {
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events
     .slice(1)
     .reduce<Resource>(evolveResource, evolveResource(resource, decision.events[0]));
@@ -43,7 +43,7 @@ describe('a resource', () => {
 
   it('that is held is refused to another, with the holder named', () => {
     expect(decideTake(queue, held, 'no-2', null, at)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: 'Cannot take queue:main: no-1 holds it.',
@@ -55,7 +55,7 @@ describe('a resource', () => {
   it('is taken again by its holder with the next token, which shuts out the one before', () => {
     const again = after(held, decideTake(queue, held, 'no-1', later, at));
     expect(again).toMatchObject({ holder: 'no-1', token: 2 });
-    expect(decideGiveBack(again, held.token, at)).toMatchObject({ decided: false });
+    expect(decideGiveBack(again, held.token, at)).toMatchObject({ kind: 'refused' });
   });
 
   it('that is given back is free, keeps its token, and gives the next one to the next holder', () => {
@@ -65,28 +65,28 @@ describe('a resource', () => {
   });
 
   it('lapses exactly at its time, and never when it has none', () => {
-    expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).decided).toBe(false);
-    expect(decideTake(queue, held, 'no-2', null, later).decided).toBe(true);
+    expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).kind).toBe('refused');
+    expect(decideTake(queue, held, 'no-2', null, later).kind).toBe('decided');
     const forever = after(undefined, decideTake(queue, undefined, 'no-1', null, at));
-    expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).decided).toBe(false);
+    expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).kind).toBe('refused');
   });
 
   it('that lapsed and was taken by another is not given back by the old token', () => {
     const taken = after(held, decideTake(queue, held, 'no-2', null, later));
     expect(taken).toMatchObject({ holder: 'no-2', token: 2 });
     expect(decideGiveBack(taken, held.token, later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'fenced',
         reason: 'Token 1 no longer holds queue:main: the current token is 2.',
         next: ['do nothing: it has a new holder'],
       },
     });
-    expect(decideGiveBack(taken, taken.token, later).decided).toBe(true);
+    expect(decideGiveBack(taken, taken.token, later).kind).toBe('decided');
   });
 
   it('that lapsed but was taken by nobody is still given back by its holder', () => {
-    expect(decideGiveBack(held, held.token, timestamp(later + 1)).decided).toBe(true);
+    expect(decideGiveBack(held, held.token, timestamp(later + 1)).kind).toBe('decided');
   });
 
   it('is given back once, and never with a token that was not given out', () => {
@@ -121,16 +121,18 @@ describe('whoever takes a resource and whenever', () => {
               : decideGiveBack(resource, believed[who] ?? fencingToken(0), now);
           const before: number = resource?.token ?? 0;
           expect(unexplained(decision)).toEqual([]);
-          if (decision.decided) {
+          if (decision.kind === 'decided') {
             resource = after(resource, decision);
             events.push(...decision.events);
             if (does === 'take') believed[who] = resource.token;
           }
-          expect((resource?.token ?? 0) - before).toBe(does === 'take' && decision.decided ? 1 : 0);
+          expect((resource?.token ?? 0) - before).toBe(
+            does === 'take' && decision.kind === 'decided' ? 1 : 0,
+          );
           if (resource === undefined) continue;
           const one = resource;
           const tokens = Array.from({ length: one.token + 2 }, (_, token) => fencingToken(token));
-          const accepted = tokens.filter((token) => decideGiveBack(one, token, now).decided);
+          const accepted = tokens.filter((token) => decideGiveBack(one, token, now).kind === 'decided');
           expect(accepted).toEqual(one.holder === null ? [] : [one.token]);
         }
         const stored = JSON.parse(JSON.stringify(events)) as ResourceEvent[];
@@ -198,7 +200,7 @@ describe('a schedule', () => {
 
 /** What is missing from a refusal: a sentence that names the resource, and what to do. */
 function unexplained(decision: Decision<ResourceEvent>): readonly string[] {
-  if (decision.decided) return [];
+  if (decision.kind === 'decided') return [];
   const { reason, next } = decision.refusal;
   return [
     ...(/queue:main.*[^.]\.$/.test(reason) ? [] : [reason]),

@@ -105,6 +105,36 @@ it.runIf(canSeeProcesses).each([
   },
 );
 
+// promise: expired-lease-proves-nothing
+it.runIf(canSeeProcesses)(
+  'one that tells who it is at the moment in which it is given up, goes on',
+  async () => {
+    await using run = await Run.open(area);
+    await explained(run, async () => {
+      const [task] = await run.add('steps');
+      let isGivenUp = false;
+      await using late = await Late.open(run, { runnerStartMs: 1_000 }, ({ board }) => ({
+        // The last step before the crash is recorded; its orders stay, as on another node.
+        async forget() {
+          const [attempt] = await board.list('attempt', { task: task! });
+          isGivenUp = true;
+          late.letStart(attempt!);
+          await run.until(async () => (await board.get('attempt', attempt!.id))?.process !== null);
+        },
+      }));
+      const { attempt } = await late.begin(task!);
+      rmSync(attemptFiles(run.folder, attempt.id).runner);
+      await run.until(async () => {
+        await late.look();
+        return isGivenUp;
+      });
+      await late.finish();
+      expect(await run.countEvents('task.crashed')).toBe(0);
+      expect(await run.countEvents('attempt.started')).toBe(1);
+    });
+  },
+);
+
 /** An orchestrator in this process, whose runners do not begin before they may. */
 class Late implements AsyncDisposable {
   readonly #run: Run;
@@ -121,7 +151,11 @@ class Late implements AsyncDisposable {
     this.#orchestrator = new Orchestrator(context, () => {});
   }
 
-  static async open(run: Run, orchestration: Partial<RunContext['policy']['orchestration']> = {}) {
+  static async open(
+    run: Run,
+    orchestration: Partial<RunContext['policy']['orchestration']> = {},
+    otherwise: (context: RunContext) => Partial<RunContext['runners']> = () => ({}),
+  ) {
     const opened = await openRun({ cwd: run.folder, env: run.env }, { asNode: true });
     const { context } = opened;
     const policy = {
@@ -139,7 +173,8 @@ class Late implements AsyncDisposable {
       processesOf: processesOfAttempt,
       settingsOf: () => ({ agent, policy }),
     });
-    return new Late(run, { ...context, policy, runners }, gate, opened);
+    const asked = { ...runners, ...otherwise(context) };
+    return new Late(run, { ...context, policy, runners: asked }, gate, opened);
   }
 
   /** Begins the task; its runner is a process by then, and has told nobody. */

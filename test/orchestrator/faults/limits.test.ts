@@ -83,12 +83,12 @@ class Two implements AsyncDisposable {
 
   async begin(...claims: readonly (readonly [RunContext, TaskId])[]): Promise<unknown> {
     const outcomes = await Promise.all(
-      claims.map(([context, task]) => beginAttempt(context, task, agent, { how: 'claim' })),
+      claims.map(([context, task]) => beginAttempt(context, task, agent, { kind: 'claim' })),
     );
     const held = await this.contexts[0].board.held();
     return {
       held: held.length,
-      answers: outcomes.map((one) => (one.ok ? 'begun' : one.refusal.code)).toSorted(),
+      answers: outcomes.map((one) => (one.kind === 'done' ? 'begun' : one.refusal.code)).toSorted(),
     };
   }
 

@@ -20,7 +20,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
     await reviewed.work('second', '--resume');
   });
   expect(await queueTask(meanwhile, task)).toMatchObject({
-    ok: false,
+    kind: 'refused',
     refusal: {
       reason: `${task} changed while its branch was read.`,
       next: [`copse merge ${task}`],
@@ -29,7 +29,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
   expect(await context.board.openLandings()).toEqual([]);
   expect((await context.board.get('task', task))?.state.status).toBe('in_review');
 
-  expect(await queueTask(context, task)).toMatchObject({ ok: true });
+  expect(await queueTask(context, task)).toMatchObject({ kind: 'done' });
   expect((await landNow(context, [task])).get(task)).toMatchObject({ kind: 'landed' });
   expect(git(repository, 'log', '--reverse', '--format=%s', 'main').split('\n').slice(-2)).toEqual([
     'begun',
@@ -43,7 +43,7 @@ it('what somebody is working on again by then is not landed', async () => {
   const meanwhile = lookingSlowly(context, async () => {
     await answer(['work', task, '--resume'], { cwd: repository });
   });
-  expect(await queueTask(meanwhile, task)).toMatchObject({ ok: false });
+  expect(await queueTask(meanwhile, task)).toMatchObject({ kind: 'refused' });
   expect(await context.board.openLandings()).toEqual([]);
   expect((await context.board.get('task', task))?.state.status).toBe('in_progress');
 });
@@ -56,7 +56,7 @@ it('two who merge the same task between look and act get the same landing, and i
     first = await queueTask(context, task);
   });
   const second = await queueTask(meanwhile, task);
-  expect(second).toMatchObject({ ok: true });
+  expect(second).toMatchObject({ kind: 'done' });
   expect(second).toEqual(first);
   const landed = await Promise.all([landNow(context, [task]), landNow(context, [task])]);
   expect(landed.filter((one) => one.get(task)?.kind === 'landed')).toHaveLength(1);
@@ -86,7 +86,7 @@ it.each([
     return Promise.resolve();
   });
   expect(await queueTask(meanwhile, task)).toMatchObject({
-    ok: false,
+    kind: 'refused',
     refusal: {
       reason: expect.stringContaining(`The worktree of ${task} `),
       next: [`copse merge ${task}`, `copse show ${task}`],
@@ -99,7 +99,7 @@ it.each([
 it('a worktree that goes while the queue looks at its moved branch does not end the merge', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task, worktree } = reviewed;
-  expect(await queueTask(context, task)).toMatchObject({ ok: true });
+  expect(await queueTask(context, task)).toMatchObject({ kind: 'done' });
   git(worktree, 'commit', '--quiet', '--allow-empty', '--message=more');
   let isRemoved = false;
   const meanwhile = lookingSlowly(context, () => {

@@ -145,7 +145,7 @@ it('whatever is asked, limits hold and no two that run meet in an area', () => {
       const areas = started.map((candidate) =>
         candidate.areas.flatMap((text) => {
           const parsed = parseArea(text);
-          return parsed.ok ? [parsed.area] : [];
+          return parsed.kind === 'accepted' ? [parsed.area] : [];
         }),
       );
       for (const [index, left] of areas.entries())

@@ -65,7 +65,7 @@ describe('a worktree of the queue', () => {
     expect(only(await check('test ! -e cache/nested')).verdict).toBe('green');
     const trash = path.join(root, '.copse', 'trash');
     expect(readdirSync(trash)).toHaveLength(1);
-    expect(await undo(run.context, undefined)).toMatchObject({ ok: false });
+    expect(await undo(run.context, undefined)).toMatchObject({ kind: 'refused' });
     expect(await tend(run.context)).toMatchObject({ deleted: 1, kept: [], failed: [] });
     expect(readdirSync(trash)).toEqual([]);
   });

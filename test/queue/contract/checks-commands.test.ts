@@ -111,7 +111,7 @@ describe('set-up', () => {
     ['is killed', { setup: ['kill -KILL $$'] }],
   ])('that %s is infrastructure', async (_, settings) => {
     const set = newCheckSite(area, { settings });
-    expect(await set.run(set.candidate({}), { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(await set.run(set.candidate({}), { check: 'true' })).toMatchObject({ kind: 'infrastructure' });
   });
 
   it('comes from the file of another tool when copse.yml has none', async () => {
@@ -230,7 +230,7 @@ describe('output', () => {
     writeFile(path.join(lost.root, '.copse', 'logs', 'queue', 'ch-lost', 'x'), '');
     symlinkSync(path.join(area, 'elsewhere'), path.join(lost.root, '.copse/logs/queue/ch-lost/check.log'));
     expect(await lost.run(commit, { check: 'echo over it' }, { id: 'ch-lost' })).toMatchObject({
-      ended: 'infrastructure',
+      kind: 'infrastructure',
     });
     expect(readFileSync(path.join(area, 'elsewhere'), 'utf8')).toBe('mine\n');
   });

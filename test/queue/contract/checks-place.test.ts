@@ -274,7 +274,7 @@ describe('the worktree of a slot', () => {
     // Git calls a worktree of somebody else as it likes.
     if (existsSync(site.gitDir)) renameSync(site.gitDir, `${site.gitDir}-theirs`);
     const end = await site.run(commit, { check: 'true' });
-    expect(end).toMatchObject({ ended: 'infrastructure' });
+    expect(end).toMatchObject({ kind: 'infrastructure' });
     expect(lstatSync(site.worktree).ino).toBe(before);
     expect(await openTrash(site.root, 'sha1').all()).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe('the worktree of a slot', () => {
     const commit = site.candidate({});
     const other = path.join(area, `theirs ${Math.random()}`, 'copse-queue-1');
     git(site.root, 'worktree', 'add', '--quiet', '--detach', other);
-    expect(await site.run(commit, { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(await site.run(commit, { check: 'true' })).toMatchObject({ kind: 'infrastructure' });
     expect(existsSync(path.join(other, 'a.txt'))).toBe(true);
     expect(existsSync(site.gitDir)).toBe(true);
   });
@@ -303,7 +303,7 @@ describe('the worktree of a slot', () => {
   it('cannot be made for a missing commit, which is infrastructure', async () => {
     const site = newSite();
     const end = await site.run('1'.repeat(40) as CommitId, { check: 'true' });
-    expect(end).toMatchObject({ ended: 'infrastructure' });
+    expect(end).toMatchObject({ kind: 'infrastructure' });
     // Git would fail to fetch anything as long as a worktree is at a commit that is not there.
     expect(existsSync(site.gitDir)).toBe(false);
     await expectCandidate(site, site.candidate({}));

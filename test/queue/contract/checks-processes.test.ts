@@ -158,7 +158,7 @@ describe.runIf(isLinux)('a run that is called off', () => {
     );
     const pid = await pidIn(file);
     off.abort();
-    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(await run).toEqual({ kind: 'cancelled' });
     expect(isRunning(pid)).toBe(false);
     expect(await processesIn(site)).toEqual([]);
     expect(existsSync(path.join(site.root, '.copse/queue/1/run.json'))).toBe(false);
@@ -174,7 +174,7 @@ describe.runIf(isLinux)('a run that is called off', () => {
     const run = site.run(site.candidate({}), { check: 'true' }, { signal: off.signal });
     const pid = await pidIn(file);
     off.abort();
-    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(await run).toEqual({ kind: 'cancelled' });
     expect(isRunning(pid)).toBe(false);
     expect(existsSync(path.join(site.worktree, 'late.log'))).toBe(false);
   });
@@ -182,7 +182,7 @@ describe.runIf(isLinux)('a run that is called off', () => {
   it('starts nothing when it was cancelled before', async () => {
     const site = newCheckSite(area);
     const run = site.run(site.candidate({}), { check: 'true' }, { signal: AbortSignal.abort() });
-    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(await run).toEqual({ kind: 'cancelled' });
     expect(existsSync(site.worktree)).toBe(false);
   });
 
@@ -194,7 +194,7 @@ describe.runIf(isLinux)('a run that is called off', () => {
       const run = site.run(commit, { check: 'sleep 600' }, { signal: off.signal });
       await sleep(afterMs);
       off.abort();
-      expect(await run).toEqual({ ended: 'cancelled' });
+      expect(await run).toEqual({ kind: 'cancelled' });
     }
     expect(only(await site.run(commit, { check: 'git status --porcelain' })).verdict).toBe('green');
   });
@@ -208,10 +208,10 @@ describe.runIf(isLinux)('slots', () => {
     const off = new AbortController();
     const first = site.run(commit, { slow: `echo $$ > '${file}'; sleep 600` }, { signal: off.signal });
     await pidIn(file);
-    expect(await site.run(commit, { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(await site.run(commit, { check: 'true' })).toMatchObject({ kind: 'infrastructure' });
     expect(only(await site.run(commit, { check: 'pwd' }, { slot: 2 })).verdict).toBe('green');
     off.abort();
-    expect(await first).toEqual({ ended: 'cancelled' });
+    expect(await first).toEqual({ kind: 'cancelled' });
   });
 });
 

@@ -32,7 +32,7 @@ class Target {
   async land(name: string, method: MergeMethod, ...changes: readonly Files[]): Promise<CommitId> {
     for (const files of changes) this.scene.commit(name, files, { message: `feat: ${name}\n` });
     const built = await this.scene.build(name, { task: id(name), title: `Title of ${name}`, method });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     return this.moveTo(name, built.commit);
   }
 
@@ -74,8 +74,8 @@ class Target {
   }
 }
 
-function must(reverted: Reverted): Extract<Reverted, { reverted: true }> {
-  return reverted.reverted ? reverted : expect.fail(JSON.stringify(reverted));
+function must(reverted: Reverted): Extract<Reverted, { kind: 'reverted' }> {
+  return reverted.kind === 'reverted' ? reverted : expect.fail(JSON.stringify(reverted));
 }
 
 describe.each(mergeMethods)('what landed by %s', (method) => {
@@ -146,8 +146,8 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
     const later = await target.land('later', method, { 'it.txt': '2\nlater\n' });
     const objects = target.scene.objects();
     const reverted = await target.revert('it');
-    expect(reverted).toMatchObject({ reverted: false, because: 'conflict', files: ['it.txt'] });
-    if (reverted.reverted || reverted.because !== 'conflict') throw new Error('It conflicts.');
+    expect(reverted).toMatchObject({ kind: 'conflict', files: ['it.txt'] });
+    if (reverted.kind !== 'conflict') throw new Error('It conflicts.');
     expect(reverted.later.flatMap(({ body }) => body.match(/^Task: .*$/gm) ?? [])).toContain(
       'Task: cp-later',
     );
@@ -199,23 +199,23 @@ describe('what is not there', () => {
     const target = new Target();
     await target.land('before', 'rebase', { 'b.txt': 'x\n' });
     target.landed.set('it', target.scene.tip('main'));
-    expect(await target.revert('it')).toEqual({ reverted: false, because: 'brought_nothing' });
+    expect(await target.revert('it')).toEqual({ kind: 'brought_nothing' });
   });
 
   it('what was taken back already is not taken back again', async () => {
     const target = new Target();
     await target.land('it', 'rebase', { 'it.txt': '1\n' });
     target.scene.commit('main', { 'it.txt': null });
-    expect(await target.revert('it')).toEqual({ reverted: false, because: 'nothing_left' });
+    expect(await target.revert('it')).toEqual({ kind: 'nothing_left' });
   });
 
   it('a commit that the target does not have is not taken back', async () => {
     const target = new Target();
     await target.land('it', 'rebase', { 'it.txt': '1\n' });
     git(target.scene.top, 'update-ref', 'refs/heads/main', `${target.scene.tip('main')}^`);
-    expect(await target.revert('it')).toEqual({ reverted: false, because: 'not_there' });
+    expect(await target.revert('it')).toEqual({ kind: 'not_there' });
     const unknown = brand<CommitId>('0123456789'.repeat(4));
-    expect(await target.revert('it', { landed: unknown })).toEqual({ reverted: false, because: 'not_there' });
+    expect(await target.revert('it', { landed: unknown })).toEqual({ kind: 'not_there' });
   });
 
   it('a file that was moved since is found, and renames, modes and binary files go back', async () => {

@@ -50,7 +50,10 @@ describe('promise 4: one landing per task', () => {
     const { landed } = await scene.lead();
     expect(landed.map((one) => one.task)).toEqual([task]);
     expect(scene.trailers).toEqual([task]);
-    expect(await queueTask(context, task)).toMatchObject({ ok: false, refusal: { code: 'wrong_status' } });
+    expect(await queueTask(context, task)).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'wrong_status' },
+    });
   });
 
   it('work that is on the target already lands without being there twice', async () => {

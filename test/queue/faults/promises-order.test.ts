@@ -100,7 +100,7 @@ describe('promise 7: a hotfix goes first and alone; landing without checks is a 
     const session = { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) } as const;
     for (const by of [session, context.by])
       expect(await skipChecks({ ...context, by }, [task])).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'not_this_session' },
       });
     expect(await scene.events('landing.checks_skipped')).toEqual([]);
@@ -176,7 +176,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
     const late = await scene.queue('late');
     killAt(scene, late, 'journalled');
     expect(await unqueueTasks(person, [late], null)).toMatchObject({
-      ok: false,
+      kind: 'refused',
       refusal: { code: 'already_landing', reason: expect.stringContaining('already landing') },
     });
     await scene.lead();

@@ -55,7 +55,7 @@ const journalled = landing('a', {
 });
 
 function evolved(before: Landing, decision: ReturnType<typeof decideHurry>): Landing {
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce(evolveLanding, before);
 }
 
@@ -88,7 +88,7 @@ describe('a person', () => {
       decideSkipChecks(journalled, person, at),
       decideTryAgain(journalled, at),
     ])
-      expect(decision).toMatchObject({ decided: false, refusal: { code: 'already_landing' } });
+      expect(decision).toMatchObject({ kind: 'refused', refusal: { code: 'already_landing' } });
   });
 });
 
@@ -99,7 +99,7 @@ it('nobody but a person lets something land without checks', () => {
     { kind: 'node', node: brand<NodeId>('no-1') },
   ] as const)
     expect(decideSkipChecks(landing('a'), by, at)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'not_this_session' },
     });
 });

@@ -119,7 +119,7 @@ function landingIn(place: Place): Landing {
 
 function take(landing: Landing, request: LandingRequest): Landing {
   const decision = decideLanding(landing, request, later);
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<Landing>(evolveLanding, landing);
 }
 
@@ -241,7 +241,7 @@ describe('the proof that the target may move', () => {
     ['no person let it land without', { kind: 'skipped' }, /^cp-0001 needs passing checks\.$/],
   ] as const)('is refused if %s', (_, proof, reason) => {
     expect(decideLanding(landingIn('checking'), journalWith(proof), later)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'wrong_status', reason: expect.stringMatching(reason) },
     });
   });
@@ -269,7 +269,7 @@ describe('a journalled intent', () => {
   it.each(journalled)('while %s refuses to withdraw, conflict or reject and says why', (place) => {
     for (const request of [withdraw, conflict, reject, check, journal, hurry, skip]) {
       expect(decideLanding(landingIn(place), request, later)).toEqual({
-        decided: false,
+        kind: 'refused',
         refusal: {
           code: 'already_landing',
           reason: 'cp-0001 is already landing: the move of main is journalled and will be completed.',
@@ -281,7 +281,7 @@ describe('a journalled intent', () => {
 
   it.each(['merging', 'checking'] as const)('is needed to land while %s', (place) => {
     expect(decideLanding(landingIn(place), land, later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: 'The landing of cp-0001 has no journalled intent, so main cannot have moved for it.',
@@ -297,8 +297,8 @@ describe('a journalled intent', () => {
     expect(again.state).toEqual({ status: 'queued', since: later });
     const merging = take(again, merge);
     expect(isCommitted(merging)).toBe(false);
-    expect(decideLanding(merging, land, later).decided).toBe(false);
-    expect(decideLanding(merging, withdraw, later).decided).toBe(true);
+    expect(decideLanding(merging, land, later).kind).toBe('refused');
+    expect(decideLanding(merging, withdraw, later).kind).toBe('decided');
   });
 
   it('cannot be told of a landing that was not being merged or checked', () => {
@@ -333,7 +333,7 @@ describe('whatever happens to a landing', () => {
       const decision = decideLanding(before, request, timestamp(later + step));
       expect(outcomeOf(before, decision)).toBe(leadsTo(request.action, placeOf(before)));
       expect(unexplained(decision)).toEqual([]);
-      if (!decision.decided) continue;
+      if (decision.kind === 'refused') continue;
       landing = decision.events.reduce<Landing>(evolveLanding, before);
       events.push(...decision.events);
       look(before, landing, request);
@@ -387,13 +387,13 @@ describe('whatever happens to a landing', () => {
 });
 
 function outcomeOf(landing: Landing, decision: Decision<LandingEvent>): string {
-  if (decision.decided) return placeOf(decision.events.reduce<Landing>(evolveLanding, landing));
+  if (decision.kind === 'decided') return placeOf(decision.events.reduce<Landing>(evolveLanding, landing));
   return { wrong_status: 'wrong', already_landing: 'late' }[decision.refusal.code as string] ?? '';
 }
 
 /** What is missing from a refusal: a sentence that names the task, and a command. */
 function unexplained(decision: Decision<LandingEvent>): readonly string[] {
-  if (decision.decided) return [];
+  if (decision.kind === 'decided') return [];
   const { reason, next } = decision.refusal;
   return [
     ...(/cp-0001.*[^.]\.$/.test(reason) ? [] : [reason]),

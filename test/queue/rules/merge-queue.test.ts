@@ -27,7 +27,7 @@ const fresh = newQueue(id);
 type Decided = ReturnType<typeof decidePauseQueue>;
 
 function after(queue: MergeQueue, decision: Decided): MergeQueue {
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<MergeQueue>(evolveQueue, queue);
 }
 
@@ -56,11 +56,11 @@ describe('the two switches of a queue', () => {
 
   it('are not switched off twice: who did it first, and why, stays', () => {
     expect(decidePauseQueue(pause(fresh, 'accept'), 'accept', 'again', later)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'wrong_status', reason: 'The queue of main already accepts no new tasks.' },
     });
     expect(decidePauseQueue(pause(fresh, 'land'), 'land', 'again', later)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'wrong_status', reason: 'The queue of main already lands nothing.' },
     });
   });
@@ -68,10 +68,10 @@ describe('the two switches of a queue', () => {
   it('are not switched on if they are', () => {
     for (const what of ['accept', 'land'] as const)
       expect(decideResumeQueue(fresh, what, later)).toMatchObject({
-        decided: false,
+        kind: 'refused',
         refusal: { code: 'wrong_status', reason: 'The queue of main is not paused.' },
       });
-    expect(decideResumeQueue(pause(fresh, 'land'), 'accept', later).decided).toBe(false);
+    expect(decideResumeQueue(pause(fresh, 'land'), 'accept', later).kind).toBe('refused');
   });
 });
 

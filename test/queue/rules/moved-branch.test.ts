@@ -107,15 +107,15 @@ describe('what is in the queue', () => {
   it('gets no other head once a person has looked at the one it has', () => {
     const requeue = (one: Landing, to: CommitId) =>
       decideLanding(one, { action: 'requeue', head: to, reason }, at);
-    expect(requeue({ ...landing, isReviewed: true }, tip)).toMatchObject({ decided: false });
-    expect(requeue({ ...landing, isReviewed: true }, head)).toMatchObject({ decided: true });
-    expect(requeue(landing, tip)).toMatchObject({ decided: true });
+    expect(requeue({ ...landing, isReviewed: true }, tip)).toMatchObject({ kind: 'refused' });
+    expect(requeue({ ...landing, isReviewed: true }, head)).toMatchObject({ kind: 'decided' });
+    expect(requeue(landing, tip)).toMatchObject({ kind: 'decided' });
   });
 
   it('goes back to review with what its branch has now, out of the queue', () => {
     const decision = decideUnqueue(task, landing, { head: tip, reason }, at);
     expect(decision).toMatchObject({
-      decided: true,
+      kind: 'decided',
       events: [
         { type: 'landing.withdrawn', id: landing.id, reason },
         { type: 'task.sent_to_review', id: task.id, head: tip, pullRequest: null },
@@ -134,10 +134,10 @@ describe('what is in the queue', () => {
     const intent = { oldTip: head, newTip: tip, commit: tip, isVerified: false };
     const journalled: Landing = { ...landing, state: { status: 'merging', since: at, intent } };
     expect(decideUnqueue(task, journalled, { head: tip, reason }, at)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'already_landing' },
     });
     const late = { ...landing, id: brand<LandingId>('la-0') };
-    expect(decideUnqueue(task, late, { head: tip, reason }, at)).toMatchObject({ decided: false });
+    expect(decideUnqueue(task, late, { head: tip, reason }, at)).toMatchObject({ kind: 'refused' });
   });
 });

@@ -119,9 +119,9 @@ describe('the task that undoes', () => {
   const landing = brand<LandingId>('la-9');
 
   it('is in the queue from the beginning, and waits for nobody', () => {
-    const to = { to: 'landing', landing, target, attempt: null, head: commit } as const;
+    const to = { kind: 'landing', landing, target, attempt: null, head: commit } as const;
     const decision = decideUndo({ id: undo, definition: undoDefinition(done(), 200), to }, at);
-    if (!decision.decided) throw new Error('It may be undone.');
+    if (decision.kind === 'refused') throw new Error('It may be undone.');
     const world = replay(decision.events);
     expect(world.task.get(undo)).toMatchObject({
       title: 'Undo: Add a login page',
@@ -139,9 +139,9 @@ describe('the task that undoes', () => {
   });
 
   it('is in review where people look first', () => {
-    const to = { to: 'review', head: commit, pullRequest: null } as const;
+    const to = { kind: 'review', head: commit, pullRequest: null } as const;
     const decision = decideUndo({ id: undo, definition: undoDefinition(done(), 200), to }, at);
-    if (!decision.decided) throw new Error('It may be undone.');
+    if (decision.kind === 'refused') throw new Error('It may be undone.');
     expect(replay(decision.events).task.get(undo)?.state).toMatchObject({
       status: 'in_review',
       head: commit,

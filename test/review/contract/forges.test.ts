@@ -426,6 +426,21 @@ describe('a remote whose address has a password', () => {
   });
 });
 
+describe('the variables of gh', () => {
+  // promise: forge-token-safe
+  it.each([
+    ['github.com', 'GH_ENTERPRISE_TOKEN'],
+    ['github.invalid', 'GH_TOKEN'],
+    ['github.invalid', 'GITHUB_TOKEN'],
+  ])('for another host are not used for %s: %s', async (host, variable) => {
+    const scene = new MergeScene(area);
+    git(scene.top, 'remote', 'add', 'origin', `https://${host}/octo/trees.git`);
+    const forge = forgeFor(scene, 'github', { PATH: '', [variable]: 'for another host' });
+    const reason = expect.stringContaining(`Not logged in to ${host}`);
+    expect(await forge.look({ number: 1, url: '' })).toMatchObject({ kind: 'unknown', reason });
+  });
+});
+
 describe('the address of a remote', () => {
   it.each([
     ['git@github.com:octo/trees.git', 'github.com', 'octo', 'trees', 'github'],

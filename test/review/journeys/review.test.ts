@@ -315,7 +315,7 @@ describe('whatever the command line looks at first', () => {
     const shownHead = brand<CommitId>(scene.git('rev-parse', `${id}/some-work`));
     commitMore(scene, id);
     const approved = await within(scene, (context) => approve(context, id, shownHead));
-    expect(approved).toMatchObject({ ok: false, refusal: { next: [`copse review ${id}`] } });
+    expect(approved).toMatchObject({ kind: 'refused', refusal: { next: [`copse review ${id}`] } });
     expect(await status(scene, id)).toBe('in_review');
   });
 
@@ -335,7 +335,7 @@ describe('whatever the command line looks at first', () => {
     await within(scene, async (person) => {
       const by = { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) } as const;
       const context = { ...person, by, reverting: { revert: () => Promise.reject(new Error('not asked')) } };
-      const refused = { ok: false, refusal: { code: 'not_this_session' } };
+      const refused = { kind: 'refused', refusal: { code: 'not_this_session' } };
       expect(await approve(context, id, head)).toMatchObject(refused);
       expect(await sendBack(context, id, 'no', [])).toMatchObject(refused);
       expect(await undoLanding(context, id)).toMatchObject(refused);

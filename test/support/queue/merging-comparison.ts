@@ -50,10 +50,10 @@ export function compareWithGit(
       const built = await scene.build('task');
       if (plain === undefined) {
         expect(scene.plainly('merge', 'task')).toBeUndefined();
-        expect(built).toMatchObject({ built: false, because: 'conflict' });
+        expect(built).toMatchObject({ kind: 'conflict' });
         return;
       }
-      if (!built.built) throw new Error(JSON.stringify(built));
+      if (built.kind !== 'built') throw new Error(JSON.stringify(built));
       expect(built.tree).toBe(scene.tree(plain));
       expect(scene.tree(built.commit)).toBe(built.tree);
       expect(git(scene.top, 'merge-base', 'main', built.commit)).toBe(scene.tip('main'));
@@ -75,11 +75,12 @@ export function compareWithGit(
       const built = await scene.build('task', { method: 'merge' });
       const squashed = await scene.build('task', { method: 'squash' });
       if (plain === undefined) {
-        expect(built).toMatchObject({ built: false, because: 'conflict' });
+        expect(built).toMatchObject({ kind: 'conflict' });
         expect(squashed).toEqual(built);
         return;
       }
-      if (!built.built || !squashed.built) throw new Error(JSON.stringify([built, squashed]));
+      if (built.kind !== 'built' || squashed.kind !== 'built')
+        throw new Error(JSON.stringify([built, squashed]));
       expect(scene.tree(built.commit)).toBe(scene.tree(plain));
       expect(scene.tree(squashed.commit)).toBe(scene.tree(plain));
       expect(git(scene.top, 'show', '--no-patch', '--format=%P%n%B', built.commit)).toBe(

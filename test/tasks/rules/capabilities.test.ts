@@ -21,7 +21,7 @@ describe('naming a capability', () => {
     ['a', 'a'],
     ['x'.repeat(defaultPolicy.text.nameLength), 'x'.repeat(defaultPolicy.text.nameLength)],
   ])('%j is accepted and stored small', (text, capability) => {
-    expect(parseCapability(text)).toEqual({ ok: true, capability });
+    expect(parseCapability(text)).toEqual({ kind: 'accepted', capability });
   });
 
   test.each([
@@ -41,7 +41,7 @@ describe('naming a capability', () => {
     'x'.repeat(defaultPolicy.text.nameLength + 1),
   ])('%j is refused with a reason', (text) => {
     const parsed = parseCapability(text);
-    expect(parsed.ok).toBe(false);
+    expect(parsed.kind).toBe('refused');
     expect(parsed).toHaveProperty('reason', expect.stringMatching(/capability/));
   });
 
@@ -51,7 +51,7 @@ describe('naming a capability', () => {
         fc.string({ unit: fc.constantFrom('a', 'B', '2', '-', ':', '.', ' '), maxLength: 8 }),
         (text) => {
           const parsed = parseCapability(text);
-          expect(parsed.ok ? parseCapability(parsed.capability) : parsed).toEqual(parsed);
+          expect(parsed.kind === 'accepted' ? parseCapability(parsed.capability) : parsed).toEqual(parsed);
         },
       ),
     );

@@ -77,7 +77,7 @@ const taskIn = (status: TaskState['status']) => ({ id, state: states[status], to
 describe('a claim', () => {
   it('of a ready task says who holds it, with the next token and a lease', () => {
     expect(decideClaim(taskIn('ready'), claimant('2'), at, policy)).toEqual({
-      decided: true,
+      kind: 'decided',
       events: [
         {
           type: 'task.claimed',
@@ -92,7 +92,7 @@ describe('a claim', () => {
 
   it.each(taskStatuses.filter((status) => status !== 'ready'))('of a %s task is refused', (status) => {
     const decision = decideClaim(taskIn(status), claimant('2'), at, policy);
-    if (decision.decided) throw new Error('it was claimed');
+    if (decision.kind === 'decided') throw new Error('it was claimed');
     const { code, reason, next } = decision.refusal;
     expect([code, reason]).toEqual(['wrong_status', `Cannot claim cp-0001: it ${predicates[status]}.`]);
     for (const command of next) expect(command).toMatch(/^copse (\w+ cp-0001|queue)$/);
@@ -106,10 +106,10 @@ describe('a claim', () => {
     const delay = { until: timestamp(at + earlyMs), because };
     const waiting = { ...taskIn('ready'), state: { status: 'ready', since: at, delay } } as const;
     expect(decideClaim(waiting, claimant('2'), at, policy)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'too_early', reason, next: ['copse why cp-0001'] },
     });
-    expect(decideClaim(waiting, claimant('2'), delay.until, policy).decided).toBe(true);
+    expect(decideClaim(waiting, claimant('2'), delay.until, policy).kind).toBe('decided');
   });
 
   it('is granted one token above the highest, whoever asks and whatever they bring', () => {
@@ -131,7 +131,7 @@ describe('a token', () => {
 
   it.each([0, 3, 5, 99])('%i is fenced off where 4 holds the task', (token) => {
     expect(refuseUnlessHeld(taskIn('in_progress'), fencingToken(token))).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'fenced',
         reason: `Another session took over cp-0001: this session has token ${token}, the task is at 4.`,
@@ -254,7 +254,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
     }
 
     record(who: number, decision: Decision<TaskEvent>): boolean {
-      if (!decision.decided) return false;
+      if (decision.kind === 'refused') return false;
       for (const event of decision.events) this.task = required(evolveTask(this.task, event));
       const { state } = this.task;
       this.lease = undefined;

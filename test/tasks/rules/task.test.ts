@@ -94,7 +94,7 @@ describe('the action table', () => {
   it.each(cells)('$action in $status: $answer', ({ action, status, answer }) => {
     const model = modelIn(status);
     const decision = take(model, { action, variant: 1 });
-    expect(decision?.decided).toBe(answer === 'yes');
+    expect(decision?.kind).toBe(answer === 'yes' ? 'decided' : 'refused');
     const after = model.task(0)?.state.status ?? 'deleted';
     expect(answer === 'yes' ? taskTransitions[action][status] : [status]).toContain(after);
   });
@@ -122,7 +122,7 @@ describe('the action table', () => {
         decide === 'delete'
           ? decideDelete(task, { landing, dependants: [] }, model.now)
           : decide(task, landing, null, model.now);
-      expect(decision).toMatchObject({ decided: false, refusal: { code: 'already_landing' } });
+      expect(decision).toMatchObject({ kind: 'refused', refusal: { code: 'already_landing' } });
     }
   });
 
@@ -131,7 +131,8 @@ describe('the action table', () => {
       const model = modelIn('landing');
       const before = model.task(0);
       const decision = take(model, { action });
-      if (!decision?.decided || before?.state.status !== 'landing') throw new Error('it was possible');
+      if (decision?.kind !== 'decided' || before?.state.status !== 'landing')
+        throw new Error('it was possible');
       expect(decision.events.map((event) => event.type)).toEqual([
         'landing.withdrawn',
         action === 'cancel' ? 'task.cancelled' : 'task.deleted',
@@ -142,13 +143,13 @@ describe('the action table', () => {
 });
 
 describe('a conflict that another task resolved', () => {
-  const resolved = { how: 'resolved', commit, head: commit } as const;
+  const resolved = { kind: 'resolved', commit, head: commit } as const;
 
   it.each(taskStatuses)('lands what waits for it, and nothing that is %s for another reason', (status) => {
     const task = modelIn(status).task(0);
     if (!task) throw new Error('it is there');
     // It needs attention because something is uncommitted.
-    expect(decideLand(task, resolved, task.updatedAt).decided).toBe(false);
+    expect(decideLand(task, resolved, task.updatedAt).kind).toBe('refused');
   });
 
   it('says what was submitted, so that its branch may go', () => {
@@ -157,7 +158,7 @@ describe('a conflict that another task resolved', () => {
     const task = model.task(0);
     if (task?.state.status !== 'needs_attention') throw new Error('it needs attention');
     expect(decideLand(task, resolved, task.updatedAt)).toMatchObject({
-      decided: true,
+      kind: 'decided',
       events: [{ type: 'task.done', id: task.id, how: 'landed', commit, head: commit }],
     });
   });
@@ -184,7 +185,7 @@ describe('whatever happens to tasks', () => {
         walk(steps, (model, step) => {
           const before = model.task(step.which)?.state.status;
           const result = model.decide(step);
-          if (before === undefined || !result?.decision.decided) return;
+          if (before === undefined || result?.decision.kind !== 'decided') return;
           model.record(result.decision);
           if (result.action === 'queue' && before === 'landing') return;
           const action = result.action === 'queue' ? 'claim' : result.action;
@@ -219,7 +220,7 @@ describe('whatever happens to tasks', () => {
         walk(steps, (model, step) => {
           const task = model.task(step.which);
           const decision = take(model, step);
-          if (!task || !decision || decision.decided) return;
+          if (!task || !decision || decision.kind === 'decided') return;
           const { reason, next } = decision.refusal;
           expect(reason).toContain(task.id);
           expect(reason).toMatch(/\.$/);
@@ -257,7 +258,7 @@ describe('whatever happens to tasks', () => {
           const byTheGate = ['handback', 'give_up'].includes(action) && task?.state.status === 'in_progress';
           if (decision) model.record(decision);
           const isStale = task !== undefined && Math.max(0, task.token - step.staleBy) < task.token;
-          if (isStale && (fenced || byTheGate)) expect(decision?.decided).toBe(false);
+          if (isStale && (fenced || byTheGate)) expect(decision?.kind).toBe('refused');
         });
       }),
       { numRuns: 1_000 },
@@ -272,7 +273,7 @@ describe('whatever happens to tasks', () => {
           const before = model.task(step.which);
           const decision = take(model, step);
           const after = model.task(step.which);
-          if (!before || !after || !decision?.decided) return;
+          if (!before || !after || decision?.kind !== 'decided') return;
           const [event] = decision.events;
           const granted =
             ['task.claimed', 'task.resumed'].includes(event.type) ||
@@ -366,10 +367,10 @@ describe('a crash', () => {
     take(model, { action: 'claim' });
     take(model, { action: 'crash' });
     expect(take(model, { action: 'claim', waitMs: 1_000 })).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'too_early', reason: 'cp-0000 waits 9 s more because its last attempt crashed.' },
     });
-    expect(take(model, { action: 'claim', waitMs: 11_000 })?.decided).toBe(true);
+    expect(take(model, { action: 'claim', waitMs: 11_000 })?.kind).toBe('decided');
   });
 
   it('by a rate limit uses up no retry', () => {
@@ -387,7 +388,7 @@ describe('dependencies', () => {
     const model = modelIn('pending');
     const decision = take(model, { action: 'change_dependencies', which: 1, variant: 1 });
     expect(decision).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'cycle', reason: 'cp-0001 would wait for itself: cp-0001 → cp-0000 → cp-0001.' },
     });
   });
@@ -403,7 +404,7 @@ describe('dependencies', () => {
   it('keep a task from being deleted while somebody waits for it', () => {
     const model = modelIn('pending');
     expect(take(model, { action: 'delete', which: 1 })).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'has_dependants',
         reason: 'Cannot delete cp-0001: cp-0000 waits for it.',
@@ -425,10 +426,10 @@ describe('what is suggested', () => {
 
 it('a landing that is recorded as landed had its intent journalled', () => {
   const model = modelIn('landing');
-  expect(take(model, { action: 'land' })?.decided).toBe(false);
+  expect(take(model, { action: 'land' })?.kind).toBe('refused');
   take(model, { action: 'queue', variant: 0 });
-  expect(take(model, { action: 'land' })?.decided).toBe(false);
+  expect(take(model, { action: 'land' })?.kind).toBe('refused');
   take(model, { action: 'queue', variant: 2 });
-  expect(take(model, { action: 'land' })?.decided).toBe(true);
+  expect(take(model, { action: 'land' })?.kind).toBe('decided');
   expect(model.task(0)?.state).toMatchObject({ status: 'done', how: 'landed', commit });
 });

@@ -27,7 +27,7 @@ async function newScene() {
   const context = { ...known, diffs: openDiffs(dir) };
   const diff = async (options?: DiffOptions) => {
     const found = await diffTask(context, task.id, options);
-    if (!found.found) throw new Error(found.reason);
+    if (found.kind === 'refused') throw new Error(found.reason);
     return found;
   };
   return {
@@ -126,7 +126,7 @@ describe('the diff of a task', () => {
   it('is refused with what to do for a task without a worktree', async () => {
     await using scene = await newScene();
     expect(await diffTask(scene.context, brand<TaskId>('cp-zzzz'))).toEqual({
-      found: false,
+      kind: 'refused',
       because: 'no_workspace',
       reason: 'cp-zzzz has no worktree on this machine, so there is nothing to compare.',
       next: ['copse work cp-zzzz'],

@@ -19,7 +19,7 @@ describe('setup commands', () => {
       { setup: ['pwd; echo "$COPSE_TASK_ID $COPSE_PORT"; echo oops >&2', 'cat; echo second > made'] },
       { env: { COPSE_TASK_ID: 'cp-1', COPSE_PORT: '4100' } },
     );
-    expect(report.setup).toEqual({ ok: true, ran: 2 });
+    expect(report.setup).toEqual({ kind: 'done', ran: 2 });
     const log = path.join(root, '.copse/logs/cp-1/setup-1.log');
     expect(readFileSync(log, 'utf8').split('\n').slice(1)).toEqual([worktree, 'cp-1 4100', 'oops', '']);
     expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('second\n');
@@ -31,7 +31,7 @@ describe('setup commands', () => {
     process.env['GIT_DIR'] = '/nowhere';
     onTestFinished(() => void delete process.env['GIT_DIR']);
     expect(await furnish({ setup: ['git rev-parse --show-toplevel > top'] })).toMatchObject({
-      setup: { ok: true },
+      setup: { kind: 'done' },
     });
     expect(readFileSync(path.join(worktree, 'top'), 'utf8')).toBe(`${worktree}\n`);
   });
@@ -40,21 +40,21 @@ describe('setup commands', () => {
     const { root, worktree, furnish } = newFixture(area, {});
     const setup = ['echo x >> runs', 'seq 100; test -e repaired || exit 7', 'echo y >> after'];
     const { setup: outcome } = await furnish({ setup });
-    expect(outcome).toMatchObject({ ok: false, command: setup[1], because: 'exit', code: 7 });
-    if (outcome.ok) throw new Error('it failed');
+    expect(outcome).toMatchObject({ kind: 'failed', command: setup[1], because: 'exit', code: 7 });
+    if (outcome.kind === 'done') throw new Error('it failed');
     expect(outcome.tail).toEqual(Array.from({ length: 40 }, (_, index) => String(61 + index)));
     expect(outcome.log).toBe(path.join(root, '.copse/logs/cp-1/setup-2.log'));
     expect(existsSync(path.join(worktree, 'after'))).toBe(false);
     write(worktree, { repaired: '' });
-    expect((await furnish({ setup })).setup).toEqual({ ok: true, ran: 3 });
-    expect((await furnish({ setup })).setup).toEqual({ ok: true, ran: 0 });
+    expect((await furnish({ setup })).setup).toEqual({ kind: 'done', ran: 3 });
+    expect((await furnish({ setup })).setup).toEqual({ kind: 'done', ran: 0 });
     expect(readFileSync(path.join(worktree, 'runs'), 'utf8')).toBe('x\nx\n');
   });
 
   test('that a signal ended are told as a shell would', async () => {
     const { furnish } = newFixture(area, {});
     expect((await furnish({ setup: ['kill -KILL $$'] })).setup).toMatchObject({
-      ok: false,
+      kind: 'failed',
       because: 'exit',
       code: 137,
     });
@@ -67,7 +67,7 @@ describe('setup commands', () => {
       ...request,
       settings: { ...request.settings, teardown: ['true'] },
     });
-    expect(outcome).toMatchObject({ ok: false, because: 'not_started', code: null });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'not_started', code: null });
   });
 
   test.runIf(isLinux)(
@@ -84,7 +84,7 @@ describe('setup commands', () => {
        sleep 300; sleep 300`,
       ];
       const { setup: outcome } = await furnish({ setup, commandTimeoutMs: 700 });
-      expect(outcome).toMatchObject({ ok: false, because: 'timeout', code: null });
+      expect(outcome).toMatchObject({ kind: 'failed', because: 'timeout', code: null });
       const pids = readFileSync(path.join(worktree, 'pids'), 'utf8').trim().split('\n').map(Number);
       expect(pids).toHaveLength(4);
       expect(pids.filter(isRunning)).toEqual([]);
@@ -94,7 +94,7 @@ describe('setup commands', () => {
 
   test.runIf(isLinux)('that end well leave running what they started', async () => {
     const { worktree, furnish } = newFixture(area, {});
-    expect((await furnish({ setup: ['sleep 300 & echo $! > pid'] })).setup).toEqual({ ok: true, ran: 1 });
+    expect((await furnish({ setup: ['sleep 300 & echo $! > pid'] })).setup).toEqual({ kind: 'done', ran: 1 });
     const pid = Number(readFileSync(path.join(worktree, 'pid'), 'utf8'));
     onTestFinished(() => void process.kill(pid, 'SIGKILL'));
     await setTimeout(100);
@@ -106,7 +106,7 @@ describe('teardown commands', () => {
   test('run in the worktree and have a log of their own', async () => {
     const { root, worktree, request, furnishing } = newFixture(area, {});
     const settings = { ...request.settings, teardown: ['echo bye | tee gone'] };
-    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ ok: true, ran: 1 });
+    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'gone'), 'utf8')).toBe('bye\n');
     expect(existsSync(path.join(root, '.copse/logs/cp-1/teardown-1.log'))).toBe(true);
   });
@@ -125,7 +125,7 @@ describe('what other tools wrote', () => {
       }),
     });
     const report = await furnish();
-    expect(report.setup).toEqual({ ok: true, ran: 1 });
+    expect(report.setup).toEqual({ kind: 'done', ran: 1 });
     expect(report.notes).toEqual([
       'Set up as .cursor/worktrees.json says, because copse.yml has no workspace.setup.',
     ]);
@@ -145,7 +145,7 @@ describe('what other tools wrote', () => {
       ...cursor({ 'setup-worktree': ['echo agent > made'] }),
     });
     write(root, { ".cursor/it's setup.sh": 'echo main > made\n' });
-    expect((await furnish()).setup).toEqual({ ok: true, ran: 1 });
+    expect((await furnish()).setup).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('main\n');
   });
 
@@ -155,15 +155,15 @@ describe('what other tools wrote', () => {
         scripts: { setup: 'echo "$CONDUCTOR_ROOT_PATH" > up', run: 'exit 9', archive: 'pwd > down' },
       }),
     });
-    expect((await furnish()).setup).toEqual({ ok: true, ran: 1 });
-    expect(await furnishing.dismantle(request)).toEqual({ ok: true, ran: 1 });
+    expect((await furnish()).setup).toEqual({ kind: 'done', ran: 1 });
+    expect(await furnishing.dismantle(request)).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'up'), 'utf8')).toBe(`${root}\n`);
     expect(readFileSync(path.join(worktree, 'down'), 'utf8')).toBe(`${worktree}\n`);
   });
 
   test('copse.yml wins, even when it says that there is nothing to do', async () => {
     const { furnish } = newFixture(area, { tracked: conductor({ scripts: { setup: 'exit 9' } }) });
-    expect(await furnish({ setup: [] })).toMatchObject({ setup: { ok: true, ran: 0 }, notes: [] });
+    expect(await furnish({ setup: [] })).toMatchObject({ setup: { kind: 'done', ran: 0 }, notes: [] });
   });
 
   test.each([
@@ -183,7 +183,7 @@ describe('what other tools wrote', () => {
   ])('%s: nothing is run and the person is told', async (_, tracked, told) => {
     const { furnish } = newFixture(area, { tracked });
     const report = await furnish();
-    expect(report.setup).toEqual({ ok: true, ran: 0 });
+    expect(report.setup).toEqual({ kind: 'done', ran: 0 });
     expect(report.notes).toEqual([expect.stringContaining(told)]);
   });
 });

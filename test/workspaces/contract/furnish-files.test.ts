@@ -292,7 +292,7 @@ describe('files that the worktree already has', () => {
     });
     await furnish({ copy: ['.env'] });
     rmSync(path.join(worktree, '.env'));
-    expect(await furnish({ copy: ['.env'] })).toMatchObject({ brought: [], setup: { ok: true, ran: 0 } });
+    expect(await furnish({ copy: ['.env'] })).toMatchObject({ brought: [], setup: { kind: 'done', ran: 0 } });
     expect(existsSync(path.join(worktree, '.env'))).toBe(false);
     expect(readdirSync(path.join(worktree, '.copse'))).toEqual(['shared']);
   });

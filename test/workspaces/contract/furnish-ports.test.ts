@@ -89,7 +89,7 @@ describe.each(engines)('ports on %s', (engine) => {
       contexts.map((context) => leasePorts(context, portProbe, { holder: 'se-1', node })),
     );
     await Promise.all(contexts.map((context) => leasePorts(context, portProbe, { holder: 'se-1', node })));
-    expect(both.every((one) => one.ok)).toBe(true);
+    expect(both.every((one) => one.kind === 'done')).toBe(true);
     const held = (await contexts[0]?.board.list('resource'))?.filter((one) => one.holder === 'se-1');
     expect(held).toHaveLength(1);
   });
@@ -123,7 +123,7 @@ describe('a port', () => {
     const context = within(await place.open(), 24_207, 24_207);
     must(await leasePorts(context, portProbe, { holder: 'se-1', node }));
     expect(await leasePorts(context, portProbe, { holder: 'se-2', node })).toMatchObject({
-      ok: false,
+      kind: 'refused',
       refusal: { reason: 'se-2 needs a port, and from 24207 to 24207 none is free on this machine.' },
     });
   });

@@ -113,7 +113,7 @@ describe('submodules of a worktree', () => {
       ['e-undescribed', 'not_ready'],
       [at, 'ready'],
     ]);
-    expect(setup.ok).toBe(true);
+    expect(setup.kind).toBe('done');
     expect(existsSync(ran)).toBe(false);
     expect(existsSync(path.join(root, '.git/worktrees/hooks'))).toBe(false);
   });
@@ -202,7 +202,7 @@ describe('Git LFS', () => {
       expect(notes).toEqual([expect.stringMatching(/^1 file is a Git LFS pointer and could not be fetched/)]);
       expect(readFileSync(path.join(worktree, 'a/big.bin'), 'utf8')).toBe(pointer);
       expect(git(worktree, 'status', '--porcelain')).toBe('');
-      expect(setup.ok).toBe(true);
+      expect(setup.kind).toBe('done');
     },
   );
 

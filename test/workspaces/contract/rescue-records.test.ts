@@ -42,7 +42,7 @@ describe('what a rescue leaves alone', () => {
     write(site.worktree, 'a.txt', 'committed\n');
     git(site.worktree, 'commit', '--quiet', '--all', '--message=kept by its branch');
     const before = everyByte(site);
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
     expect(await site.rescues.list()).toEqual([]);
     expect(everyByte(site)).toEqual(before);
   });
@@ -50,10 +50,10 @@ describe('what a rescue leaves alone', () => {
   test('ignored files are not in it', async () => {
     const site = newSite(area, { '.gitignore': 'node_modules\n' });
     write(site.worktree, 'node_modules/x', 'ignored');
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
     writeFileSync(path.join(site.repository, '.git/info/exclude'), '*\n');
     write(site.worktree, 'anything', 'excluded');
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
   });
 
   test('nested repositories are named, not recorded', async () => {
@@ -75,7 +75,7 @@ describe('what a rescue leaves alone', () => {
     const site = newSite(area, FILES);
     const makePipe = 'mkfifo';
     execFileSync(makePipe, [path.join(site.worktree, 'pipe')]);
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
   });
 });
 
@@ -172,12 +172,12 @@ describe('finding rescues', () => {
     const { at, why } = first;
     const again = () =>
       Promise.all([1, 2].map(() => site.rescues.snapshot({ task, worktree: site.worktree, why, at })));
-    const same = { saved: true, rescue: first };
+    const same = { kind: 'saved', rescue: first };
     expect(await again()).toEqual([same, same]);
     expect(await site.rescues.list()).toHaveLength(1);
     write(site.worktree, 'a.txt', '2');
     const [one, other] = await again();
-    expect(one).toMatchObject({ saved: true, rescue: { ref: `${first.ref}-2` } });
+    expect(one).toMatchObject({ kind: 'saved', rescue: { ref: `${first.ref}-2` } });
     expect(other).toEqual(one);
     expect(await site.rescues.list()).toHaveLength(2);
   });

@@ -37,7 +37,7 @@ async function inTheWay(site: Site, rescue: Promise<Rescue>): Promise<readonly s
   const before = manifest(site.worktree);
   const outcome = await site.rescues.restore(await rescue, site.worktree);
   expect(manifest(site.worktree)).toEqual(before);
-  return outcome.restored ? [] : outcome.inTheWay;
+  return outcome.kind === 'restored' ? [] : outcome.inTheWay;
 }
 
 /** A rescue of these contents, and the worktree made anew. */
@@ -120,7 +120,7 @@ describe('files that block it', () => {
     rmSync(path.join(site.worktree, 'folder'), { recursive: true });
     symlinkSync(outside, path.join(site.worktree, 'folder'));
     const outcome = await site.rescues.restore(await rescue, site.worktree);
-    expect(outcome).toMatchObject({ restored: false });
+    expect(outcome).toMatchObject({ kind: 'in_the_way' });
     expect(readdirSync(outside)).toEqual([]);
   });
 });
@@ -147,7 +147,7 @@ describe('files that do not block it', () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n', new: 'saved\n' });
     await comesBack(site, await rescue);
     const before = manifest(site.worktree);
-    expect(await site.rescues.restore(await rescue, site.worktree)).toEqual({ restored: true, files: 0 });
+    expect(await site.rescues.restore(await rescue, site.worktree)).toEqual({ kind: 'restored', files: 0 });
     expect(manifest(site.worktree)).toEqual(before);
   });
 
@@ -195,7 +195,7 @@ test('any tree with any edits comes back as it was', async () => {
         const before = { files: manifest(site.worktree), staged: git(site.worktree, 'ls-files', '--stage') };
         const outcome = await snapshot(site);
         makeAnew(site);
-        if (outcome.saved) await comesBack(site, outcome.rescue);
+        if (outcome.kind === 'saved') await comesBack(site, outcome.rescue);
         const after = { files: manifest(site.worktree), staged: git(site.worktree, 'ls-files', '--stage') };
         expect(after).toEqual(before);
       },

@@ -122,7 +122,7 @@ describe('what comes back', () => {
     const site = newSite(area, FILES);
     git(site.worktree, 'sparse-checkout', 'set', '--sparse-index', 'b');
     expect(existsSync(path.join(site.worktree, 'folder/inner.txt'))).toBe(false);
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
     write(site.worktree, 'b/d.txt', 'edit\n');
     expect(await site.rescues.changes(await saved(site))).toEqual([{ path: 'b/d.txt', change: 'changed' }]);
   });
@@ -263,7 +263,7 @@ describe('commits that only the worktree knows', () => {
     expect(rescue.changed).toBe(0);
     const kept = git(site.repository, 'rev-list', rescue.commit).split('\n');
     for (const id of lost) expect(kept).toContain(id);
-    expect(await snapshot(site)).toMatchObject({ saved: true });
+    expect(await snapshot(site)).toMatchObject({ kind: 'saved' });
   });
 
   test('however many there are', async () => {

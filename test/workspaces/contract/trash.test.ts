@@ -95,7 +95,7 @@ function contents(folder: string): Readonly<Record<string, string>> {
 
 function trashed(removal: Removal) {
   const outcome = toTrash(removal);
-  if (!outcome.moved) throw new Error(outcome.reason);
+  if (outcome.kind !== 'moved') throw new Error(outcome.reason);
   return outcome.entry;
 }
 
@@ -134,7 +134,7 @@ describe('a removal', () => {
     const { home, worktree, removal } = newWorktree();
     const before = contents(trashed(removal).files);
     git(home, 'worktree', 'add', '--quiet', worktree, 'cp-0001/x');
-    expect(toTrash(removal)).toMatchObject({ moved: false, reason: expect.stringContaining('newer') });
+    expect(toTrash(removal)).toMatchObject({ kind: 'not_moved', reason: expect.stringContaining('newer') });
     expect(existsSync(path.join(worktree, 'changed.txt'))).toBe(true);
     expect(contents(listTrash(home)[0]!.files)).toEqual(before);
   });
@@ -175,7 +175,7 @@ describe('a removal', () => {
     // A folder cannot be moved into itself.
     const inside = { ...removal, home: worktree, record };
     const before = contents(path.join(worktree, 'src'));
-    expect(toTrash(inside)).toMatchObject({ moved: false });
+    expect(toTrash(inside)).toMatchObject({ kind: 'not_moved' });
     expect(contents(path.join(worktree, 'src'))).toEqual(before);
   });
 

@@ -206,7 +206,7 @@ it('INVARIANT 9: a fetch collects no garbage and packs no refs, however many loo
     writeFileSync(path.join(objects, `${number}`.padStart(38, '0')), '');
   commitIn(origin, 'newer');
   const dir = openTrustedDir({ commonDir: path.join(folder, '.git'), home: folder });
-  expect(await fetchBranches(dir, 'origin', [brand<BranchName>('main')])).toEqual({ fetched: true });
+  expect(await fetchBranches(dir, 'origin', [brand<BranchName>('main')])).toEqual({ kind: 'fetched' });
   expect(git(folder, 'rev-parse', 'origin/main')).toBe(git(origin, 'rev-parse', 'main'));
   expect(existsSync(path.join(folder, '.git', 'packed-refs'))).toBe(false);
 });

@@ -129,7 +129,7 @@ it('INVARIANT 6: a rescue changes no byte of index, HEAD, branch or files', asyn
   const refs = () => git(project.folder, 'for-each-ref', 'refs/heads', 'refs/stash');
   const before = [bytesIn(worktree), bytesIn(gitDir), refs()];
   const request = { task, worktree, why: 'asked', at: project.context.clock.now() } as const;
-  expect(await project.context.rescues.snapshot(request)).toMatchObject({ saved: true });
+  expect(await project.context.rescues.snapshot(request)).toMatchObject({ kind: 'saved' });
   expect([bytesIn(worktree), bytesIn(gitDir), refs()]).toEqual(before);
 });
 

@@ -70,7 +70,7 @@ it('INVARIANT 7: a process that enters while the files are being saved stops a r
   const before = stateOf(worktree);
   const record = await project.context.board.get('task', task);
   if (record === undefined) throw new Error('The task is gone');
-  const refused = { ok: false, refusal: { reason: expect.stringContaining('is in use: sleep') } };
+  const refused = { kind: 'refused', refusal: { reason: expect.stringContaining('is in use: sleep') } };
   const acts = [
     (context: WorkspaceContext) => resetWorkspace(context, record),
     (context: WorkspaceContext) => undo(context, task),

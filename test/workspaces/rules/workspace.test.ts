@@ -67,7 +67,7 @@ function workspaceIn(is: Is): Workspace {
 
 function take(workspace: Workspace, request: WorkspaceRequest): Workspace {
   const decision = decideWorkspace(workspace, request, later);
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<Workspace>(evolveWorkspace, workspace);
 }
 
@@ -124,12 +124,12 @@ describe('the workspace table', () => {
     const row: Partial<Record<Is, readonly Is[]>> = workspaceTransitions[action];
     expect(row[is]).toEqual(to === null ? undefined : [to]);
     const decision = decideWorkspace(workspace, requests[action], later);
-    expect(decision.decided ? take(workspace, requests[action]).disposition.is : null).toBe(to);
+    expect(decision.kind === 'decided' ? take(workspace, requests[action]).disposition.is : null).toBe(to);
   });
 
   it.each(actions)('refuses to %s one that is released, saying why', (action) => {
     expect(decideWorkspace(workspaceIn('released'), requests[action], later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: `The workspace of cp-0001 is released: there is nothing left to ${action}.`,
@@ -201,8 +201,8 @@ describe('whatever happens to a workspace', () => {
         for (const [step, request] of walk.entries()) {
           const before = workspace.disposition.is;
           const decision = decideWorkspace(workspace, request, timestamp(later + step));
-          expect(decision.decided).toBe(cells[request.action][before] !== null);
-          if (!decision.decided) continue;
+          expect(decision.kind === 'decided').toBe(cells[request.action][before] !== null);
+          if (decision.kind === 'refused') continue;
           events.push(...decision.events);
           workspace = decision.events.reduce<Workspace>(evolveWorkspace, workspace);
           expect(workspace).toMatchObject(place);

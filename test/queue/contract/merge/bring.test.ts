@@ -80,7 +80,7 @@ async function newStack(count: number): Promise<{
   for (let at = 0; at < count; at += 1) {
     const onto = commits.at(-1) ?? from;
     const built = await scene.merging.build(scene.request(`task-${at}`, { onto }));
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     commits.push(built.commit);
   }
   return { scene, from, commits };
@@ -112,7 +112,7 @@ it('a few objects become files, and many become one pack, with the same history'
   const { scene, from, commits } = await newStack(20);
   const loose = git(scene.top, 'count-objects');
   const [target, to] = [brand<BranchName>('main'), commits.at(-1)!];
-  expect(await scene.merging.moveTarget({ target, from, to })).toEqual({ moved: true });
+  expect(await scene.merging.moveTarget({ target, from, to })).toEqual({ kind: 'moved' });
   expect(packsOf(scene.top)).toBe(1);
   expect(git(scene.top, 'count-objects')).toBe(loose);
   expect(git(scene.top, 'rev-list', '--count', `${from}..main`)).toBe('40');
@@ -206,9 +206,9 @@ it('merging goes on when somebody took the throwaway store away', async () => {
   // It merges a file that was merged before, into something that only the store had.
   scene.commit('late', { 'deep/er/shared.txt': changed(20), 'late.txt': 'late\n' });
   const built = await scene.merging.build(scene.request('late', { onto: commits.at(-1)! }));
-  if (!built.built) throw new Error(JSON.stringify(built));
+  if (built.kind !== 'built') throw new Error(JSON.stringify(built));
   const target = brand<BranchName>('main');
-  expect(await scene.merging.moveTarget({ target, from, to: built.commit })).toEqual({ moved: true });
+  expect(await scene.merging.moveTarget({ target, from, to: built.commit })).toEqual({ kind: 'moved' });
   const shared = git(scene.top, 'show', 'main:deep/er/shared.txt');
   for (const at of [0, 3, 20]) expect(shared).toContain(`by task ${at}\n`);
   expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');

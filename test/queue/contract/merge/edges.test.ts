@@ -169,11 +169,11 @@ it('a signature goes with the commit that it signed, and stays where nothing has
   scene.commit('main', BASE);
   scene.commit('task', { 'n.txt': 'n\n' }, { message: 'one\n\nTask: cp-0001\n' });
   const signed = sign(scene, 'task');
-  expect(await scene.build('task')).toMatchObject({ built: true, commit: signed });
+  expect(await scene.build('task')).toMatchObject({ kind: 'built', commit: signed });
   scene.commit('main', { 'b.txt': 'main\n' });
   const plain = scene.plainly('rebase', 'task')!;
   const built = await scene.build('task');
-  if (!built.built) throw new Error(JSON.stringify(built));
+  if (built.kind !== 'built') throw new Error(JSON.stringify(built));
   expect(scene.history(built.commit)).toEqual(scene.history(plain));
   for (const commit of [plain, built.commit])
     expect(git(scene.top, 'cat-file', 'commit', commit)).not.toContain('gpgsig');
@@ -191,7 +191,7 @@ it('what looks like a parent in a signature or a message is none', async () => {
   git(scene.top, 'branch', '--force', 'forged', hashCommit(scene, `${forged}\n`));
   scene.commit('main', { 'b.txt': 'main\n' });
   for (const branch of ['task', 'forged'])
-    expect(await scene.build(branch)).toMatchObject({ built: true, commits: 1, note: null });
+    expect(await scene.build(branch)).toMatchObject({ kind: 'built', commits: 1, note: null });
 });
 
 it('in a shallow clone, branches land on what there is', async () => {
@@ -217,7 +217,7 @@ it('in a shallow clone, branches land on what there is', async () => {
       head,
       method,
     });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     await merging.bring(built.commit);
     git(clone, 'checkout', '--quiet', '--detach', 'main');
     git(clone, 'merge', '--quiet', '--no-ff', 'task');
@@ -229,8 +229,7 @@ it('in a shallow clone, branches land on what there is', async () => {
   git(clone, 'commit', '--quiet', '--message=alone');
   const alone = brand<CommitId>(git(clone, 'rev-parse', 'HEAD'));
   expect(await merging.build({ ...scene.request('main'), onto, head: alone })).toEqual({
-    built: false,
-    because: 'unrelated',
+    kind: 'unrelated',
   });
   await merging.close();
 });
@@ -247,6 +246,6 @@ it('names that are not UTF-8 land as they are', async () => {
   scene.commit('main', { 'b.txt': 'main\n' });
   for (const method of mergeMethods) {
     const built = await scene.build('task', { method });
-    expect(built).toMatchObject({ built: true, tree: scene.tree(scene.plainly('merge', 'task')!) });
+    expect(built).toMatchObject({ kind: 'built', tree: scene.tree(scene.plainly('merge', 'task')!) });
   }
 });

@@ -37,10 +37,10 @@ function land(scene: MergeScene, branch: string, method: MergeMethod): () => Pro
   return async () => {
     const request = scene.request('one', { branch: brand(branch), onto, head, method });
     const built = await scene.merging.build(request);
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const move = { target: request.target, from: onto, to: built.commit };
-    expect(await scene.merging.moveTarget({ ...move, isTrial: true })).toEqual({ moved: true });
-    expect(await scene.merging.moveTarget(move)).toEqual({ moved: true });
+    expect(await scene.merging.moveTarget({ ...move, isTrial: true })).toEqual({ kind: 'moved' });
+    expect(await scene.merging.moveTarget(move)).toEqual({ kind: 'moved' });
   };
 }
 
@@ -115,7 +115,7 @@ it('only what a candidate consists of is left behind', async () => {
       await scene.merging.trial(scene.tip('main'), scene.tip(branch), method);
     await scene.merging.conflicts(scene.tip('main'), scene.tip(branch), { files: 9, bytesPerFile: 999 });
     const built = await scene.build(branch);
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const reachable = git(scene.top, 'rev-list', '--objects', built.commit, '--not', '--all').split('\n');
     const names = new Set(reachable.map((line) => line.split(' ', 1)[0]));
     const added = scene.objects().filter((line) => !before.has(line));
@@ -130,7 +130,7 @@ it('nothing is left of a candidate that was refused', async () => {
   scene.mergeInto('one', 'main', ['--strategy=ours']);
   const before = scene.objects();
   for (const method of mergeMethods)
-    expect(await scene.build('one', { method })).toMatchObject({ because: 'reverts' });
+    expect(await scene.build('one', { method })).toMatchObject({ kind: 'reverts' });
   expect(scene.objects()).toEqual(before);
 });
 

@@ -87,7 +87,7 @@ async function answers(scene: Scene): Promise<unknown> {
       head: tip('ahead'),
       method: 'rebase',
     });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const move = { target: brand<BranchName>('main'), from: tip('main'), to: built.commit };
     say('move', await merging.moveTarget(move));
     say('file', readFileSync(path.join(top, 'code.txt'), 'utf8'));

@@ -38,10 +38,10 @@ describe('a push', () => {
   it('moves the remote branch and the tracking ref, and may be repeated', async () => {
     const { scene, push } = withRemote(bare);
     const landed = scene.commit('main', { 'a.txt': 'landed\n' });
-    expect(await push()).toEqual({ pushed: true });
+    expect(await push()).toEqual({ kind: 'pushed' });
     expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(landed);
     expect(scene.tip('refs/remotes/origin/main')).toBe(landed);
-    expect(await push()).toEqual({ pushed: true });
+    expect(await push()).toEqual({ kind: 'pushed' });
   });
 
   // promise: compare-and-swap, foreign-moves-kept
@@ -51,7 +51,7 @@ describe('a push', () => {
     git(scene.top, 'push', '--quiet', 'origin', 'theirs:main');
     scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: expect.stringMatching(/^origin did not take main: .*(fetch first|non-fast-forward)/),
     });
@@ -66,7 +66,7 @@ describe('a push', () => {
     writeFileSync(hook, '#!/bin/sh\necho "main is protected" >&2\nexit 1\n', { mode: 0o755 });
     scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: 'origin did not take main: pre-receive hook declined. main is protected',
     });
@@ -76,14 +76,14 @@ describe('a push', () => {
   it('without a remote, or to one whose address changed, is not tried', async () => {
     const without = new MergeScene(area);
     expect(await without.merging.push(main, without.tip('main'))).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'no_remote',
     });
     const { scene, push } = withRemote(bare);
     const elsewhere = path.join(area, 'elsewhere.git');
     git(area, 'init', '--quiet', '--bare', elsewhere);
     git(scene.top, 'remote', 'set-url', 'origin', elsewhere);
-    expect(await push()).toMatchObject({ pushed: false, reason: expect.stringContaining('accept-remotes') });
+    expect(await push()).toMatchObject({ kind: 'failed', reason: expect.stringContaining('accept-remotes') });
     expect(git(elsewhere, 'for-each-ref')).toBe('');
   });
 
@@ -91,11 +91,11 @@ describe('a push', () => {
   it('to an unreachable remote reports that, without the password', async () => {
     const { push } = withRemote(() => 'http://ada:s3cr@t-w0rd@127.0.0.1:1/x.git');
     const outcome = await push();
-    expect(outcome).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'unreachable' });
     expect(JSON.stringify(outcome)).not.toMatch(/s3cr|w0rd/);
     const gone = withRemote(bare);
     rmSync(new URL(git(gone.scene.top, 'remote', 'get-url', 'origin')), { recursive: true });
-    expect(await gone.push()).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(await gone.push()).toMatchObject({ kind: 'failed', because: 'unreachable' });
   });
 
   it('to a remote that never answers times out', async () => {
@@ -105,7 +105,7 @@ describe('a push', () => {
     if (at === null || typeof at === 'string') throw new Error('no port');
     const { push } = withRemote(() => `git://127.0.0.1:${at.port}/x`, { pushTimeoutMs: 300 });
     expect(await push()).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'unreachable',
       reason: expect.stringContaining('300 ms'),
     });

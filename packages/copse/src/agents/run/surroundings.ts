@@ -31,7 +31,7 @@ export function asNode<C extends AttemptContext>(context: C): C {
   return { ...context, by: { kind: 'node', node: context.node } };
 }
 
-export function environmentOf(
+export function attemptEnvironment(
   { environment, agent, root }: AttemptContext,
   { attempt, session, token, agent: name }: Orders,
   task: Task,
@@ -68,7 +68,7 @@ export async function runHook(
     timeoutMs: policy.workspace.commandTimeoutMs,
     logFolder: `${home}/.copse/logs/${task}`,
   });
-  if (outcome.ok) return null;
+  if (outcome.kind === 'done') return null;
   const { command, because, code, tail } = outcome;
   const how =
     because === 'exit' ? `failed (exit code ${code})` : because === 'timeout' ? 'timed out' : 'did not start';
@@ -95,7 +95,7 @@ export async function runAfterHooks(
     await change.requireMine(orders.task);
     await change.apply(decided({ type: 'workspace.hooks_wrote', id: workspace.id, at: change.at, paths }));
   });
-  if (!recorded.ok) context.log(recorded.refusal.reason);
+  if (recorded.kind === 'refused') context.log(recorded.refusal.reason);
   return notes;
 }
 

@@ -171,7 +171,7 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
   return from === to ? `about ${to}` : `${from} to ${to}`;
 }
 
-interface FailedCheck {
+interface RedCheck {
   readonly name: string;
   readonly reason: string;
   readonly log: string | null;
@@ -186,7 +186,7 @@ interface Submitted {
 /** Why checks hand a change back, with the output of the one that failed. */
 export function redText(
   { task, target }: Submitted,
-  { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: FailedCheck | undefined },
+  { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
   const what = isTimeout ? 'took too long' : 'failed';
   const head = `The checks of ${task}, merged into ${shown(target)}, ${what} twice.`;

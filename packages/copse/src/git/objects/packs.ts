@@ -17,7 +17,7 @@ import {
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 
-import { syncFolder } from '../../kernel/system/sync-folder.ts';
+import { syncFolder } from '../../kernel/system/write-atomically.ts';
 import { deflated } from './deflated.ts';
 import type { TrustedDir } from '../process.ts';
 

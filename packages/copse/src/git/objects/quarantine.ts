@@ -52,13 +52,13 @@ const PACKED_FROM = 100;
 /** In the throwaway store files of their own are fewer files up to here. */
 const WORTH_A_PACK = 12;
 
-interface Held extends GitObject {
+interface HeldObject extends GitObject {
   readonly type: ObjectType;
   /** As it stands in a pack, once somebody needed that. */
   entry?: PackEntry;
 }
 
-interface Candidate {
+interface HeldCandidate {
   readonly onto: CommitId | undefined;
   /** Contents before folders, folders before commits. */
   readonly ids: readonly string[];
@@ -73,13 +73,13 @@ export class Quarantine {
   #release: (() => void) | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   /** What was written, and is part of no candidate yet. */
-  readonly #written = new Map<string, Held>();
+  readonly #written = new Map<string, HeldObject>();
   /** Of candidates that are not in the repository. */
-  readonly #held = new Map<string, Held>();
-  readonly #candidates = new Map<CommitId, Candidate>();
+  readonly #held = new Map<string, HeldObject>();
+  readonly #candidates = new Map<CommitId, HeldCandidate>();
   #heldBytes = 0;
   /** Where no git can see it. */
-  readonly #unflushed = new Map<string, Held>();
+  readonly #unflushed = new Map<string, HeldObject>();
   /** Where gits see it, whether or not it is remembered here. */
   readonly #flushed = new Set<string>();
   #packs = 0;
@@ -181,7 +181,7 @@ export class Quarantine {
     return id;
   }
 
-  find(id: string): Held | undefined {
+  find(id: string): HeldObject | undefined {
     return this.#held.get(id) ?? this.#written.get(id);
   }
 
@@ -211,7 +211,7 @@ export class Quarantine {
   /** What gits wrote here is asked of `read`, and held like the rest. */
   async adopt(
     commit: CommitId,
-    candidate: Candidate,
+    candidate: HeldCandidate,
     read: (ids: readonly string[]) => Promise<readonly (GitObject | undefined)[]>,
   ): Promise<void> {
     const lacking: string[] = [];
@@ -228,7 +228,7 @@ export class Quarantine {
     this.#candidates.set(commit, candidate);
   }
 
-  #hold(object: Held): void {
+  #hold(object: HeldObject): void {
     this.#written.delete(object.id);
     if (this.#held.has(object.id)) return;
     this.#held.set(object.id, object);
@@ -267,12 +267,12 @@ export class Quarantine {
   }
 }
 
-function entryOf(held: Held): PackEntry {
+function entryOf(held: HeldObject): PackEntry {
   return (held.entry ??= packEntry(held.id, held.type, held.content));
 }
 
 /** A copy: it would keep everything alive that came with the same answer. */
-function asHeld(found: GitObject | undefined): Held | undefined {
+function asHeld(found: GitObject | undefined): HeldObject | undefined {
   return found && isObjectType(found.type)
     ? { id: found.id, type: found.type, content: Buffer.from(found.content) }
     : undefined;
@@ -298,7 +298,7 @@ function fileOf(objects: string, id: string): string {
 }
 
 /** The disk is asked for all of them at a time: one after another, each would wait for it. */
-async function putAll(store: string, objects: readonly Held[]): Promise<void> {
+async function putAll(store: string, objects: readonly HeldObject[]): Promise<void> {
   const fresh: { readonly from: string; readonly to: string; readonly opened: number }[] = [];
   try {
     for (const { id, type, content } of objects) {

@@ -15,7 +15,7 @@ import { headOf } from '../refs/head.ts';
 /** Longer ones are not read. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-interface Entry {
+interface ReflogEntry {
   readonly from: string;
   readonly to: string;
   readonly atMs: number;
@@ -24,7 +24,7 @@ interface Entry {
 
 const LINE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [+-]\d{4}(?:\t(.*))?$/;
 
-function readReflog(file: string): readonly Entry[] {
+function readReflog(file: string): readonly ReflogEntry[] {
   const found = readPlainFile(file, MOST_BYTES);
   if (found.kind !== 'plain' || found.value.isCut) return [];
   return found.value.text.split('\n').flatMap((line) => {

@@ -8,7 +8,7 @@ import { type HandbackCause, decideMerge } from '../../tasks/rules/outcomes.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import { shown } from '../../kernel/text.ts';
 import { type Workspace, decideWorkspace } from '../../workspaces/rules/workspace.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { handBack } from '../lead/hand-back.ts';
 import type { LandedTask } from '../lead/record-landed.ts';
 import { lead } from '../lead/leadership.ts';
@@ -33,7 +33,7 @@ export async function queueTask(
   const worktree = workspace?.worktree ?? null;
   const submitted = known?.state.status === 'in_review' ? known.state.head : undefined;
   const read = await readBranch(context, id, worktree, submitted);
-  if (!read.ok) return read;
+  if (read.kind === 'refused') return read;
   const { tip, unfinished } = read.value;
   const session = known?.session ? await board.get('session', known.session) : undefined;
   // Without a session it was created for this target, as an undo is.
@@ -82,13 +82,13 @@ async function readBranch(
     const unfinished =
       (worktree && at && (await refuseUnfinished(context, id, worktree, facts, at))) ??
       (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
-    return { ok: true, value: { tip, unfinished } };
+    return { kind: 'done', value: { tip, unfinished } };
   } catch (error) {
     const now = worktree && (await git.look(worktree.path));
     if (now === null || now.state === 'healthy') throw error;
     const why = now.state === 'absent' ? 'was removed' : `became unusable: ${now.why}`;
     const reason = `The worktree of ${id} ${why}, while it was read.`;
-    return refusal(refused('wrong_status', reason, `copse merge ${id}`, `copse show ${id}`));
+    return refused('wrong_status', reason, `copse merge ${id}`, `copse show ${id}`);
   }
 }
 

@@ -27,6 +27,6 @@ export async function headOfTask(
   return { head, finding: headElsewhere(branch, seen.branch) };
 }
 
-export function headElsewhere(own: BranchName, on: BranchName | null): string {
+function headElsewhere(own: BranchName, on: BranchName | null): string {
   return `HEAD of its worktree is ${on === null ? 'detached' : `on ${shown(on)}`}, not on its branch ${shown(own)}.`;
 }

@@ -64,7 +64,7 @@ export async function removeStrays(
     const moved = await git.moveRef(branchRef(branch), tip, null, `copse: ${task} is removed`);
     const where = kept === null ? '' : ` Its last commit is kept as ${kept}.`;
     notes.push(
-      moved.moved || moved.tip === null
+      moved.kind === 'moved' || moved.tip === null
         ? `The branch ${name}, made in its worktree, was deleted: its commits landed.${where}`
         : `The branch ${name}, made in its worktree, was kept: it moved meanwhile.`,
     );

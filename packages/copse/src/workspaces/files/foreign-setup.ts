@@ -24,12 +24,12 @@ export interface ForeignSetup {
   readonly notes: readonly string[];
 }
 
-interface Commands {
+interface ForeignCommands {
   readonly setup: readonly string[];
   readonly teardown: readonly string[];
 }
 
-type Reading = Commands | { readonly unclear: string } | undefined;
+type ForeignReading = ForeignCommands | { readonly unclear: string } | undefined;
 
 const CURSOR = '.cursor/worktrees.json';
 const CONDUCTOR = 'conductor.json';
@@ -37,7 +37,7 @@ const CONDUCTOR_SETTINGS = '.conductor/settings.toml';
 const MAX_BYTES = 256 * 1024;
 
 export function readForeignSetup(checkout: string): ForeignSetup {
-  const readings: readonly (readonly [string, Reading])[] = [
+  const readings: readonly (readonly [string, ForeignReading])[] = [
     [CURSOR, readCursor(checkout)],
     [CONDUCTOR, readConductor(checkout)],
   ];
@@ -75,7 +75,7 @@ export function foreignEnvironment(
   };
 }
 
-function readCursor(checkout: string): Reading {
+function readCursor(checkout: string): ForeignReading {
   const json = readJson(checkout, CURSOR);
   if (json === undefined || 'unclear' in json) return json;
   const own = process.platform === 'win32' ? 'setup-worktree-windows' : 'setup-worktree-unix';
@@ -86,7 +86,7 @@ function readCursor(checkout: string): Reading {
   return { unclear: `${own} is neither a list of commands nor the path of a script. ${REMEDY}` };
 }
 
-function scriptBeside(checkout: string, name: string): Reading {
+function scriptBeside(checkout: string, name: string): ForeignReading {
   const file = path.resolve(checkout, path.dirname(CURSOR), name);
   const real = isWithin(checkout, file) && existsSync(file) ? realpathSync(file) : undefined;
   if (real === undefined || !isWithin(realpathSync(checkout), real) || !lstatSync(real).isFile())
@@ -94,7 +94,7 @@ function scriptBeside(checkout: string, name: string): Reading {
   return { setup: [isProgram(real) ? shellQuoted(real) : `sh ${shellQuoted(real)}`], teardown: [] };
 }
 
-function readConductor(checkout: string): Reading {
+function readConductor(checkout: string): ForeignReading {
   if (existsSync(path.join(checkout, CONDUCTOR_SETTINGS)))
     return {
       unclear: `Conductor itself goes by ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,

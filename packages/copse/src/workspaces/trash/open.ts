@@ -13,7 +13,7 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
   return {
     async put(removed) {
       const trashed = toTrash({ home, ...removed });
-      if (!trashed.moved) throw new Error(`${trashed.reason} Nothing was deleted.`);
+      if (trashed.kind !== 'moved') throw new Error(`${trashed.reason} Nothing was deleted.`);
       return trashed.entry;
     },
     list: async () => {

@@ -40,9 +40,9 @@ export interface Removal {
 }
 
 export type Trashed =
-  | { readonly moved: true; readonly entry: TrashEntry }
+  | { readonly kind: 'moved'; readonly entry: TrashEntry }
   /** Another file is at the path, or the system refused; nothing was moved. */
-  | { readonly moved: false; readonly reason: string };
+  | { readonly kind: 'not_moved'; readonly reason: string };
 
 /** May be repeated: the same record means the same entry, and a removal that was interrupted halfway is finished. */
 export function toTrash({ home, path: worktree, gitDir, record, onStep }: Removal): Trashed {
@@ -68,7 +68,7 @@ export function toTrash({ home, path: worktree, gitDir, record, onStep }: Remova
     if (moved !== 'moved') return notMoved(gitDir, moved);
   }
   onStep?.('git_dir_moved');
-  return { moved: true, entry };
+  return { kind: 'moved', entry };
 }
 
 /** A removal that was killed after it moved the files: their git directory belongs to the same entry. */
@@ -157,10 +157,10 @@ function chooseFolder(source: string, folder: string, beside: string): string {
   return isNear ? folder : path.join(beside, path.basename(folder));
 }
 
-type Move = 'moved' | 'other_file_system' | { readonly failed: string };
+type EntryMove = 'moved' | 'other_file_system' | { readonly failed: string };
 
 /** Moves the entry, a link as a link, unless a killed call has done so. Never onto or into anything. */
-function moveOnce(from: string, to: string): Move {
+function moveOnce(from: string, to: string): EntryMove {
   const source = lstatSync(from, { throwIfNoEntry: false });
   if (source === undefined) return 'moved';
   if (isThere(to)) return { failed: `${to} is there already, so this is a newer one` };
@@ -174,9 +174,9 @@ function moveOnce(from: string, to: string): Move {
   }
 }
 
-function notMoved(what: string, move: Exclude<Move, 'moved'>): Trashed {
+function notMoved(what: string, move: Exclude<EntryMove, 'moved'>): Trashed {
   const why = move === 'other_file_system' ? 'no trash is on its file system' : move.failed;
-  return { moved: false, reason: `${what} could not be moved to the trash: ${why}.` };
+  return { kind: 'not_moved', reason: `${what} could not be moved to the trash: ${why}.` };
 }
 
 /** A link would lead somewhere else. */

@@ -70,7 +70,7 @@ export interface Session {
 }
 
 /** What was said when a session finished. */
-export interface FinishWords {
+interface FinishWords {
   /** The agent's own words. */
   readonly summary?: string;
   /** Warnings that did not keep it from finishing. */

@@ -32,7 +32,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
-import type { Git, Place } from '../../../git/port.ts';
+import type { Git, RegisteredWorktree } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
 import { git, tryGit, type TrustedDir } from '../../../git/process.ts';
@@ -276,7 +276,7 @@ function stampOf({ ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): string {
 /** Writes only the files that differ. Throws rather than overwrite content that is not the old commit's. */
 export async function bringForward(
   dir: TrustedDir,
-  { path: workTree, gitDir, tip }: Place,
+  { path: workTree, gitDir, tip }: RegisteredWorktree,
   from: CommitId,
 ): Promise<void> {
   const index = path.join(gitDir, 'index');

@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
-import type { Place } from '../../../git/port.ts';
+import type { RegisteredWorktree } from '../../../git/port.ts';
 import type { PoolEntry, Refilled } from '../../ports/pool.ts';
 import {
   type PoolPlace,
@@ -130,7 +130,7 @@ async function advance(pool: PoolPlace, entry: PoolEntry, base: CommitId): Promi
 export async function makeEntry(
   pool: PoolPlace,
   base: CommitId,
-  fill: (place: Place) => Promise<void>,
+  fill: (place: RegisteredWorktree) => Promise<void>,
 ): Promise<PoolEntry | { readonly left: string; readonly path: string }> {
   for (let number = 1; ; number += 1) {
     if (isInUse(pool, number)) continue;

@@ -5,15 +5,15 @@ import { git, type TrustedDir } from '../../../git/process.ts';
 /** Mode and id; undefined where there is no file. */
 export type TreeEntry = string | undefined;
 
-interface TreeChange {
+interface SavedChange {
   readonly from: TreeEntry;
   readonly to: TreeEntry;
 }
 
-export type TreeChanges = ReadonlyMap<string, TreeChange>;
+export type TreeChanges = ReadonlyMap<string, SavedChange>;
 
 export async function diffTrees(dir: TrustedDir, from: string, to: string): Promise<TreeChanges> {
-  const changes = new Map<string, TreeChange>();
+  const changes = new Map<string, SavedChange>();
   if (from === to) return changes;
   const argv = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to];
   const fields = (await git(dir, argv)).toString('latin1').split('\0');
