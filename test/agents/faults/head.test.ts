@@ -25,6 +25,8 @@ const scripts: Readonly<Record<string, string>> = {
   'head on no branch': 'git checkout --quiet --detach; echo evil > evil.txt',
   'head is a link':
     'ln --symbolic --force "$(git rev-parse --git-common-dir)/refs/heads/main" "$(git rev-parse --git-dir)/HEAD"; echo evil > evil.txt',
+  'head is a pipe':
+    'echo evil > evil.txt; head="$(git rev-parse --git-dir)/HEAD"; rm "$head"; mkfifo "$head"',
   'its branch is an alias of main':
     'own=refs/heads/$COPSE_WORKTREE_BRANCH; git update-ref --no-deref -d "$own"; git symbolic-ref "$own" refs/heads/main; echo evil > evil.txt',
 };

@@ -3,6 +3,7 @@
 import {
   type CommitFacts,
   type FinishFacts,
+  type FinishRules,
   type GateVerdict,
   type HeadFinding,
   decideGate,
@@ -42,7 +43,7 @@ export interface GateLook {
 
 export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
   const { task, worktree, agent } = request;
-  const rules = {
+  let rules: FinishRules = {
     onDirty: agent.finish.on_dirty,
     commitConvention: agent.finish.commit_convention,
     accept: request.isPreview ? [] : [...task.accept, ...agent.finish.accept],
@@ -58,7 +59,9 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
     if (verdict.kind === 'uncommitted') {
       if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
       const message = commitMessage(request);
-      await context.merging.commitAll(worktree.path, worktree.branch, message);
+      const made = await context.merging.commitAll(worktree.path, worktree.branch, message);
+      // What Copse cannot commit, a nested repository for example, is the agent's to deal with.
+      if (made === null) rules = { ...rules, onDirty: 'handback' };
       seen = await firstLook(context, request);
       continue;
     }

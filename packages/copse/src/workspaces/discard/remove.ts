@@ -9,6 +9,7 @@
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
+import { shown } from '../../kernel/text.ts';
 import { type EndFirst, type RemovalDecision, type RemovalRequest, decideRemoval } from '../rules/removal.ts';
 import { decidePause } from '../../tasks/rules/decisions.ts';
 import { decideWorkspace, type Workspace } from '../rules/workspace.ts';
@@ -108,7 +109,7 @@ async function remove(
   const branch = workspace?.worktree?.branch ?? discarded.branch;
   const other = discarded.branch === branch ? null : discarded.branch;
   if (other !== null && strays.every((stray) => stray.branch !== other))
-    notes.push(`HEAD was on ${other}, which was not made for the task. That branch stays as it is.`);
+    notes.push(`HEAD was on ${shown(other)}, which was not made for the task. That branch stays as it is.`);
   const { record } = trashed;
   if (rescueAfterTeardown !== null && rescueAfterTeardown !== record.rescue)
     notes.push(`Its teardown changed files. They are saved as ${rescueAfterTeardown}.`);

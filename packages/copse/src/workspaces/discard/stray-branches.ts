@@ -26,9 +26,9 @@ export async function findStrays(
   if (worktree === null) return [];
   const strays: StrayBranch[] = [];
   const since = { sinceMs: preparedAt, first: beginningMessage(task) };
-  const wanted: readonly (string | undefined)[] = [worktree.branch, worktree.baseBranch, target];
+  const wanted = new Set<string | undefined>([worktree.branch, worktree.baseBranch, target]);
   for (const branch of git.branchesMadeIn(worktree.path, since)) {
-    if (wanted.includes(branch) || (await git.isAlias(branch))) continue;
+    if (wanted.has(branch) || (await git.isAlias(branch))) continue;
     const tip = await git.tip(branchRef(branch));
     if (tip !== undefined) strays.push({ branch, tip });
   }

@@ -136,11 +136,11 @@ function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict 
   const { uncommitted, unreadable, operation, unresolved, task, head } = facts;
   if (unreadable.length > 0) {
     const reason = `Git cannot read these files or folders of the worktree:\n${listed(unreadable)}\nMake them readable, ignore them or delete them.`;
-    return refuse('dirty', reason, unreadable);
+    return refusedDirty(reason, unreadable, onDirty);
   }
   const isCommitted = onDirty === 'commit' && (operation === 'merge' || (uncommitted ?? []).length > 0);
   if (isCommitted && head !== null && (operation === null || operation === 'merge'))
-    return refuse('branch', `${headText(facts, head)} Copse commits only there.\n${switchText(facts, head)}`);
+    return refuse('branch', `${headText(facts, head)}\n${switchText(facts, head)}`);
   if (operation === 'merge' && onDirty === 'commit') {
     if (unresolved.length === 0) return { kind: 'uncommitted' };
     return refuse('conflict', describeUnresolved(unresolved), unresolved);
@@ -155,7 +155,15 @@ function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict 
   if (onDirty === 'commit') return { kind: 'uncommitted' };
   const elsewhere = head === null ? '' : `\n${headText(facts, head)} ${switchText(facts, head)}`;
   const reason = `There are uncommitted changes:\n${listed(uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
-  const refused = refuse('dirty', reason, uncommitted);
+  return refusedDirty(reason, uncommitted, onDirty);
+}
+
+function refusedDirty(
+  reason: string,
+  files: readonly string[],
+  onDirty: FinishRules['onDirty'],
+): GateVerdict {
+  const refused = refuse('dirty', reason, files);
   return onDirty === 'fail' ? { ...refused, isFinal: true, fails: true } : refused;
 }
 
