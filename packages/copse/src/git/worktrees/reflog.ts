@@ -37,7 +37,7 @@ function readReflog(file: string): readonly ReflogEntry[] {
 
 /** Messages of git about a new commit; the others are about commits that existed. */
 const MADE =
-  /^(?:commit\b|cherry-pick\b|revert\b|am\b|rebase(?: -i)? \((?:pick|reword|edit|squash|fixup|continue|merge)\)|(?:merge|pull) .*: Merge made)/;
+  /^(?:(?:commit|cherry-pick|revert|am)\b|(?:rebase|pull)\b[^:]*\((?:pick|reword|edit|squash|fixup|continue|merge)\)|(?:merge|pull)\b.*: Merge made)/;
 
 export function isMadeIn(gitDir: string, commit: CommitId): boolean {
   return readReflog(path.join(gitDir, 'logs', 'HEAD')).some(
