@@ -10,7 +10,7 @@ export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */
   readonly changed: readonly string[];
   readonly untracked: readonly string[];
-  /** Files and folders that git cannot read, so that nobody knows what is in them; they are among the untracked, too. */
+  /** Files and folders that git cannot read, so their content is unknown; they are among the untracked, too. */
   readonly unreadable: readonly string[];
   /** The index could not be read, so staged changes are unknown. */
   readonly isIndexLost?: boolean;

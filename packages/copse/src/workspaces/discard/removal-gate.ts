@@ -211,10 +211,22 @@ export async function stateOf(
     if (into === tip || (await git.isAncestor(tip, into)))
       return { branch: 'merged', unmerged: 0, tip, isInBase: true };
   }
-  if (workspace && (await hasLanded(context, workspace.task, tip, bases)))
+  if (
+    workspace &&
+    (await hasLanded(context, workspace.task, tip, [...bases, ...(await targetsOf(context, workspace))]))
+  )
     return { branch: 'merged', unmerged: 0, tip };
   const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
   return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
+}
+
+/** The tips of the branches it landed on, which need not be the one it began from. */
+async function targetsOf(context: WorkspaceContext, { task }: Workspace): Promise<readonly CommitId[]> {
+  const landings = await context.board.list('landing', { task });
+  const targets = new Set(
+    landings.flatMap(({ state, target }) => (state.status === 'landed' ? [target] : [])),
+  );
+  return (await Promise.all([...targets].map((target) => tipsOfBase(context, target)))).flat();
 }
 
 /** Whether it landed as other commits: this tip was submitted, and the commit it became is in the base. */

@@ -61,7 +61,7 @@ export interface FinishFacts {
   readonly isPastQueue: boolean;
   /** Changed and untracked files; null for work that has no files. */
   readonly uncommitted: readonly string[] | null;
-  /** Those of them that git cannot read, and that nobody can commit. */
+  /** Those of them that git cannot read, and so cannot commit. */
   readonly unreadable: readonly string[];
   /** An unfinished merge, rebase or the like. */
   readonly operation: string | null;
