@@ -4,7 +4,7 @@ import { describeConfig } from '../../packages/copse/src/config/problems/describ
 import { parseConfig } from '../../packages/copse/src/config/parse.ts';
 import { renderProblem } from '../../packages/copse/src/config/problems/problems.ts';
 
-describe('a copse.yml with mistakes is answered with all of them, each with its place and remedy', () => {
+describe('a copse.yml with mistakes gives all of them, each with its line and a remedy', () => {
   const cases: readonly { mistake: string; yaml: string; lines: readonly string[] }[] = [
     {
       mistake: 'a misspelt key',
@@ -217,7 +217,7 @@ test('a known key with one letter missing or two letters swapped is reported wit
 });
 
 // promise: hostile-config-safe
-test('whatever the text is, parsing answers and never throws', () => {
+test('parsing never throws, for any text', () => {
   const yamlish = fc
     .array(
       fc.constantFrom(
@@ -267,7 +267,7 @@ test('whatever the text is, parsing answers and never throws', () => {
 });
 
 // promise: hostile-config-safe
-test('deep nesting and multiplying aliases are refused in a moment', () => {
+test('deep nesting and multiplying aliases are refused quickly', () => {
   const tenfold = Array.from('bcdefgh', (letter, index) => {
     const before = Array.from({ length: 10 }, () => `*${'abcdefg'[index]}`);
     return `${letter}: &${letter} [${before.join(', ')}]`;

@@ -107,7 +107,7 @@ describe('drawing a task id', () => {
     },
   );
 
-  test('only when everything is taken do the draws end', () => {
+  test('drawing fails only when every id is taken', () => {
     expect(() => firstFree(Math.random, () => true)).toThrow(/taken/);
   });
 

@@ -40,7 +40,7 @@ describe('a title', () => {
     '-v is not an option here',
     'x'.repeat(200),
     '😀'.repeat(200),
-  ])('%j is kept exactly as written', (text) => {
+  ])('%j is kept exactly', (text) => {
     expect(checkTitle(text)).toEqual({ kind: 'accepted', title: text });
   });
 
@@ -78,7 +78,7 @@ describe('a title', () => {
   });
 
   // promise: terminal-safe
-  test('is accepted again as it was accepted, prints as it is, and fits one line', () => {
+  test('is accepted again unchanged, prints unchanged, and fits one line', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const checked = checkTitle(text);
@@ -91,7 +91,7 @@ describe('a title', () => {
     );
   });
 
-  test('never puts what it refuses raw into the reason', () => {
+  test('never has the refused text unescaped in the reason', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const checked = checkTitle(text);
@@ -119,7 +119,7 @@ describe('a name', () => {
 });
 
 describe('a body', () => {
-  test('is kept unchanged whatever it holds', () => {
+  test('is kept unchanged, with any content', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(checkBody(text)).toEqual({ kind: 'accepted', body: text });
@@ -128,7 +128,7 @@ describe('a body', () => {
     expect(checkBody('\u0000\ud800 \n')).toEqual({ kind: 'accepted', body: '\u0000\ud800 \n' });
   });
 
-  test('may be as long as the policy says and not one character longer', () => {
+  test('may have the length of the policy and not one character more', () => {
     const { bodyLength } = defaultPolicy.text;
     expect(checkBody('x'.repeat(bodyLength)).kind).toBe('accepted');
     expect(checkBody('x'.repeat(bodyLength + 1))).toEqual({
@@ -169,7 +169,7 @@ describe('text shown on a terminal', () => {
     );
   });
 
-  test('keeps the lines where they were', () => {
+  test('keeps its line breaks', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(shown(text).split('\n')).toHaveLength(text.split('\n').length);

@@ -112,12 +112,12 @@ describe('the phases of a session', () => {
   const isBackward = ({ from, to }: { from: OpenPhase; to: OpenPhase }) =>
     phases.indexOf(to) < phases.indexOf(from);
 
-  it.each(pairs.filter((pair) => !isBackward(pair)))('may go on from $from to $to', ({ from, to }) => {
+  it.each(pairs.filter((pair) => !isBackward(pair)))('may move from $from to $to', ({ from, to }) => {
     const { state } = sessionIn(from, { action: 'advance', phase: to });
     expect(state).toEqual({ life: 'live', phase: to, attention: null });
   });
 
-  it.each(pairs.filter(isBackward))('never go back from $from to $to', ({ from, to }) => {
+  it.each(pairs.filter(isBackward))('never move back from $from to $to', ({ from, to }) => {
     const session = sessionIn(from);
     const decision = decideSession(session, { action: 'advance', phase: to }, later);
     if (decision.kind === 'decided') throw new Error('it went backward');
@@ -131,7 +131,7 @@ describe('the phases of a session', () => {
     expect(decideSession(session, { action: 'advance', phase: suggested }, later).kind).toBe('decided');
   });
 
-  it('suggest the one that comes next to an agent that tried to go back', () => {
+  it('suggest the next phase to an agent that tried to go back', () => {
     const decision = decideSession(sessionIn('working'), { action: 'advance', phase: 'planning' }, later);
     expect(decision).toMatchObject({ refusal: { next: ['copse phase shipping'] } });
   });
@@ -146,7 +146,7 @@ describe('the phases of a session', () => {
     expect(sessionIn(phase, complete, handback).state.phase).toBe('working');
   });
 
-  it.each(phases)('go on at %s when an interrupted session is reopened', (phase) => {
+  it.each(phases)('continue at %s when an interrupted session is reopened', (phase) => {
     for (const because of interruptions) {
       const session = sessionIn(phase, { action: 'interrupt', because }, reopen);
       expect(session.state).toEqual({ life: 'live', phase, attention: null });
@@ -197,7 +197,7 @@ describe('attention', () => {
     },
   );
 
-  it('is over when the agent reports a phase or is asked again', () => {
+  it('ends when the agent reports a phase or is asked again', () => {
     const waiting = sessionIn('working', attend);
     for (const request of [advance, handback])
       expect(take(waiting, request).state).toMatchObject({ life: 'live', attention: null });
@@ -222,7 +222,7 @@ describe('a question', () => {
     expect(answered.question?.answer).toEqual({ isAllowed: false, message: 'Not that.' });
   });
 
-  it('is answered once, and not when nothing was asked', () => {
+  it('is answered once, and not without an open question', () => {
     for (const session of [sessionIn('working'), sessionIn('working', ask, answer)]) {
       expect(decideSession(session, answer, later)).toMatchObject({
         kind: 'refused',
@@ -263,12 +263,12 @@ describe('the end of a session', () => {
     expect(state).toMatchObject({ at: later });
   });
 
-  it('has no reason while it is live, also after an earlier end', () => {
+  it('has no reason while the session is live, also after an earlier end', () => {
     expect(endReason(sessionIn('planning').state)).toBeNull();
     expect(endReason(sessionIn('planning', interrupt, reopen).state)).toBeNull();
   });
 
-  it('keeps what a stuck session asked', () => {
+  it('keeps the question of a stuck session', () => {
     expect(sessionIn('working', stick).state).toMatchObject({ reason: 'JWT or cookies?' });
   });
 });
@@ -288,7 +288,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('begins afresh in the session that follows, which works on the same thing and names its predecessor', () => {
+  it('starts new in the next session, which has the same task and names its predecessor', () => {
     const previous = sessionIn('planning', converse, stick);
     const decision = decideFollowUp(previous, brand<SessionId>('se-2'), later);
     if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
@@ -374,7 +374,7 @@ describe('whatever happens to a session', () => {
     );
   });
 
-  it('only ever moves its phase backward by a handback or by going on after an end', () => {
+  it('moves its phase backward only by a handback or by a restart after an end', () => {
     const rank = ({ state }: Session) => openPhases.findIndex((phase) => phase === state.phase);
     fc.assert(
       fc.property(walks, (walk) => {
@@ -389,7 +389,7 @@ describe('whatever happens to a session', () => {
     );
   });
 
-  it('can be told again from its events, with the same result', () => {
+  it('is the same when replayed from its events', () => {
     fc.assert(
       fc.property(walks, (walk) => {
         const { session, events } = walkAlong(walk, () => {});
@@ -410,7 +410,7 @@ describe('an attempt', () => {
     token: fencingToken(3),
   };
 
-  it('says whose it is, which one process it is, and how it ended', () => {
+  it('has its session, its process and its outcome', () => {
     const fresh = evolveAttempt(undefined, { type: 'attempt.started', ...of, at, ...whose });
     expect(fresh).toEqual({ id: 'at-1', ...whose, startedAt: at, process: null, end: null });
     const running = evolveAttempt(fresh, { type: 'attempt.process_known', ...of, pid: 42, startTime: 7 });

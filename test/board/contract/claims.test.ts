@@ -115,7 +115,7 @@ describe.each(engines)('a board on %s', (engine) => {
     });
 
     // promise: stale-token-fenced
-    it('back to nobody: an older token changes nothing, whatever its holder still tries', async () => {
+    it('once: an older token changes nothing, whatever its holder still tries', async () => {
       const { id } = await newTask(board, { title: 'Fenced' });
       const old = must(await claimTask(contextOf(board), id, claimant('se-1')));
       await crash(old);
@@ -156,7 +156,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.list('ledger', { task: id })).toHaveLength(1);
     });
 
-    it('as `canTake` says, whatever it requires and the agent offers', async () => {
+    it('as `canTake` says, for any requirements and offers', async () => {
       const words = ['node', 'node:22', 'gpu', 'rust'];
       for (const requires of [[], ['node'], ['node:22'], ['gpu', 'rust'], ['gpu', 'node']]) {
         await newTask(board, { title: requires.join(' ') || 'nothing', requires });
@@ -189,7 +189,7 @@ describe.each(engines)('a board on %s', (engine) => {
   });
 
   // promise: own-task-only, stale-token-fenced
-  it('keeps out a session that did not hold the task, whatever it tries to record', async () => {
+  it('refuses every record of a session that did not hold the task', async () => {
     const { id } = await newTask(board, { title: 'Held' });
     const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));
     const event = { type: 'task.edited', id, at: now(), changes: { title: 'Taken over' } } as const;

@@ -63,7 +63,7 @@ it.each(vectors.map(named).filter((_, index) => isLong || index % 3 === 0))(
 );
 
 // promise: planted-config-inert
-it('all of them at once have no effect, when they were planted after Copse first looked', async () => {
+it('all of them at once have no effect, planted after Copse opened the repository', async () => {
   const scene = newScene();
   openTrustedDir(place(scene));
   // The hooks are first in the list, and would run when the others are planted.
@@ -90,7 +90,7 @@ function inGroup(group: number): readonly Vector[] {
 
 // promise: planted-config-inert
 it.each(groups.map(named))(
-  'the life of a worktree is the same with vectors planted, %s',
+  'a worktree is made, used and removed as usual with vectors planted, %s',
   async (_, group) => {
     const scene = newScene();
     group.plant?.(scene);
@@ -137,7 +137,7 @@ describe('a link among the refs and reflogs', () => {
   });
 
   // promise: no-link-followed
-  it.each(links)('that is %s is not written through by Copse, which names it', async (_, at) => {
+  it.each(links)('that is %s is not followed by Copse, which names it', async (_, at) => {
     const scene = newScene();
     const outside = plantLink(scene, at);
     const dir = openTrustedDir(place(scene));

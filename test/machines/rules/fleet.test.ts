@@ -37,7 +37,7 @@ describe('a resource', () => {
   const held = after(undefined, decideTake(queue, undefined, 'no-1', later, at));
   const free = after(held, decideGiveBack(held, held.token, later));
 
-  it('that nobody ever had is taken with token 1', () => {
+  it('that was never held is taken with token 1', () => {
     expect(held).toEqual({ id: queue, holder: 'no-1', token: 1, since: at, heldUntil: later });
   });
 
@@ -52,7 +52,7 @@ describe('a resource', () => {
     });
   });
 
-  it('is taken again by its holder with the next token, which shuts out the one before', () => {
+  it('is taken again by its holder with the next token, which fences off the one before', () => {
     const again = after(held, decideTake(queue, held, 'no-1', later, at));
     expect(again).toMatchObject({ holder: 'no-1', token: 2 });
     expect(decideGiveBack(again, held.token, at)).toMatchObject({ kind: 'refused' });
@@ -64,14 +64,14 @@ describe('a resource', () => {
     expect(again).toEqual({ id: queue, holder: 'no-2', token: 2, since: later, heldUntil: null });
   });
 
-  it('lapses exactly at its time, and never when it has none', () => {
+  it('expires exactly at its time, and never without one', () => {
     expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).kind).toBe('refused');
     expect(decideTake(queue, held, 'no-2', null, later).kind).toBe('decided');
     const forever = after(undefined, decideTake(queue, undefined, 'no-1', null, at));
     expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).kind).toBe('refused');
   });
 
-  it('that lapsed and was taken by another is not given back by the old token', () => {
+  it('that expired and was taken by another is not given back by the old token', () => {
     const taken = after(held, decideTake(queue, held, 'no-2', null, later));
     expect(taken).toMatchObject({ holder: 'no-2', token: 2 });
     expect(decideGiveBack(taken, held.token, later)).toEqual({
@@ -85,7 +85,7 @@ describe('a resource', () => {
     expect(decideGiveBack(taken, taken.token, later).kind).toBe('decided');
   });
 
-  it('that lapsed but was taken by nobody is still given back by its holder', () => {
+  it('that expired and was not taken again is still given back by its holder', () => {
     expect(decideGiveBack(held, held.token, timestamp(later + 1)).kind).toBe('decided');
   });
 
@@ -95,7 +95,7 @@ describe('a resource', () => {
   });
 });
 
-describe('whoever takes a resource and whenever', () => {
+describe('any sequence of takers and times', () => {
   const anyStep = fc.record({
     who: fc.nat(1),
     does: fc.constantFrom('take', 'give back'),
@@ -104,7 +104,7 @@ describe('whoever takes a resource and whenever', () => {
   });
 
   // promise: lead-fenced
-  it('tokens only grow, at most one gives it back, and everything can be told again', () => {
+  it('tokens only grow, at most one gives it back, and a replay gives the same', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 1, maxLength: 60, size: 'max' }), (steps) => {
         let now = at;
@@ -143,11 +143,11 @@ describe('whoever takes a resource and whenever', () => {
   });
 });
 
-describe('a node', () => {
+describe('a machine', () => {
   const joined: NodeEvent = { type: 'node.joined', id: brand<NodeId>('no-1'), at, name: 'laptop' };
   const node = evolveNode(undefined, joined);
 
-  it('is there from when it joins until it leaves', () => {
+  it('is present from joining to leaving', () => {
     expect(node).toEqual({ id: 'no-1', name: 'laptop', joinedAt: at, leftAt: null });
     expect(evolveNode(node, { type: 'node.left', id: node.id, at: later })).toEqual({
       ...node,
@@ -155,7 +155,7 @@ describe('a node', () => {
     });
   });
 
-  it('that joins again is there again', () => {
+  it('that joins again is present again', () => {
     const gone = evolveNode(node, { type: 'node.left', id: node.id, at: later });
     const back = evolveNode(gone, { ...joined, at: timestamp(3_000), name: 'desk' });
     expect(back).toEqual({ id: 'no-1', name: 'desk', joinedAt: 3_000, leftAt: null });
@@ -181,18 +181,18 @@ describe('a schedule', () => {
     expect(schedule).toEqual({ ...given, lastFiredAt: null });
   });
 
-  it('remembers when it fired and when it is due again', () => {
+  it('remembers its last and its next time', () => {
     expect(fired).toEqual({ ...schedule, lastFiredAt: later, nextAt: null });
   });
 
-  it('that is set anew changes in everything but when it last fired', () => {
+  it('that is set again keeps only the time at which it last fired', () => {
     const timing = { type: 'interval', everyMs: 60_000 } as const;
     const changed = { ...set, name: 'hourly', timing, enabled: false, nextAt: timestamp(9_000) };
     const { type: _, at: __, ...given } = changed;
     expect(evolveSchedule(fired, changed)).toEqual({ ...given, lastFiredAt: later });
   });
 
-  it('is gone once it is removed, and starts from nothing when it is set again', () => {
+  it('is deleted by a removal, and starts new when it is set again', () => {
     expect(evolveSchedule(fired, { type: 'schedule.removed', id: set.id, at: later })).toBeUndefined();
     expect(evolveSchedule(undefined, set)).toMatchObject({ lastFiredAt: null });
   });

@@ -13,7 +13,7 @@ import { answer, git, newArea, newRepository, plainEnv } from '../../support/cli
 
 const area = newArea();
 
-it('work that went on after the look is not landed by it, and the next merge lands all of it', async () => {
+it('commits made after the check of a merge are not landed by it; the next merge lands all', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task } = reviewed;
   const meanwhile = lookingSlowly(context, async () => {
@@ -37,7 +37,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
   ]);
 });
 
-it('what somebody is working on again by then is not landed', async () => {
+it('a task that was resumed in the meantime is not landed', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task } = reviewed;
   const meanwhile = lookingSlowly(context, async () => {
@@ -48,7 +48,7 @@ it('what somebody is working on again by then is not landed', async () => {
   expect((await context.board.get('task', task))?.state.status).toBe('in_progress');
 });
 
-it('two who merge the same task between look and act get the same landing, and it lands once', async () => {
+it('two merges of the same task at once get the same landing, and it lands once', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task } = reviewed;
   let first: unknown;

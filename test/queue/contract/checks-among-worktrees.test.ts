@@ -52,7 +52,7 @@ describe('a worktree of the queue', () => {
     expect(await listSpareWorktrees(run.context)).toEqual([{ path: worktree, kind: 'queue' }]);
   });
 
-  it('is neither cleaned up, nor tended away, nor taken for a task’s', async () => {
+  it('is not removed by cleanup or tend, and does not count as a task’s', async () => {
     const options = { isForced: true, mayRemove: async () => true };
     expect(await cleanUp(run.context, options)).toEqual({ removed: [], kept: [] });
     await tend(run.context);

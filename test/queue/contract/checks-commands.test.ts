@@ -63,7 +63,7 @@ describe('verdicts', () => {
     expect(only(await site.run(base, { check: command }))).toMatchObject({ verdict, name: 'check' });
   });
 
-  it('a working directory that the tree makes a link out of the worktree is red', async () => {
+  it('a working directory that is a link out of the worktree in the tree is red', async () => {
     const linked = newCheckSite(area, { files: { keep: '' } });
     symlinkSync('/', path.join(linked.root, 'out'));
     git(linked.root, 'add', 'out');

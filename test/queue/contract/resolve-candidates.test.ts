@@ -24,7 +24,7 @@ const BOTH: Settings = {
 };
 
 describe.each(mergeMethods)('with %s', (method) => {
-  it('a branch whose conflict is resolved becomes a candidate that says how', async () => {
+  it('a branch whose conflict is resolved becomes a candidate with a note of the way', async () => {
     const scene = newScene(BOTH);
     const built = await scene.build('task', { method });
     expect(built).toMatchObject({

@@ -135,7 +135,7 @@ describe('the landing table', () => {
     expect(outcomeOf(landing, decideLanding(landing, requests[action], later))).toBe(leads);
   });
 
-  it('says of each status where its actions lead, and nothing else', () => {
+  it('has the result of each action in each status, and nothing else', () => {
     expect(landingTransitions).toEqual({
       merge: { queued: ['merging'] },
       check: { queued: ['checking'], merging: ['checking'], checking: ['checking'] },
@@ -167,7 +167,7 @@ describe('a landing', () => {
     });
   });
 
-  it('knows in every state what belongs to that state, and since when', () => {
+  it('has in every state the fields of that state, and its time', () => {
     const since = later;
     expect(Object.fromEntries(places.map((place) => [place, landingIn(place).state]))).toEqual({
       queued: { status: 'queued', since: at },
@@ -191,7 +191,7 @@ describe('a landing', () => {
     });
   });
 
-  it('knows what resolved its conflict, until it merges by itself or its branch moves', () => {
+  it('knows what resolved its conflict, until it merges without that or its branch moves', () => {
     const noted = take(landingIn('checking'), requests.note);
     expect(noted).toEqual({ ...landingIn('checking'), note: 'Resolved as before: src/a.ts' });
     expect(take(take(noted, journal), land)).toMatchObject({ note: 'Resolved as before: src/a.ts' });
@@ -207,7 +207,7 @@ describe('a landing', () => {
 });
 
 describe('a person', () => {
-  it('brings it to the front, and lets it land without checks, wherever it is on its way', () => {
+  it('moves it to the front, and lets it land without checks, in any state of the queue', () => {
     for (const place of ['queued', 'merging', 'checking'] as const) {
       const before = landingIn(place);
       expect(take(before, hurry)).toEqual({ ...before, isHotfix: true });
@@ -215,7 +215,7 @@ describe('a person', () => {
     }
   });
 
-  it('said so of the landing, whose branch may move', () => {
+  it('decides about the landing, whose branch may move', () => {
     const hurried = take(take(landingIn('checking'), hurry), skip);
     expect(take(hurried, requeue)).toMatchObject({ head: newHead, isHotfix: true, isUnchecked: true });
   });
@@ -246,13 +246,13 @@ describe('the proof that the target may move', () => {
     });
   });
 
-  it('may be missing if a person said so, and what lands is not verified then', () => {
+  it('may be missing if a person skipped the checks, and the landing is unverified then', () => {
     const skipped = take(landingIn('checking'), skip);
     const landed = take(take(skipped, journalWith({ kind: 'skipped' })), land);
     expect(landed.state).toMatchObject({ status: 'landed', isVerified: false });
   });
 
-  it('was not there in journals of before: they say only where the target moves', () => {
+  it('is missing in journals of earlier versions, which have only the target’s move', () => {
     const old = { type: 'landing.journalled', id: queuedEvent.id, at, intent: { oldTip, newTip } };
     const journalled = evolveLanding(landingIn('merging'), old as LandingEvent);
     expect(journalled.state).toMatchObject({ intent });
@@ -262,7 +262,7 @@ describe('the proof that the target may move', () => {
 describe('a journalled intent', () => {
   const journalled = ['merging*', 'checking*'] as const;
 
-  it('is there exactly in the states that say so', () => {
+  it('exists exactly in the states of a journalled landing', () => {
     expect(places.filter((place) => isCommitted(landingIn(place)))).toEqual(journalled);
   });
 
@@ -301,7 +301,7 @@ describe('a journalled intent', () => {
     expect(decideLanding(merging, withdraw, later).kind).toBe('decided');
   });
 
-  it('cannot be told of a landing that was not being merged or checked', () => {
+  it('is refused for a landing that was not being merged or checked', () => {
     const event = { type: 'landing.journalled', id: queuedEvent.id, at, intent } as const;
     for (const place of ['queued', 'landed', 'withdrawn'] as const)
       expect(() => evolveLanding(landingIn(place), event)).toThrow(`la-1 was journalled while ${place}`);
@@ -374,7 +374,7 @@ describe('whatever happens to a landing', () => {
     );
   });
 
-  it('can be told again from its events, with the same result', () => {
+  it('is the same when replayed from its events', () => {
     fc.assert(
       fc.property(walks, (walk) => {
         const { landing, events } = walkAlong(walk, () => {});

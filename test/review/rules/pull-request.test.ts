@@ -45,8 +45,8 @@ function inReview(pullRequest: PullRequest | null): Task {
   return { ...task, state: { status: 'in_review', since: at, head, pullRequest } };
 }
 
-describe('what was seen of a pull request', () => {
-  it('is recorded once, about exactly what was submitted', () => {
+describe('a state of a pull request', () => {
+  it('is recorded once, for exactly the submitted commit', () => {
     const task = inReview(wanted);
     const decision = decidePullRequest(task, head, open, at);
     expect(decision).toMatchObject({ kind: 'decided', events: [{ pullRequest: open }] });
@@ -56,7 +56,7 @@ describe('what was seen of a pull request', () => {
     expect(after && decidePullRequest(after, head, { ...open }, at)).toBeNull();
   });
 
-  it('changes nothing about a task that went on meanwhile, or never had one', () => {
+  it('changes nothing for a task that continued meanwhile, or never had one', () => {
     const gone: readonly Task[] = [
       inReview(null),
       { ...inReview(wanted), state: { status: 'in_review', since: at, head: other, pullRequest: wanted } },
@@ -71,7 +71,7 @@ describe('what was seen of a pull request', () => {
     }
   });
 
-  it('merged makes the task done, and remembers what was submitted only where all of it was merged', () => {
+  it('merged makes the task done, and keeps the submitted commit only if all of it was merged', () => {
     const task = inReview(open);
     for (const hasAll of [true, false]) {
       const decision = decideLand(task, { kind: 'pull_request', commit: other, head, hasAll }, at);
@@ -83,8 +83,8 @@ describe('what was seen of a pull request', () => {
   });
 });
 
-describe('what is said about a pull request', () => {
-  it('is the same whatever order it was read in', () => {
+describe('the description of a pull request', () => {
+  it('does not depend on the order in which it was read', () => {
     for (const one of every) {
       const turned = Object.fromEntries(Object.entries(one).toReversed()) as unknown as PullRequest;
       expect(isSame(one, turned)).toBe(true);

@@ -32,7 +32,7 @@ export function compareWithGit(
       return scene;
     });
 
-    it('a trial says what a build will say, and leaves no object behind', async () => {
+    it('a trial predicts the outcome of a build, and leaves no object behind', async () => {
       const scene = made();
       for (const method of ['rebase', 'merge', 'squash'] as const) {
         const before = scene.objects();
@@ -43,7 +43,7 @@ export function compareWithGit(
       }
     });
 
-    it('a rebase is what git rebase makes', async () => {
+    it('a rebase equals that of git rebase', async () => {
       const scene = made();
       const isLinear = git(scene.top, 'rev-list', '--merges', 'main..task') === '';
       const plain = isLinear ? scene.plainly('rebase', 'task') : scene.plainly('merge', 'task');
@@ -69,7 +69,7 @@ export function compareWithGit(
       expect(built).toMatchObject({ commits: expected.length, note: null });
     });
 
-    it('a merge is what git merge makes, and so is a squash', async () => {
+    it('a merge and a squash equal those of git merge', async () => {
       const scene = made();
       const plain = scene.plainly('merge', 'task');
       const built = await scene.build('task', { method: 'merge' });

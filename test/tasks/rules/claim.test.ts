@@ -75,7 +75,7 @@ const predicates: Readonly<Record<TaskState['status'], string>> = {
 const taskIn = (status: TaskState['status']) => ({ id, state: states[status], token: fencingToken(4) });
 
 describe('a claim', () => {
-  it('of a ready task says who holds it, with the next token and a lease', () => {
+  it('of a ready task has the holder, the next token and a lease', () => {
     expect(decideClaim(taskIn('ready'), claimant('2'), at, policy)).toEqual({
       kind: 'decided',
       events: [
@@ -112,7 +112,7 @@ describe('a claim', () => {
     expect(decideClaim(waiting, claimant('2'), delay.until, policy).kind).toBe('decided');
   });
 
-  it('is granted one token above the highest, whoever asks and whatever they bring', () => {
+  it('is granted one token above the highest, for any claimant', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.nat(), fc.integer({ min: 1 }), (token, forged, durationMs) => {
         const bold = { ...claimant('2'), token: fencingToken(forged) };
@@ -186,7 +186,7 @@ describe('a lease', () => {
     });
   });
 
-  it('can be told from the one before by whoever watches, even while the clock stands still', () => {
+  it('differs from the one before for every observer, even while the clock stands still', () => {
     const renewal = decideRenewal(lease, fencingToken(4), lease.renewedAt, policy);
     expect(renewal.kind === 'renewed' && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
   });
@@ -199,18 +199,18 @@ describe('a lease', () => {
     }
   });
 
-  it('that does not exist is not renewed by anybody', () => {
+  it('that does not exist is not renewed', () => {
     expect(decideRenewal(undefined, fencingToken(4), at, policy)).toEqual({
       kind: 'not_held',
     });
   });
 
-  it('lasts 30 s and is renewed every 5 s unless somebody says otherwise', () => {
+  it('lasts 30 s and is renewed every 5 s by default', () => {
     expect(defaultPolicy.lease).toMatchObject(policy);
   });
 });
 
-describe('two claimants, whatever they do and however long they sleep', () => {
+describe('two claimants, with any actions and pauses', () => {
   const doings = ['claim', 'renew', 'crash', 'park', 'stuck', 'pause', 'resume', 'restart'] as const;
   const anyStep = fc.record({
     who: fc.nat(1),
@@ -292,7 +292,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
   });
 
   // promise: stale-token-fenced
-  it('change nothing with a token that somebody has passed', () => {
+  it('change nothing with a token below the newest', () => {
     fc.assert(
       fc.property(races, (steps) => {
         const race = new Race();

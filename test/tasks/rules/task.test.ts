@@ -145,14 +145,17 @@ describe('the action table', () => {
 describe('a conflict that another task resolved', () => {
   const resolved = { kind: 'resolved', commit, head: commit } as const;
 
-  it.each(taskStatuses)('lands what waits for it, and nothing that is %s for another reason', (status) => {
-    const task = modelIn(status).task(0);
-    if (!task) throw new Error('it is there');
-    // It needs attention because something is uncommitted.
-    expect(decideLand(task, resolved, task.updatedAt).kind).toBe('refused');
-  });
+  it.each(taskStatuses)(
+    'lands the task that waits for it, and none that is %s for another reason',
+    (status) => {
+      const task = modelIn(status).task(0);
+      if (!task) throw new Error('it is there');
+      // It needs attention because something is uncommitted.
+      expect(decideLand(task, resolved, task.updatedAt).kind).toBe('refused');
+    },
+  );
 
-  it('says what was submitted, so that its branch may go', () => {
+  it('has the submitted commit, so that its branch may be deleted', () => {
     const model = modelIn('in_progress');
     take(model, { action: 'give_up', because: 'conflict' });
     const task = model.task(0);
@@ -214,7 +217,7 @@ describe('whatever happens to tasks', () => {
     expect(arrows.filter((arrow) => !taken.has(arrow))).toEqual([]);
   });
 
-  it('is refused with a reason that names the task, and with commands that would work', () => {
+  it('is refused with a reason that names the task, and with commands that work', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         walk(steps, (model, step) => {
@@ -266,7 +269,7 @@ describe('whatever happens to tasks', () => {
   });
 
   // promise: tokens-grow
-  it('only ever makes tokens grow, by one with each claim', () => {
+  it('makes tokens grow only, by one with each claim', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         walk(steps, (model, step) => {
@@ -286,7 +289,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
-  it('can be told again from its events, with the same result', () => {
+  it('is the same when replayed from its events', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         const model = walk(steps, take);
@@ -354,7 +357,7 @@ describe('a crash', () => {
     ]);
   });
 
-  it('waits at most five minutes, however often it happened', () => {
+  it('waits at most five minutes, after any number of crashes', () => {
     const { firstBackoffMs: firstMs, maxBackoffMs: mostMs } = defaultPolicy.retry;
     expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, { firstMs, mostMs }))).toEqual([
       10_000, 20_000, 40_000, 300_000, 300_000, 300_000,
@@ -401,7 +404,7 @@ describe('dependencies', () => {
     expect(model.task(0)?.state.status).toBe('ready');
   });
 
-  it('keep a task from being deleted while somebody waits for it', () => {
+  it('stop the deletion of a task that has dependants', () => {
     const model = modelIn('pending');
     expect(take(model, { action: 'delete', which: 1 })).toMatchObject({
       kind: 'refused',
@@ -414,7 +417,7 @@ describe('dependencies', () => {
   });
 });
 
-describe('what is suggested', () => {
+describe('a suggested command', () => {
   it.each(taskStatuses)('to a person with a %s task is possible there', (status) => {
     const task = modelIn(status).task(0);
     if (!task) throw new Error('it exists');

@@ -36,7 +36,7 @@ describe('setup commands', () => {
     expect(readFileSync(path.join(worktree, 'top'), 'utf8')).toBe(`${worktree}\n`);
   });
 
-  test('stop at the first that fails, which is told with its last lines, and are run again next time', async () => {
+  test('stop at the first failure, which is reported with its last lines, and are run again next time', async () => {
     const { root, worktree, furnish } = newFixture(area, {});
     const setup = ['echo x >> runs', 'seq 100; test -e repaired || exit 7', 'echo y >> after'];
     const { setup: outcome } = await furnish({ setup });
@@ -51,7 +51,7 @@ describe('setup commands', () => {
     expect(readFileSync(path.join(worktree, 'runs'), 'utf8')).toBe('x\nx\n');
   });
 
-  test('that a signal ended are told as a shell would', async () => {
+  test('that a signal ended are reported as a shell does', async () => {
     const { furnish } = newFixture(area, {});
     expect((await furnish({ setup: ['kill -KILL $$'] })).setup).toMatchObject({
       kind: 'failed',
@@ -60,7 +60,7 @@ describe('setup commands', () => {
     });
   });
 
-  test('that cannot be started are told apart from those that fail', async () => {
+  test('that cannot be started are distinguished from those that fail', async () => {
     const { worktree, request, furnishing } = newFixture(area, {});
     rmSync(worktree, { recursive: true });
     const outcome = await furnishing.dismantle({
@@ -70,29 +70,26 @@ describe('setup commands', () => {
     expect(outcome).toMatchObject({ kind: 'failed', because: 'not_started', code: null });
   });
 
-  test.runIf(isLinux)(
-    'that run out of time are ended with everything they started, daemons too',
-    async () => {
-      const { worktree, furnish } = newFixture(area, {});
-      // One ignores being asked, one has left the process group, and one has left its parents as well.
-      const setup = [
-        `trap '' TERM
+  test.runIf(isLinux)('that time out are ended with every process they started, daemons too', async () => {
+    const { worktree, furnish } = newFixture(area, {});
+    // One ignores being asked, one has left the process group, and one has left its parents as well.
+    const setup = [
+      `trap '' TERM
        sleep 300 & echo $! >> pids
        setsid sh -c 'echo $$ >> pids; exec sleep 300' &
        (setsid sh -c 'echo $$ >> pids; trap "" TERM; sleep 300; true' &)
        echo $$ >> pids
        sleep 300; sleep 300`,
-      ];
-      const { setup: outcome } = await furnish({ setup, commandTimeoutMs: 700 });
-      expect(outcome).toMatchObject({ kind: 'failed', because: 'timeout', code: null });
-      const pids = readFileSync(path.join(worktree, 'pids'), 'utf8').trim().split('\n').map(Number);
-      expect(pids).toHaveLength(4);
-      expect(pids.filter(isRunning)).toEqual([]);
-      expect(process.kill(process.pid, 0)).toBe(true);
-    },
-  );
+    ];
+    const { setup: outcome } = await furnish({ setup, commandTimeoutMs: 700 });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'timeout', code: null });
+    const pids = readFileSync(path.join(worktree, 'pids'), 'utf8').trim().split('\n').map(Number);
+    expect(pids).toHaveLength(4);
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(process.kill(process.pid, 0)).toBe(true);
+  });
 
-  test.runIf(isLinux)('that end well leave running what they started', async () => {
+  test.runIf(isLinux)('that succeed leave their processes running', async () => {
     const { worktree, furnish } = newFixture(area, {});
     expect((await furnish({ setup: ['sleep 300 & echo $! > pid'] })).setup).toEqual({ kind: 'done', ran: 1 });
     const pid = Number(readFileSync(path.join(worktree, 'pid'), 'utf8'));
@@ -112,11 +109,11 @@ describe('teardown commands', () => {
   });
 });
 
-describe('what other tools wrote', () => {
+describe('files of other tools', () => {
   const cursor = (value: unknown) => ({ '.cursor/worktrees.json': JSON.stringify(value) });
   const conductor = (value: unknown) => ({ 'conductor.json': JSON.stringify(value) });
 
-  test('Cursor’s commands run where copse.yml is silent, the ones for this system first', async () => {
+  test('Cursor’s commands run if copse.yml has none, those for this system first', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: cursor({
         'setup-worktree': ['echo no > made'],
@@ -161,7 +158,7 @@ describe('what other tools wrote', () => {
     expect(readFileSync(path.join(worktree, 'down'), 'utf8')).toBe(`${worktree}\n`);
   });
 
-  test('copse.yml wins, even when it says that there is nothing to do', async () => {
+  test('copse.yml wins, even with an empty list', async () => {
     const { furnish } = newFixture(area, { tracked: conductor({ scripts: { setup: 'exit 9' } }) });
     expect(await furnish({ setup: [] })).toMatchObject({ setup: { kind: 'done', ran: 0 }, notes: [] });
   });
@@ -170,7 +167,7 @@ describe('what other tools wrote', () => {
     [
       'two tools',
       { ...cursor({ 'setup-worktree': ['exit 9'] }), ...conductor({ scripts: { setup: 'exit 9' } }) },
-      'both say',
+      'both have set-up commands',
     ],
     ['broken JSON', { 'conductor.json': '{ "scripts": { "setup": "exit 9" ' }, 'cannot be read as JSON'],
     ['another shape', cursor({ 'setup-worktree': { run: 'exit 9' } }), 'neither a list of commands'],
@@ -180,7 +177,7 @@ describe('what other tools wrote', () => {
       { ...conductor({ scripts: { setup: 'exit 9' } }), '.conductor/settings.toml': '' },
       'settings.toml',
     ],
-  ])('%s: nothing is run and the person is told', async (_, tracked, told) => {
+  ])('%s: nothing runs and the person gets a note', async (_, tracked, told) => {
     const { furnish } = newFixture(area, { tracked });
     const report = await furnish();
     expect(report.setup).toEqual({ kind: 'done', ran: 0 });

@@ -143,7 +143,7 @@ describe('files that do not block it', () => {
     expect(git(site.worktree, 'status', '--porcelain')).toBe(' M a.txt');
   });
 
-  test('the same content: restoring twice is restoring once', async () => {
+  test('the same content: restoring may be repeated', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n', new: 'saved\n' });
     await comesBack(site, await rescue);
     const before = manifest(site.worktree);
@@ -171,7 +171,7 @@ describe('files that do not block it', () => {
 });
 
 // promise: rescue-exact
-test('any tree with any edits comes back as it was', async () => {
+test('any tree with any edits is restored exactly', async () => {
   const name = fc.constantFrom('a', 'b', 'A', 'ü', '-x', 'with space', '"q"', 'new\nline', 'é.txt');
   const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
   const content = fc.oneof(fc.string(), fc.constantFrom('', 'same', 'x\r\ny\n', '\0', '$Id$'));

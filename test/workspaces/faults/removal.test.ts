@@ -120,7 +120,7 @@ it('INVARIANT 7: a worktree whose task an agent holds is not reset or replaced',
   expect(stateOf(worktree)).toEqual(before);
 });
 
-it('an agent that has the name of the person is not taken for work by hand', async () => {
+it('an agent with the person’s name does not count as work by hand', async () => {
   const { project, task, worktree } = await newScene();
   const before = stateOf(worktree);
   const { node } = project.context;

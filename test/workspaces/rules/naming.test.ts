@@ -139,11 +139,11 @@ describe('a branch made from a pattern', () => {
     ['日本', 'agent/work'],
     ['', 'agent/work'],
     ['x'.repeat(300), `agent/${'x'.repeat(100)}`],
-  ])('holds the agent %j in one valid level', (agent, branch) => {
+  ])('has the agent %j as one valid level', (agent, branch) => {
     expect(branchName('agent/{agent}', { agent })).toEqual({ kind: 'accepted', branch });
   });
 
-  test('stays valid where a value would be a name that git keeps for itself', () => {
+  test('stays valid if a value is a name that git reserves', () => {
     expect(branchName('{workItem}', { workItem: 'HEAD' })).toEqual({ kind: 'accepted', branch: 'head' });
     expect(branchName('{agent}/{slug}', { agent: 'refs', slug: 'x' })).toEqual({
       kind: 'accepted',
@@ -151,7 +151,7 @@ describe('a branch made from a pattern', () => {
     });
   });
 
-  test('stays valid where a literal and a value meet in a lock file’s ending', () => {
+  test('stays valid if a literal and a value together end in .lock', () => {
     expect(branchName('x.{agent}', { agent: 'lock' })).toEqual({ kind: 'accepted', branch: 'x-lock' });
     expect(branchName('x.{agent}/y', { agent: 'LOCK' })).toEqual({ kind: 'accepted', branch: 'x-lock/y' });
   });
@@ -188,7 +188,7 @@ describe('a branch made from a pattern', () => {
   });
 
   // promise: no-shell
-  test('has exactly the levels of its pattern and the safe alphabet, whatever the values hold', () => {
+  test('has exactly the levels of its pattern and the safe alphabet, for any values', () => {
     fc.assert(
       fc.property(anyText, anyText, anyText, (agent, schedule, workItem) => {
         const made = branchName('agent/{agent}/{schedule}.{workItem}', { agent, schedule, workItem });

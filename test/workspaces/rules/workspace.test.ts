@@ -149,12 +149,12 @@ describe('a workspace', () => {
     expect(workspaceIn('in_use')).toEqual({ ...given, preparedAt, disposition: { is: 'in_use' } });
   });
 
-  it('has no worktree when its task is not about code', () => {
+  it('has no worktree when its task is without code', () => {
     const workspace = evolveWorkspace(undefined, { ...prepared, strategy: 'none', worktree: null });
     expect(workspace).toMatchObject({ strategy: 'none', worktree: null });
   });
 
-  it.each(keepReasons)('that is kept for %s says why, with the detail and the time', (why) => {
+  it.each(keepReasons)('that is kept for %s has the reason, the detail and the time', (why) => {
     const kept = take(workspaceIn('in_use'), { action: 'keep', why, detail: 'look at it' });
     expect(kept.disposition).toEqual({ is: 'kept', why, detail: 'look at it', since: later });
   });
@@ -164,7 +164,7 @@ describe('a workspace', () => {
     expect(kept.disposition).toMatchObject({ why: 'asked', detail: 'mine' });
   });
 
-  it('that is released remembers where its rescue is, or that none was needed', () => {
+  it('that is released has its rescue, or that none was needed', () => {
     expect(workspaceIn('released').disposition).toEqual({
       is: 'released',
       at: later,
@@ -192,7 +192,7 @@ describe('whatever happens to a workspace', () => {
     },
   );
 
-  it('follows the table, leaves where it is alone and can be told again', () => {
+  it('follows the table, keeps its path and can be replayed', () => {
     fc.assert(
       fc.property(fc.array(anyRequest, { minLength: 1, maxLength: 30, size: 'max' }), (walk) => {
         const events: WorkspaceEvent[] = [prepared];

@@ -90,7 +90,7 @@ function changed(at: number): string {
   return `${lines.with(at, `by task ${at}`).join('\n')}\n`;
 }
 
-it('a candidate is in nobody’s way until somebody needs it', async () => {
+it('a candidate is not in the repository until it is needed', async () => {
   const { scene, commits } = await newStack(3);
   const before = git(scene.top, 'count-objects', '-v');
   expect(commits.map((commit) => isThere(scene.top, commit))).toEqual([false, false, false]);
@@ -126,7 +126,7 @@ it('a few objects become files, and many become one pack, with the same history'
 
 // promise: durable-before-ref
 it.each([2, 20])(
-  'of %i candidates, everything is on the disk before it has its name, and before the target moves',
+  'of %i candidates, all objects are synced before they are renamed, and before the target moves',
   async (count) => {
     const { scene, from, commits } = await newStack(count);
     const tips = new Set<string>();
@@ -157,7 +157,7 @@ it.each([2, 20])(
   },
 );
 
-it('what candidates are made of is still known when the throwaway store was emptied', async () => {
+it('the objects of candidates are still known after the temporary store was emptied', async () => {
   const scene = new MergeScene(area);
   const quarantine = new Quarantine(scene.dir);
   await quarantine.open();
@@ -197,7 +197,7 @@ it('what candidates are made of is still known when the throwaway store was empt
   expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');
 });
 
-it('merging goes on when somebody took the throwaway store away', async () => {
+it('merging continues after the temporary store was deleted', async () => {
   const { scene, from, commits } = await newStack(4);
   const place = path.dirname(new Quarantine(scene.dir).folder);
   const own = readdirSync(place).filter((name) => name.startsWith(`copse-merging-${process.pid}-`));

@@ -33,7 +33,7 @@ it('keeps author, author date, message and encoding byte for byte; Copse is the 
 });
 
 // promise: lands-once
-it.each(mergeMethods)('gives the same commit each time it is asked, with %s', async (method) => {
+it.each(mergeMethods)('gives the same commit each time, with %s', async (method) => {
   const scene = newScene();
   scene.commit('task', { 'a.txt': text({ 1: 'task\n' }) });
   scene.commit('task', { 'a.txt': text({ 1: 'task\n', 2: 'again\n' }) });
@@ -47,7 +47,7 @@ it.each(mergeMethods)('gives the same commit each time it is asked, with %s', as
 });
 
 describe('a candidate', () => {
-  it('is the branch itself where nothing has to change', async () => {
+  it('is the branch itself if nothing has to change', async () => {
     const scene = newScene();
     scene.commit('task', { 'b.txt': '1\n' }, { message: 'one\n\nTask: cp-0001\n' });
     scene.commit('task', { 'b.txt': '2\n' }, { message: 'two\n\nbody\n\nRefs: #1\ntask: CP-0001\n' });
@@ -60,7 +60,7 @@ describe('a candidate', () => {
     });
   });
 
-  it('has the message of the task where a commit has none', async () => {
+  it('has the message of the task if a commit has none', async () => {
     const scene = newScene();
     scene.commit('task', { 'b.txt': '1\n' }, { message: '' });
     const built = await scene.build('task');
@@ -70,7 +70,7 @@ describe('a candidate', () => {
     );
   });
 
-  it.each(mergeMethods)('is the target itself where it has all of it already, with %s', async (method) => {
+  it.each(mergeMethods)('is the target itself if that has all of it already, with %s', async (method) => {
     const scene = newScene();
     const none = { kind: 'built', commits: 0, note: null };
     scene.commit('task', { 'b.txt': '1\n' });
@@ -124,7 +124,7 @@ describe('a candidate', () => {
     if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:added.txt`)).toBe('x');
   });
 
-  it('squashed, is one commit by whoever did most, with every message, person and trailer', async () => {
+  it('squashed, is one commit by the main author, with every message, person and trailer', async () => {
     const scene = newScene();
     const [ada, bob] = ['Ada <ada@example.invalid>', 'Böb <bob@example.invalid>'];
     scene.commit('task', { 'n.txt': '1\n' }, { author: bob, message: 'feat: one\n\nbody\n' });
@@ -146,7 +146,7 @@ describe('a candidate', () => {
     expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
   });
 
-  it.each(['merge', 'squash'] as const)('has no trailers but its own, with %s', async (method) => {
+  it.each(['merge', 'squash'] as const)('has only its own trailers, with %s', async (method) => {
     const scene = newScene();
     scene.commit('task', { 'n.txt': 'n\n' }, { message: ': odd\n' });
     const title = 'feat: this\nTask: cp-9999';

@@ -164,7 +164,7 @@ function hashCommit(scene: MergeScene, raw: string): string {
   return execFileSync('git', argv, { cwd: scene.top, env: plainEnv, input: raw, encoding: 'utf8' }).trim();
 }
 
-it('a signature goes with the commit that it signed, and stays where nothing has to change', async () => {
+it('a signature is dropped with the commit that it signed, and stays if nothing has to change', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   scene.commit('task', { 'n.txt': 'n\n' }, { message: 'one\n\nTask: cp-0001\n' });
@@ -179,7 +179,7 @@ it('a signature goes with the commit that it signed, and stays where nothing has
     expect(git(scene.top, 'cat-file', 'commit', commit)).not.toContain('gpgsig');
 });
 
-it('what looks like a parent in a signature or a message is none', async () => {
+it('a line that looks like a parent in a signature or a message is not one', async () => {
   const scene = new MergeScene(area);
   const old = scene.commit('main', BASE);
   const message = `one\n\nparent ${old}\ntree ${'0'.repeat(40)}\n`;
@@ -194,7 +194,7 @@ it('what looks like a parent in a signature or a message is none', async () => {
     expect(await scene.build(branch)).toMatchObject({ kind: 'built', commits: 1, note: null });
 });
 
-it('in a shallow clone, branches land on what there is', async () => {
+it('in a shallow clone, branches land on the history that is there', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   scene.commit('main', { 'b.txt': 'second\n' });
@@ -234,7 +234,7 @@ it('in a shallow clone, branches land on what there is', async () => {
   await merging.close();
 });
 
-it('names that are not UTF-8 land as they are', async () => {
+it('names that are not UTF-8 land unchanged', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   const name = Buffer.concat([Buffer.from(`${scene.desk}/`), Buffer.from([0x66, 0xfc, 0x72])]);

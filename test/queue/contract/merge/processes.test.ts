@@ -107,7 +107,7 @@ it('without the long-lived merger, git is started for the branch and for each co
   expect([same.tree('main'), same.history('main')]).toEqual([scene.tree('main'), scene.history('main')]);
 });
 
-it('only what a candidate consists of is left behind', async () => {
+it('only the objects of a candidate are left', async () => {
   const scene = newScene(BRANCHES);
   for (const branch of BRANCHES) {
     const before = new Set(scene.objects());
@@ -124,7 +124,7 @@ it('only what a candidate consists of is left behind', async () => {
   }
 });
 
-it('nothing is left of a candidate that was refused', async () => {
+it('no object is left of a refused candidate', async () => {
   const scene = newScene(['one']);
   scene.commit('main', { 'b.txt': 'main\n', 'a.txt': text({ 11: 'main\n' }) });
   scene.mergeInto('one', 'main', ['--strategy=ours']);
@@ -139,7 +139,7 @@ const folderOf = (scene: MergeScene) => path.dirname(new Quarantine(scene.dir).f
 const places = (scene: MergeScene) =>
   readdirSync(folderOf(scene)).filter((name) => name.startsWith('copse-merging-'));
 
-it('closing removes the throwaway store, and the next engine removes that of a killed process', async () => {
+it('closing removes the temporary store, and the next engine removes that of a killed process', async () => {
   const scene = newScene(['one']);
   const folder = folderOf(scene);
   mkdirSync(folder, { recursive: true });
@@ -173,7 +173,7 @@ it('a stale store that cannot be removed does not stop a merge', async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('a store that became large is emptied, and merging goes on', async () => {
+it('a store that became large is emptied, and merging continues', async () => {
   const scene = newScene(BRANCHES);
   const engine = new MergeEngine(scene.dir);
   const [onto, head] = [scene.tip('main'), scene.tip('one')];

@@ -27,7 +27,7 @@ function newScene(): MergeScene {
 
 describe.each(mergeMethods)('landing with %s', (method) => {
   // promise: only-own-changes
-  it('is refused where a merge of the branch kept nothing of the target', async () => {
+  it('is refused if a merge of the branch kept nothing of the target', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main', ['--strategy=ours']);
     const expected = { kind: 'reverts', files: ['both.txt', 'gone.txt', 'theirs ü.txt'] };
@@ -39,7 +39,7 @@ describe.each(mergeMethods)('landing with %s', (method) => {
   });
 
   // promise: only-own-changes
-  it('is refused where a merge dropped only the other side of a file that both changed', async () => {
+  it('is refused if a merge dropped only the other side of a file that both changed', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main', [], { 'both.txt': lines([1, 'task']) });
     expect(await scene.build('task', { method })).toEqual({
@@ -85,7 +85,7 @@ async function wrongWith(scene: MergeScene, files: Files): Promise<readonly stri
 describe('a tree that is not what was submitted is refused:', () => {
   const right = { 'both.txt': lines([1, 'task'], [18, 'main']), 'mine.txt': 'mine\n' };
 
-  it('not one that is', async () => {
+  it('but not the submitted one', async () => {
     expect(await wrongWith(newScene(), right)).toEqual([]);
   });
 
@@ -104,7 +104,7 @@ describe('a tree that is not what was submitted is refused:', () => {
     expect(await wrongWith(scene, right)).toEqual(['mine.txt', 'mine/too.txt']);
   });
 
-  it('where it was merged before, too', async () => {
+  it('also if it was merged before', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main');
     scene.commit('task', { 'theirs ü.txt': 'task\n' });
@@ -113,7 +113,7 @@ describe('a tree that is not what was submitted is refused:', () => {
     expect(await wrongWith(scene, right)).toEqual(['theirs ü.txt']);
   });
 
-  it('but a change of the target goes along with a file that the task renamed', async () => {
+  it('but a change of the target follows a file that the task renamed', async () => {
     const scene = newScene();
     scene.commit('task', { 'both.txt': null, 'moved.txt': lines([1, 'task']) });
     const merged = { 'both.txt': null, 'moved.txt': right['both.txt'], 'mine.txt': 'mine\n' };
@@ -157,7 +157,7 @@ it('a file that the target renamed, before or after a merge, is still the one th
   if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:moved.txt`)).toContain('task');
 });
 
-it('merges of several branches at once are looked at as well', async () => {
+it('octopus merges are checked as well', async () => {
   const scene = newScene();
   scene.commit('other', { 'other.txt': 'o\n' });
   scene.commit('third', { 'third.txt': 't\n' });
@@ -174,7 +174,7 @@ it('merges of several branches at once are looked at as well', async () => {
   if ('files' in built) expect(built.files).toContain('theirs ü.txt');
 });
 
-it('a merge of an unrelated history adds what it has', async () => {
+it('a merge of an unrelated history adds its files', async () => {
   const scene = newScene();
   git(scene.desk, 'checkout', '--quiet', '--orphan', 'foreign');
   git(scene.desk, 'rm', '-r', '--quiet', '--force', '.');

@@ -60,7 +60,7 @@ const status = (checkout: string) => git(checkout, 'status', '--porcelain', '--'
 
 describe('without a checkout of the target', () => {
   // promise: compare-and-swap
-  it('moves it from exactly the recorded tip, noted in the reflog, and again without effect', async () => {
+  it('moves it from exactly the recorded tip, with a reflog entry; a repeat has no effect', async () => {
     const { scene, from, to, move } = await prepared();
     expect(await move()).toEqual({ kind: 'moved' });
     expect(scene.tip('main')).toBe(to);
@@ -119,9 +119,9 @@ const checkouts: Readonly<Record<string, (scene: MergeScene) => string>> = {
   },
 };
 
-describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut) => {
+describe.each(Object.entries(checkouts))('when %s has the target', (_, checkOut) => {
   // promise: checkout-untouched
-  it('files, branch and index move together, and what is not committed elsewhere stays', async () => {
+  it('files, branch and index move together, and other uncommitted changes stay', async () => {
     const { scene, to, move } = await prepared();
     const checkout = checkOut(scene);
     putFiles(checkout, { 'b.txt': 'staged\n', 'other.txt': 'untracked\n', 'x.log': 'ignored\n' });
@@ -144,7 +144,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     ['an edit', { 'a.txt': 'mine\n' }, 'a.txt'],
     ['an untracked file', { 'new/d ü.txt': 'mine\n' }, 'new/d ü.txt'],
     ['an edit of what goes', { 'gone.txt': 'mine\n' }, 'gone.txt'],
-  ] as const)('%s in the way is named, and nothing moves', async (_, files: Files, file) => {
+  ] as const)('%s that blocks it is named, and nothing moves', async (_, files: Files, file) => {
     const { scene, move } = await prepared();
     const checkout = checkOut(scene);
     putFiles(checkout, files);
@@ -184,7 +184,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     expect(await move()).toEqual({ kind: 'moved' });
   });
 
-  it('an index that cannot be used is waited for, and what is in the checkout stays', async () => {
+  it('an unusable index is waited for, and the files of the checkout stay', async () => {
     const { scene, from, move } = await prepared();
     const checkout = checkOut(scene);
     const index = path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index');
@@ -264,7 +264,7 @@ it('a main checkout with its git directory elsewhere is found by the given path,
   expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('two\n');
 });
 
-it('two checkouts of the target are too many: one of them would be left behind', async () => {
+it('two checkouts of the target are refused: one of them would be left behind', async () => {
   const { scene, from, move } = await prepared();
   git(scene.top, 'switch', '--quiet', 'main');
   const second = path.join(area, 'second');

@@ -164,7 +164,7 @@ describe('committing everything', () => {
     expect(scene.tip('task')).toBe(commit);
   });
 
-  it('finds an edit that git was told to assume away', async () => {
+  it('finds an edit behind assume-unchanged', async () => {
     const { worktree, merging } = worktreeOf();
     git(worktree, 'update-index', '--assume-unchanged', 'a.txt');
     putFiles(worktree, { 'a.txt': 'hidden\n' });

@@ -172,7 +172,6 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
 }
 
 interface RedCheck {
-  readonly name: string;
   readonly reason: string;
   readonly log: string | null;
   readonly tail: string;
@@ -188,13 +187,13 @@ export function redText(
   { task, target }: Submitted,
   { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
-  const what = isTimeout ? 'took too long' : 'failed';
+  const what = isTimeout ? 'timed out' : 'failed';
   const head = `The checks of ${task}, merged into ${shown(target)}, ${what} twice.`;
   if (failure === undefined) return head;
-  const { name, reason, log, tail } = failure;
+  const { reason, log, tail } = failure;
   return [
     head,
-    `${name}: ${reason}`,
+    reason,
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
     ...(log === null ? [] : [`Full output: ${log}`]),
   ].join('\n');

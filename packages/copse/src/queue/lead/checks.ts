@@ -55,7 +55,6 @@ export interface RunToStart {
 }
 
 export interface FailedCheck {
-  readonly name: string;
   readonly reason: string;
   readonly log: string | null;
   readonly tail: string;

@@ -1,8 +1,8 @@
 /**
- * What other tools already wrote in the repository about setting up a worktree.
+ * Reads the set-up commands that the files of other tools define for a worktree.
  *
- * Only the main checkout is asked, never a worktree: an agent could write commands there. What cannot be understood, or
- * says two things, is a note for the person and nothing is run.
+ * Only the main checkout is read, never a worktree: an agent could write commands there. If a file is unclear, or two files
+ * have commands, nothing runs and the person gets a note.
  *
  *   Cursor     `.cursor/worktrees.json`: `setup-worktree-unix` or `-windows`, else `setup-worktree`; a list of command
  *              lines, or the path of a script beside the file
@@ -52,15 +52,15 @@ export function readForeignSetup(checkout: string): ForeignSetup {
   const [first, second] = clear;
   if (second !== undefined)
     notes.push(
-      `${clear.map(({ file }) => file).join(' and ')} both say how to set up a worktree, so neither was used. ${REMEDY}`,
+      `${clear.map(({ file }) => file).join(' and ')} both have set-up commands, so neither was used. ${REMEDY}`,
     );
   if (first === undefined || second !== undefined) return { setup: [], teardown: [], from: null, notes };
   return { setup: first.setup, teardown: first.teardown, from: first.file, notes };
 }
 
-const REMEDY = 'Say it in copse.yml: workspace.setup';
+const REMEDY = 'Set workspace.setup in copse.yml.';
 
-/** What the scripts of those tools expect to find. */
+/** The variables that scripts of those tools expect. */
 export function foreignEnvironment(
   checkout: string,
   worktree: string,
@@ -97,7 +97,7 @@ function scriptBeside(checkout: string, name: string): ForeignReading {
 function readConductor(checkout: string): ForeignReading {
   if (existsSync(path.join(checkout, CONDUCTOR_SETTINGS)))
     return {
-      unclear: `Conductor itself goes by ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
+      unclear: `Conductor uses ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
     };
   const json = readJson(checkout, CONDUCTOR);
   if (json === undefined || 'unclear' in json) return json;

@@ -72,7 +72,7 @@ async function excludeOwnFiles(
   return tracked.map((file) => `The repository tracks ${file}, so Copse leaves it alone.`);
 }
 
-/** `.copse`, with a link to what all worktrees share. Sentences about what could not be made, because something else is there. */
+/** Makes `.copse` with a link to the files that all worktrees share. Returns a note for each file or link that blocks it. */
 async function makeOwnFolder(worktree: string, home: string): Promise<readonly string[]> {
   const shared = path.join(home, '.copse', 'shared');
   await mkdir(shared, { recursive: true });

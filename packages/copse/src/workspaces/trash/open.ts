@@ -18,7 +18,7 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
     },
     list: async () => {
       const wanted = listTrash(home).filter((entry) => {
-        // A record alone is a removal that never happened.
+        // An entry with only a record is a removal that moved nothing.
         const { hasFiles, hasGitDir } = stateOf(entry);
         return !entry.isRetired && (hasFiles || hasGitDir);
       });

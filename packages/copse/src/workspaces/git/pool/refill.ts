@@ -75,7 +75,8 @@ function inOrder(pool: PoolPlace, base: CommitId): readonly number[] {
 /** Base null: the entry is surplus. */
 async function tend(pool: PoolPlace, number: number, base: CommitId | null): Promise<Tended> {
   const entry = sealedEntries(pool).find((one) => one.number === number);
-  if (entry === undefined) return clear(pool, number, 'its making or handing out was cut short', false);
+  if (entry === undefined)
+    return clear(pool, number, 'a process was killed while it made the entry or handed it out', false);
   if (!existsSync(entry.path) && headOf(entryGitDir(pool, number)).commit === entry.commit) {
     return clear(pool, number, 'its folder was deleted', true);
   }

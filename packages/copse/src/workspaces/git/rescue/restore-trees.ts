@@ -24,7 +24,7 @@ export async function diffTrees(dir: TrustedDir, from: string, to: string): Prom
   return changes;
 }
 
-/** What a path is in the second tree, when the first has `before` there. */
+/** The entry of a path in the second tree; `before` is its entry in the first. */
 export function entryAfter(changes: TreeChanges, file: string, before: TreeEntry): TreeEntry {
   const change = changes.get(file);
   return change === undefined ? before : change.to;

@@ -3,9 +3,9 @@
  *
  *   its tree        every file that is tracked, or untracked and not ignored, byte for byte
  *   first parent    the commit of HEAD, if there is one
- *   next parent     the state, if there is more than files: `gitdir/` has what git noted about an operation in progress,
+ *   next parent     the state, if there is more than files: `gitdir/` has git's files about an operation in progress,
  *                   `staged` the index as a tree, `unmerged` and `stages/` the sides of conflicts, `intended` the paths
- *                   of `add -N`, `permissions` those of changed files that a tree cannot tell
+ *                   of `add -N`, `permissions` those of changed files that a tree cannot hold
  *   more parents    commits that only this worktree knows
  *
  * No byte of index, HEAD, branch or files changes. The ref is written last, and never over another; until it exists,
