@@ -1,7 +1,7 @@
 /**
  * What is uncommitted, by two gits at once: `diff` refreshes the index by itself, and `ls-files -v` shows whether the index hides
- * anything. An index that hides edits (assume-unchanged bits, a sparse checkout), or that cannot be used alone, is left to the
- * slower way, which makes a careful copy of it first.
+ * anything. An index that hides edits (assume-unchanged bits, a sparse checkout) or cannot be used alone, and files that git
+ * cannot read, are left to the slower way, which makes a careful copy of the index first.
  */
 
 import { existsSync } from 'node:fs';
@@ -31,7 +31,8 @@ export async function quickLook(
     tryGit(dir, [...diff, '--ignore-submodules=dirty', head], options),
     tryGit(dir, ['ls-files', '-v', '-z', '--cached', '--others', '--exclude-standard'], options),
   ]);
-  if (changed.code !== 0 || listed.code !== 0) return undefined;
+  // Git passes over what it cannot read, and complains.
+  if ([changed, listed].some(({ code, stderr }) => code !== 0 || stderr !== '')) return undefined;
   const files = entries(listed.stdout);
   // `H`: nothing hides it; `M`: in conflict; `?`: untracked.
   if (files.some((file) => !/^[HM?] /.test(file))) return undefined;
@@ -39,5 +40,6 @@ export async function quickLook(
   return {
     changed: [...new Set(entries(changed.stdout).map(utf8))],
     untracked: untracked.map((file) => utf8(file.slice(TAG_LENGTH))),
+    unreadable: [],
   };
 }
