@@ -43,14 +43,14 @@ export interface GateLook {
 
 export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
   const { task, worktree, agent } = request;
-  let rules: FinishRules = {
-    onDirty: agent.finish.on_dirty,
+  let onDirty = agent.finish.on_dirty;
+  const rules: Omit<FinishRules, 'onDirty'> = {
     commitConvention: agent.finish.commit_convention,
     accept: request.isPreview ? [] : [...task.accept, ...agent.finish.accept],
   };
   let seen = await firstLook(context, request);
   for (;;) {
-    const verdict = decideGate(seen.facts, rules);
+    const verdict = decideGate(seen.facts, { ...rules, onDirty });
     if (verdict.kind === 'uncommitted' && request.isPreview) {
       // Copse would commit for the agent, so there would be changes.
       const verdict = { kind: 'passed', hasChanges: true, notes: [] } as const;
@@ -61,7 +61,7 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
       const message = commitMessage(request);
       const made = await context.merging.commitAll(worktree.path, worktree.branch, message);
       // What Copse cannot commit, a nested repository for example, is the agent's to deal with.
-      if (made === null) rules = { ...rules, onDirty: 'handback' };
+      if (made === null) onDirty = 'handback';
       seen = await firstLook(context, request);
       continue;
     }
