@@ -64,6 +64,11 @@ export class ObjectReader {
     return this.#process.close();
   }
 
+  /** Started anew at the next question, with the environment as it is then. */
+  rest(): Promise<void> {
+    return this.#process.rest();
+  }
+
   /** Reading twice is the same as reading once, so a process that died is asked again before the plain command is. */
   async #ask(
     request: string,

@@ -13,7 +13,8 @@
  * killed, and a walk may stop at the first thing that is not here.
  *
  * The folder is in memory where the system has a place for that, because most of the time that a merge takes is for creating
- * files. It is locked for as long as its process lives. What a killed one left is cleared away by the next.
+ * files. When that place is full, it goes on on the disk: whatever failed is done again there. It is locked for as long as its
+ * process lives. What a killed one left is cleared away by the next.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -65,11 +66,9 @@ interface Candidate {
 }
 
 export class Quarantine {
-  /** Never changes, so that gits that stay can be told of it. */
-  readonly folder: string;
-  readonly objects: string;
   readonly store: string;
   readonly #dir: TrustedDir;
+  #folder: string;
   #release: (() => void) | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   /** What was written, and is part of no candidate yet. */
@@ -86,10 +85,26 @@ export class Quarantine {
 
   constructor(dir: TrustedDir) {
     this.#dir = dir;
-    const name = `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`;
-    this.folder = path.join(throwawayPlace(dir), name);
-    this.objects = path.join(this.folder, 'objects');
+    this.#folder = unusedIn(throwawayPlace(dir));
     this.store = path.join(dir.commonDir, 'objects');
+  }
+
+  /** The same until `moveToDisk`, after which gits that stay must be started anew. */
+  get folder(): string {
+    return this.#folder;
+  }
+
+  get objects(): string {
+    return path.join(this.#folder, 'objects');
+  }
+
+  /** False when it is there already. Nobody may be merging. What gits wrote and no candidate holds is gone. */
+  moveToDisk(): boolean {
+    const place = placeOnDisk(this.#dir);
+    if (path.dirname(this.#folder) === place) return false;
+    this.close();
+    this.#folder = unusedIn(place);
+    return true;
   }
 
   /** For a git that writes here and reads both. */
@@ -265,6 +280,21 @@ export class Quarantine {
     for (const one of chain) this.#candidates.delete(one);
     return objects;
   }
+}
+
+function unusedIn(place: string): string {
+  return path.join(place, `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
+}
+
+/** Of the throwaway store or of a git that wrote there. */
+export function isOutOfSpace(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? error.code : undefined;
+  return (
+    code === 'ENOSPC' ||
+    code === 'EDQUOT' ||
+    /No space left on device|Disk quota exceeded/.test(error.message)
+  );
 }
 
 function entryOf(held: Held): PackEntry {
