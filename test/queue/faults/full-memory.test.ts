@@ -1,6 +1,8 @@
 /** The place in memory for throwaway objects fills up while a queue runs. */
 
 import { spawn, spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import path from 'node:path';
 
 import { expect, test } from 'vitest';
 
@@ -25,7 +27,11 @@ test.skipIf(!canMount)('merging goes on on the disk, with everything that was bu
     scene.commit(branch, { 'a.txt': text({ [at * 2]: `${branch}\n` }) });
     return scene.commit(branch, { [`dir/${branch}.txt`]: 'n\n' });
   });
-  const argv = inside(process.execPath, worker.file, scene.top, scene.tip('main'), ...heads);
+  // The mount hides what is in memory.
+  const program = path.join(area, 'worker');
+  cpSync(path.dirname(worker.file), program, { recursive: true });
+  const file = path.join(program, path.basename(worker.file));
+  const argv = inside(process.execPath, file, scene.top, scene.tip('main'), ...heads);
   const { code, stdout, stderr } = await finished(
     spawn('unshare', [...argv], { env: { ...plainEnv, ...worker.env } }),
   );

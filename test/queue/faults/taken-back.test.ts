@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import { expect, it, vi } from 'vitest';
 
-import { answer, finished, git, newArea, newRepository, plainEnv } from '../../support/cli.ts';
+import { answer, copse, finished, git, newArea, newRepository, plainEnv } from '../../support/cli.ts';
 import { bundleWorker } from '../../support/agents/worker-program.ts';
 
 const area = newArea();
@@ -87,13 +87,16 @@ async function land(repository: string, task: string, step: string): Promise<str
 }
 
 // promise: cancelled-never-lands
-it('killed with its landing journalled, a task is cancelled at once if nobody leads the queue', async () => {
+it('killed with its landing journalled, it is not cancelled, but the checkout is put in order at once', async () => {
   const repository = newRepository(area);
   const task = await queue(repository, 'other');
   git(repository, 'switch', '--quiet', 'main');
   expect(await land(repository, task, 'files_written')).toBe('SIGKILL');
-  await answer(['cancel', task], { cwd: repository });
+  const refused = await copse(['cancel', task], { cwd: repository });
+  expect(refused.stderr).toContain('already landing');
   expect(existsSync(path.join(repository, '.git', 'index.lock'))).toBe(false);
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(git(repository, 'log', '--format=%s', 'main')).toBe('first');
+  await answer(['merge', task], { cwd: repository });
+  expect(git(repository, 'log', '--format=%s', 'main')).toBe('other\nfirst');
 });

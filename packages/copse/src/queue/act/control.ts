@@ -16,7 +16,7 @@ import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
 import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { queueTask } from './merge.ts';
-import { settleLanding } from './settle-landing.ts';
+import { settleCheckout } from './settle-checkout.ts';
 import { type QueueSettings, queueOf, queuedTasks } from './view.ts';
 import type { RunContext } from '../context.ts';
 
@@ -67,7 +67,7 @@ export async function unqueueTasks(
   ids: readonly TaskId[],
   reason: string | null,
 ): Promise<Outcome<readonly Task[]>> {
-  for (const id of ids) await settleLanding(context, id);
+  for (const id of ids) await settleCheckout(context, id);
   return change(context, (change) =>
     each(ids, async (id) => {
       const { task, landing } = await requireQueued(change, id);

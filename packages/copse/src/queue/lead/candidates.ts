@@ -7,7 +7,7 @@ import type { CommitId } from '../../kernel/ids.ts';
 import type { Stack, Stacked } from '../rules/decide/stack.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Candidate } from '../ports/merging.ts';
-import { detailOf, isFaultOfMachine } from './failures.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 
 type Built = Extract<Candidate, { built: true }>;
 

@@ -7,7 +7,7 @@ import type { WaitReason } from '../rules/wait-reason.ts';
 import type { QueueEntry } from '../rules/decide/decide.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { methodFor } from './build-candidate.ts';
-import { detailOf, isFaultOfMachine } from './failures.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import type { QueueMemory } from './memory.ts';
 import type { RunContext } from '../context.ts';
 

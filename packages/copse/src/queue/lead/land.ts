@@ -20,7 +20,7 @@ import { type Change, type Outcome, change } from '../../board/context.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import type { RequiredCheck } from './checks.ts';
-import { detailOf, isFaultOfMachine } from './failures.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
 import type { LandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';

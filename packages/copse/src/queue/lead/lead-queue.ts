@@ -48,7 +48,7 @@ import { type Lead, requireLead } from './leadership.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
 import { queueEntries } from './entries.ts';
-import { detailOf } from './failures.ts';
+import { detailOf } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
 import { CheckRuns, type RequiredCheck, requiredChecks } from './checks.ts';
 import { type RecordedState, placeRuns, saveQueue } from './save-queue.ts';

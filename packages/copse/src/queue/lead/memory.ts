@@ -3,7 +3,7 @@ import type { WaitReason } from '../rules/wait-reason.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
 import { type FailedCheck, isGreen, requiredChecks } from './checks.ts';
-import { Failures } from './failures.ts';
+import { Failures } from '../rules/failures.ts';
 import type { RunContext } from '../context.ts';
 
 /** What a process remembers between two times of leading a queue; losing it only costs time. */

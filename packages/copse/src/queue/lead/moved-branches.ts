@@ -11,7 +11,7 @@ import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { change } from '../../board/context.ts';
 import { tipOfTarget } from '../act/landing-target.ts';
-import { detailOf, isFaultOfMachine } from './failures.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
 import { waitInQueue } from './waits.ts';
 import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';

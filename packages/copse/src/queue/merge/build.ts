@@ -169,8 +169,9 @@ async function shape(merger: TargetMerger, material: MergedInput): Promise<Made 
   const isSame = replayed !== undefined && (merged.kind !== 'clean' || replayed.tree === merged.tree);
   if (isSame) return { ...replayed, note: branch.isLinear ? null : `Rebased without the merges of ${name}.` };
   if (merged.kind !== 'clean') return undefined;
-  const why =
-    replayed === undefined
+  const why = !branch.isLinear
+    ? `without its merges, ${name} would give another result`
+    : replayed === undefined
       ? `a single commit of ${name} conflicts, though the whole branch does not`
       : `rebased commit by commit, ${name} would give another result than merged as a whole`;
   return squash(merger, material, merged.tree, `Squashed instead of rebased: ${why}.`);

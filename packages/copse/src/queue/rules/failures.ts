@@ -11,9 +11,9 @@
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { CommitId, LandingId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { QueueEntry } from '../rules/decide/decide.ts';
-import type { QueuedChange } from '../rules/decide/state.ts';
-import type { WaitReason } from '../rules/wait-reason.ts';
+import type { QueueEntry } from './decide/facts.ts';
+import type { QueuedChange } from './decide/state.ts';
+import type { WaitReason } from './wait-reason.ts';
 
 interface Failure {
   readonly head: CommitId;
