@@ -26,7 +26,7 @@ for (const head of heads) {
     method: 'rebase',
     at: timestamp(1_700_000_000_000),
   });
-  if (!candidate.built) throw new Error(JSON.stringify(candidate));
+  if (candidate.kind !== 'built') throw new Error(JSON.stringify(candidate));
   onto = candidate.commit;
   built.push(onto);
   fill();

@@ -9,7 +9,7 @@ import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Candidate } from '../ports/merging.ts';
 import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 
-type Built = Extract<Candidate, { built: true }>;
+type Built = Extract<Candidate, { kind: 'built' }>;
 
 interface Facts {
   build(onto: CommitId, change: QueuedChange): Promise<Candidate>;
@@ -20,12 +20,11 @@ interface Facts {
 
 /** Merging it failed unexpectedly. */
 interface FailedBuild {
-  readonly built: false;
-  readonly because: 'failed';
+  readonly kind: 'failed';
   readonly detail: string;
 }
 
-export type Misfit = Extract<Candidate, { built: false }> | FailedBuild;
+export type Misfit = Exclude<Candidate, Built> | FailedBuild;
 
 /** The cache is emptied beyond this size. */
 const MOST = 20_000;
@@ -46,7 +45,7 @@ export class Candidates {
     for (const [at, change] of changes.entries()) {
       const candidate = this.#built.get(keyOf(commit, change));
       if (candidate === undefined) return undefined;
-      if (!candidate.built) return { kind: 'conflict', at };
+      if (candidate.kind !== 'built') return { kind: 'conflict', at };
       commit = candidate.commit;
     }
     const tree = this.#trees.get(commit);
@@ -59,7 +58,7 @@ export class Candidates {
     let commit = onto;
     for (const change of changes) {
       const candidate = await this.#build(commit, change);
-      if (!candidate.built) return;
+      if (candidate.kind !== 'built') return;
       commit = candidate.commit;
     }
     await this.#findVerdict(commit);
@@ -71,7 +70,7 @@ export class Candidates {
     let commit = onto;
     for (const change of changes) {
       const candidate = await this.#build(commit, change);
-      if (!candidate.built) throw new Error(`${change.task} no longer merges`);
+      if (candidate.kind !== 'built') throw new Error(`${change.task} no longer merges`);
       steps.push({ ...change, ...candidate });
       commit = candidate.commit;
     }
@@ -81,7 +80,7 @@ export class Candidates {
   /** Why a change cannot be merged; undefined when it can, or is not in the cache. */
   misfit(onto: CommitId, change: QueuedChange): Misfit | undefined {
     const candidate = this.#built.get(keyOf(onto, change));
-    return candidate?.built === false ? candidate : undefined;
+    return candidate?.kind === 'built' ? undefined : candidate;
   }
 
   async treeOf(commit: CommitId): Promise<string> {
@@ -93,8 +92,7 @@ export class Candidates {
   /** It is merged again when it is asked for. */
   forgetFailed({ landing }: QueuedChange): void {
     for (const [key, candidate] of this.#built)
-      if (key.includes(` ${landing} `) && !candidate.built && candidate.because === 'failed')
-        this.#built.delete(key);
+      if (key.includes(` ${landing} `) && candidate.kind === 'failed') this.#built.delete(key);
   }
 
   /** A check of this tree ended, so its cached verdict is stale. */
@@ -117,7 +115,7 @@ export class Candidates {
       return await this.#facts.build(onto, change);
     } catch (error) {
       if (isFaultOfMachine(error)) throw error;
-      return { built: false, because: 'failed', detail: detailOf(error) };
+      return { kind: 'failed', detail: detailOf(error) };
     }
   }
 

@@ -447,7 +447,7 @@ class QueueLeader {
     const landing = landings.find(({ id }) => id === rejection.change.landing);
     if (landing === undefined) return;
     const misfit = this.#options.memory.candidates.misfit(tip, rejection.change);
-    if (misfit?.because === 'failed') return this.#setAside(landings, rejection.change, misfit.detail);
+    if (misfit?.kind === 'failed') return this.#setAside(landings, rejection.change, misfit.detail);
     const cause = await explainRejection(this.#context, landing, rejection, tip, this.#options.memory);
     await this.#options.onRejected(landing, { ...cause, isTimeout: rejection.because === 'timeout' }, tip);
   }

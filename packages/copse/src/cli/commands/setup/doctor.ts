@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-interface Finding {
+interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly found: string;
@@ -37,19 +37,19 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'do what the arrows above say');
 }
 
-function node(): Finding {
+function node(): HealthCheck {
   return fine('node', process.versions.node);
 }
 
-async function git(): Promise<Finding> {
+async function git(): Promise<HealthCheck> {
   const git = await gitVersion();
-  if (!git.found) return problem('git', 'not found', `Install git ${git.required} or newer.`);
+  if (git.kind === 'not_found') return problem('git', 'not found', `Install git ${git.required} or newer.`);
   return git.isNewEnough
     ? fine('git', git.version)
     : problem('git', git.version, `Copse needs git ${git.required} or newer: update it.`);
 }
 
-function repository(cli: Cli): Finding {
+function repository(cli: Cli): HealthCheck {
   let found;
   try {
     found = findRepository(cli.cwd);
@@ -63,7 +63,7 @@ function repository(cli: Cli): Finding {
 }
 
 /** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */
-async function board(cli: Cli): Promise<readonly Finding[]> {
+async function board(cli: Cli): Promise<readonly HealthCheck[]> {
   try {
     const context = await openContext(cli);
     try {
@@ -82,7 +82,7 @@ async function board(cli: Cli): Promise<readonly Finding[]> {
 }
 
 /** What a person's own act explains is no fault. */
-function queue({ id, stalled }: MergeQueue): readonly Finding[] {
+function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
   if (stalled === null || BY_PEOPLE.has(stalled.reason.kind)) return [];
   const found = `${id}: ${waitText(stalled.reason)}`;
   return [problem('queue', found, `Nothing lands on ${id} until this is fixed: copse queue`)];
@@ -90,7 +90,7 @@ function queue({ id, stalled }: MergeQueue): readonly Finding[] {
 
 const BY_PEOPLE: ReadonlySet<WaitReason['kind']> = new Set(['paused', 'not_accepted', 'checkout_changed']);
 
-async function disk(cli: Cli): Promise<Finding> {
+async function disk(cli: Cli): Promise<HealthCheck> {
   const { bavail, bsize } = await statfs(cli.cwd);
   const free = bavail * bsize;
   const wanted = defaultPolicy.orchestration.minFreeDiskBytes;
@@ -104,10 +104,10 @@ function gigabytes(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GB`;
 }
 
-function fine(name: string, found: string): Finding {
+function fine(name: string, found: string): HealthCheck {
   return { name, ok: true, found, remedy: null };
 }
 
-function problem(name: string, found: string, remedy: string): Finding {
+function problem(name: string, found: string, remedy: string): HealthCheck {
   return { name, ok: false, found, remedy };
 }

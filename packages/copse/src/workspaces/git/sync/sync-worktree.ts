@@ -58,7 +58,7 @@ export async function applyMove(
       return refuse('in_the_way', (await prepareIndex(dir, place, move, changes, index)).inTheWay);
     onStep('files_written');
     const moved = move.conflict === null ? await orTakeBack(moveBranch(dir, move)) : undefined;
-    if (moved?.moved === false) {
+    if (moved?.kind === 'not_moved') {
       const left = await takeBackNoted(dir, place, note);
       if (left.length > 0) throw new Error(`${move.branch} moved meanwhile. ${leftText(place, left)}`);
       return refuse(moved.because === 'locked' ? 'locked' : 'moved', []);
