@@ -14,7 +14,9 @@ export type Ours =
   | { readonly is: 'conflict' }
   | { readonly is: 'unrelated' }
   /** Refused: merges of the branch take back what others landed. */
-  | { readonly is: 'reverts' };
+  | { readonly is: 'reverts' }
+  /** Some git could not check it out. */
+  | { readonly is: 'unfit' };
 
 export interface Replayed {
   /** What was committed then. */
@@ -30,6 +32,7 @@ export const judgements = [
   'same conflict',
   'same as git, committed otherwise',
   'refused, for the branch takes back',
+  'refused, for some git cannot check it out',
   'no common commit',
   'FAIL: another tree',
   'FAIL: conflict where git has none',
@@ -42,6 +45,7 @@ export type Judgement = (typeof judgements)[number];
 export function judge({ real, plain, ours, isBranchEvil }: Replayed): Judgement {
   if (ours.is === 'reverts')
     return isBranchEvil ? 'refused, for the branch takes back' : 'FAIL: refused without reason';
+  if (ours.is === 'unfit') return 'refused, for some git cannot check it out';
   if (ours.is === 'unrelated' || plain.is === 'unrelated')
     return ours.is === plain.is ? 'no common commit' : 'FAIL: no common commit, says one of the two';
   if (ours.is === 'conflict')

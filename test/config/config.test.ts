@@ -105,7 +105,7 @@ policy:
   min_free_memory: 512MB
   min_free_disk: 10GB
   context_handoff: 70%
-  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5 }
+  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5, unfit: 6 }
 maintenance:
   worktree_cleanup:
     enabled: true
@@ -234,7 +234,15 @@ describe('the meaning', () => {
       lease: { durationMs: 60_000, renewEveryMs: 10_000 },
       orchestration: { maxAgents: 15, pollIntervalMs: 1_000, minFreeDiskBytes: 10 * 1024 ** 3 },
       retry: { maxRetries: 0, maxStuckRestarts: 1, firstBackoffMs: 0, maxBackoffMs: 600_000 },
-      handback: { conflict: 3, dirty: 1, nothing_committed: 2, commit_message: 0, accept: 4, checks: 5 },
+      handback: {
+        conflict: 3,
+        dirty: 1,
+        nothing_committed: 2,
+        commit_message: 0,
+        accept: 4,
+        checks: 5,
+        unfit: 6,
+      },
       session: { contextHandoffShare: 0.7 },
       landing: { checkSlots: 8 },
       maintenance: {

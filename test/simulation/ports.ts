@@ -303,7 +303,9 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
     build: (request) =>
       call(`build ${request.task} on ${short(request.onto)}`, () => repository.build(request)),
     bring: (commit) => call(`bring ${short(commit)}`, () => {}),
-    trial: (onto, head) => call('trial', () => ({ conflicts: repository.merge(onto, head).conflicts })),
+    trial: (onto, head) =>
+      call('trial', () => ({ conflicts: repository.merge(onto, head).conflicts, unfit: [] })),
+    examine: () => Promise.resolve(new Map()),
     treeOf: (commit) => call('tree', () => repository.treeOf(commit)),
     conflicts: (onto, head) =>
       call('conflicts', () =>
@@ -322,6 +324,8 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
       ),
     push: () =>
       call('push', () => ({ kind: 'failed', because: 'no_remote', reason: 'there is none' }) as const),
+    settleTarget: () => Promise.resolve({ kind: 'settled', left: null } as const),
+    unsettledTargets: () => [],
     unresolved: () => call('unresolved', () => []),
     commitAll: (worktree, _branch, message) =>
       call(`commit all in ${worktree}`, () => {

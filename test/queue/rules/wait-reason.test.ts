@@ -45,6 +45,18 @@ const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitRea
     ],
     checks_unavailable: [{ kind: 'checks_unavailable', detail: 'no disk' }, 'its checks cannot run: no disk'],
     target_red: [{ kind: 'target_red' }, 'the target itself fails its checks'],
+    landing_failed: [
+      { kind: 'landing_failed', detail: 'a file cannot be written' },
+      'landing it failed and is tried again: a file cannot be written',
+    ],
+    one_at_a_time: [
+      { kind: 'one_at_a_time' },
+      'several changes failed to land together, so they land one at a time',
+    ],
+    queue_failed: [
+      { kind: 'queue_failed', detail: 'the disk is full' },
+      'the queue cannot go on: the disk is full',
+    ],
     no_slot: [{ kind: 'no_slot' }, 'no check slot is free'],
     nothing_to_check: [{ kind: 'nothing_to_check' }, 'no check can start'],
     note: [{ kind: 'note', text: 'as it was written' }, 'as it was written'],

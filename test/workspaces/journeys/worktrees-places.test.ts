@@ -127,7 +127,15 @@ describe('inside a worktree', () => {
     git(at.cwd, 'commit', '--quiet', '--message=theirs');
     mkdirSync(path.join(worktree, 'sub'));
     const inside = { cwd: path.join(worktree, 'sub') };
-    expect(await answer(['sync'], inside)).toMatchObject({ task, synced: 'merged', base: 'main' });
+    const before = git(worktree, 'rev-parse', 'HEAD');
+    expect(await answer(['sync'], inside)).toMatchObject({ task, synced: 'rebased', base: 'main' });
+    // The history stays linear, as the queue makes it, and a ref keeps the commits as they were.
+    expect(git(worktree, 'log', '--format=%s', '--topo-order').split('\n').slice(0, 2)).toEqual([
+      'mine',
+      'theirs',
+    ]);
+    expect(git(worktree, 'for-each-ref', '--points-at', before, `refs/copse/keep/${task}`)).not.toBe('');
+    expect(git(worktree, 'status', '--porcelain', '--untracked-files=no')).toBe('');
     expect(readFileSync(path.join(worktree, 'theirs'), 'utf8')).toBe('theirs\n');
     expect(await answer(['sync'], inside)).toMatchObject({ task, synced: 'up_to_date' });
     const diff = await answer<{ files: readonly { path: string }[] }>(['diff'], inside);

@@ -22,6 +22,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
+import type { MergeMethod } from '../queue/rules/landing.ts';
 
 export { findRepository, type Repository } from '../git/directory/locate.ts';
 
@@ -78,8 +79,8 @@ export async function openWorkspaceContext(
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
-  const { workspace, target } = agent
-    ? { workspace: agent.workspace, target: agent.landing.target }
+  const { workspace, target, method } = agent
+    ? { workspace: agent.workspace, target: agent.landing.target, method: agent.landing.method }
     : await workspaceSettingsOf(repository);
   const isBare = !existsSync(path.join(configFolder, '.git')) || !existsSync(path.join(commonDir, 'index'));
   const dir = adapters.openTrustedDir(repository);
@@ -128,6 +129,7 @@ export async function openWorkspaceContext(
     home,
     settings: workspace,
     target,
+    method,
   };
 }
 
@@ -170,13 +172,15 @@ async function settingsOf(
   return { address: fromEnvironment ?? fromFile ?? sqlite, policy: policyFrom(config) };
 }
 
-async function workspaceSettingsOf(
-  repository: Repository,
-): Promise<{ readonly workspace: WorkspaceSettings; readonly target: string | undefined }> {
+async function workspaceSettingsOf(repository: Repository): Promise<{
+  readonly workspace: WorkspaceSettings;
+  readonly target: string | undefined;
+  readonly method: MergeMethod;
+}> {
   if (acceptedConfig(repository).kind === 'absent')
-    return { workspace: workspaceDefaults(), target: undefined };
+    return { workspace: workspaceDefaults(), target: undefined, method: defaultPolicy.landing.method };
   const { workspace, landing } = await configOf(repository);
-  return { workspace, target: landing.target };
+  return { workspace, target: landing.target, method: landing.method };
 }
 
 /** By the accepted copse.yml. Without a file, the defaults. */

@@ -26,6 +26,7 @@ const handbacks = section(
     commit_message: count.describe('A commit message does not follow the convention.'),
     accept: count.describe('An `accept` command failed.'),
     checks: count.describe('A check of the landing failed.'),
+    unfit: count.describe('Files or commits that some git could not check out.'),
   },
   handback,
 ).describe('Handbacks to the same agent before a person is asked, by reason.');

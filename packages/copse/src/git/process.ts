@@ -202,7 +202,7 @@ function environment(dir: TrustedDir, options: GitOptions): Record<string, strin
     GIT_PAGER: 'cat',
     GIT_ASKPASS: '',
     SSH_ASKPASS: '',
-    ...NO_FILES_INSIDE_REPOSITORIES,
+    ...CONFIGURATION,
     // Another language would change the messages that Copse parses.
     LC_ALL: 'C',
     ...options.env,
@@ -212,12 +212,27 @@ function environment(dir: TrustedDir, options: GitOptions): Record<string, strin
 /**
  * Git passes configuration from the environment on to a git that it starts in a repository inside the work tree. There it says
  * that there is no work tree, so that this git fails before it runs a program. Here, GIT_WORK_TREE overrides it.
+ *
+ * And git would begin every error with advice about GIT_GRAFT_FILE, which hides the error itself.
  */
-const NO_FILES_INSIDE_REPOSITORIES = {
-  GIT_CONFIG_COUNT: '1',
-  GIT_CONFIG_KEY_0: 'core.bare',
-  GIT_CONFIG_VALUE_0: 'true',
-};
+const SETTINGS: readonly (readonly [string, string])[] = [
+  ['core.bare', 'true'],
+  ['advice.graftFileDeprecated', 'false'],
+];
+
+/** The environment that gives a git these settings, besides those that every git has. */
+export function settingsEnv(more: readonly (readonly [string, string])[]): Readonly<Record<string, string>> {
+  const all = [...SETTINGS, ...more];
+  return Object.fromEntries([
+    ['GIT_CONFIG_COUNT', String(all.length)],
+    ...all.flatMap(([key, value], at) => [
+      [`GIT_CONFIG_KEY_${at}`, key],
+      [`GIT_CONFIG_VALUE_${at}`, value],
+    ]),
+  ]) as Record<string, string>;
+}
+
+const CONFIGURATION = settingsEnv([]);
 
 /** The environment without git's variables. Only commands that reach a remote read the person's configuration. */
 function inherited({ isNetwork }: GitOptions): Record<string, string> {

@@ -57,6 +57,7 @@ export const defaultPolicy = {
     commit_message: 2,
     accept: 2,
     checks: 2,
+    unfit: 2,
   },
 
   session: {
@@ -219,6 +220,8 @@ export const defaultPolicy = {
     /** Backoff for checks that could not run: the first wait and the longest. */
     troubleFirstMs: 5 * SECOND,
     troubleMostMs: 5 * MINUTE,
+    /** How often a landing may fail unexpectedly before a person is asked. */
+    failedTimes: 3,
     /** How long the queue may stand still before a person is notified. */
     stallMs: 10 * MINUTE,
     /** How many of the latest events the queue's statistics cover. */

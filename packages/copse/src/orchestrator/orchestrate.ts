@@ -154,7 +154,9 @@ export class Orchestrator {
 
   /** Waits for landings without checks, so that new work builds on them; checks go on in the background. */
   async #land(landings: readonly Landing[]): Promise<void> {
-    for (const target of new Set(landings.map((landing) => landing.target))) {
+    // A target whose move was interrupted is led even if nothing waits: its checkout is locked until then.
+    const unsettled = this.#context.merging.unsettledTargets();
+    for (const target of new Set([...landings.map((landing) => landing.target), ...unsettled])) {
       if (this.#leading.has(target)) continue;
       const { promise: busy, resolve } = Promise.withResolvers<void>();
       const led = this.#lead(target, resolve).finally(() => this.#leading.delete(target));

@@ -85,20 +85,25 @@ describe('a candidate', () => {
     expect(await scene.build('task', { method })).toEqual(target());
   });
 
-  it('is merged, with a note, when the branch has merges or root commits', async () => {
+  // promise: linear-history
+  it('is rebased without the merges of the branch, with a note', async () => {
     const scene = newScene();
     scene.commit('task', { 'n.txt': 'n\n' });
     scene.commit('main', { 'b.txt': 'main\n' });
     scene.mergeInto('task', 'main');
     scene.commit('main', { 'more.txt': 'm\n' });
     const built = await scene.build('task');
-    expect(built).toMatchObject({ kind: 'built', commits: 3, note: expect.stringContaining('merges') });
+    expect(built).toMatchObject({ kind: 'built', commits: 1, note: 'Rebased without the merges of task.' });
+    if (built.kind === 'built') {
+      expect(git(scene.top, 'rev-list', '--merges', `main..${built.commit}`)).toBe('');
+      expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
+    }
     git(scene.desk, 'checkout', '--quiet', '--orphan', 'alone');
     git(scene.desk, 'commit', '--quiet', '--message=a beginning');
     expect(await scene.build('alone')).toEqual({ kind: 'unrelated' });
   });
 
-  it('is merged, with a note, when single commits conflict and the whole branch does not', async () => {
+  it('is squashed, with a note, when single commits conflict and the whole branch does not', async () => {
     const scene = newScene();
     scene.commit('task', { 'b.txt': 'to and\n' });
     scene.commit('task', { 'b.txt': 'b\n', 'n.txt': 'n\n' });
@@ -107,14 +112,14 @@ describe('a candidate', () => {
     const built = await scene.build('task');
     expect(built).toMatchObject({
       kind: 'built',
-      commits: 3,
+      commits: 1,
       note: expect.stringContaining('a single commit'),
     });
     if (built.kind === 'built')
       expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
   });
 
-  it('is merged, with a note, when a rebase would revert the target', async () => {
+  it('is squashed, with a note, when a rebase would revert the target', async () => {
     const scene = newScene();
     scene.commit('task', { 'added.txt': 'x\n' });
     scene.commit('task', { 'added.txt': null, 'n.txt': 'n\n' });
@@ -122,6 +127,26 @@ describe('a candidate', () => {
     const built = await scene.build('task');
     expect(built).toMatchObject({ kind: 'built', note: expect.stringContaining('another result') });
     if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:added.txt`)).toBe('x');
+  });
+
+  // promise: linear-history
+  it('is squashed, with a note and the list of its commits, when a merge of the branch resolved a conflict', async () => {
+    const scene = newScene();
+    scene.commit('task', { 'b.txt': 'task\n' }, { message: 'feat: b\n' });
+    scene.commit('task', { 'n.txt': 'n\n' }, { message: 'feat: n\n' });
+    scene.commit('main', { 'b.txt': 'main\n' });
+    const tree = scene.commit('resolved', { 'b.txt': 'main and task\n', 'n.txt': 'n\n' });
+    const parents = ['-p', scene.tip('task'), '-p', scene.tip('main')];
+    const merge = git(scene.top, 'commit-tree', `${tree}^{tree}`, ...parents, '-m', 'Merge main');
+    git(scene.top, 'update-ref', 'refs/heads/task', merge);
+    scene.commit('main', { 'more.txt': 'm\n' });
+    const built = await scene.build('task');
+    expect(built).toMatchObject({ kind: 'built', commits: 1, note: expect.stringContaining('Squashed') });
+    if (built.kind !== 'built') return;
+    expect(git(scene.top, 'show', '--no-patch', '--format=%P', built.commit)).toBe(scene.tip('main'));
+    const message = git(scene.top, 'show', '--no-patch', '--format=%B', built.commit);
+    expect(message).toMatch(/- feat: b\n- feat: n\n/);
+    expect(git(scene.top, 'show', `${built.commit}:b.txt`)).toBe('main and task');
   });
 
   it('squashed, is one commit by the main author, with every message, person and trailer', async () => {
@@ -193,8 +218,12 @@ describe('a candidate', () => {
     expect(await scene.build('union')).toMatchObject({ kind: 'conflict', files: ['log.md'] });
     expect(await scene.merging.trial(scene.tip('main'), scene.tip('union'))).toEqual({
       conflicts: ['log.md'],
+      unfit: [],
     });
-    expect(await scene.merging.trial(scene.tip('main'), scene.tip('task'))).toEqual({ conflicts: [] });
+    expect(await scene.merging.trial(scene.tip('main'), scene.tip('task'))).toEqual({
+      conflicts: [],
+      unfit: [],
+    });
     scene.commit('main', { '.gitattributes': '*.txt -merge\n', 'a.txt': text({ 10: 'main\n' }) });
     expect(await scene.build('locked')).toMatchObject({
       kind: 'conflict',

@@ -234,15 +234,21 @@ it('in a shallow clone, branches land on the history that is there', async () =>
   await merging.close();
 });
 
-it('names that are not UTF-8 land unchanged', async () => {
+it('names that are not UTF-8 land as they are where the target has them already', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   const name = Buffer.concat([Buffer.from(`${scene.desk}/`), Buffer.from([0x66, 0xfc, 0x72])]);
-  git(scene.desk, 'checkout', '--quiet', '--detach', 'main');
-  writeFileSync(name, text());
-  git(scene.desk, 'add', '--all');
-  git(scene.desk, 'commit', '--quiet', '--message=bytes');
-  git(scene.desk, 'update-ref', 'refs/heads/task', 'HEAD');
+  const commit = (branch: string, content: string) => {
+    git(scene.desk, 'checkout', '--quiet', '--detach', 'main');
+    writeFileSync(name, content);
+    git(scene.desk, 'add', '--all');
+    git(scene.desk, 'commit', '--quiet', '--message=bytes');
+    git(scene.desk, 'update-ref', `refs/heads/${branch}`, 'HEAD');
+  };
+  commit('task', text());
+  expect(await scene.build('task')).toMatchObject({ kind: 'unfit' });
+  commit('main', text());
+  commit('task', text({ 4: 'task\n' }));
   scene.commit('main', { 'b.txt': 'main\n' });
   for (const method of mergeMethods) {
     const built = await scene.build('task', { method });

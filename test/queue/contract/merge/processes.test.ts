@@ -51,7 +51,7 @@ it.each(mergeMethods)('once they run, no git is started for a landing by %s or a
     const [onto, head] = [scene.tip('main'), scene.tip(branch)];
     const landing = land(scene, branch, method);
     const started = await gitsStartedBy(area, async () => {
-      expect(await scene.merging.trial(onto, head, method)).toEqual({ conflicts: [] });
+      expect(await scene.merging.trial(onto, head, method)).toEqual({ conflicts: [], unfit: [] });
       await landing();
     });
     expect(started).toEqual([]);
@@ -169,7 +169,10 @@ it('a stale store that cannot be removed does not stop a merge', async () => {
   const folder = path.join(folderOf(scene), `copse-merging-1-odd-${process.pid}`);
   mkdirSync(path.join(folder, 'lock', 'in the way'), { recursive: true });
   utimesSync(folder, 1, 1);
-  expect(await scene.merging.trial(scene.tip('main'), scene.tip('one'))).toEqual({ conflicts: [] });
+  expect(await scene.merging.trial(scene.tip('main'), scene.tip('one'))).toEqual({
+    conflicts: [],
+    unfit: [],
+  });
   rmSync(folder, { recursive: true });
 });
 

@@ -9,6 +9,7 @@ import { decideCancel, decidePause } from '../../tasks/rules/decisions.ts';
 import { type Change, type Outcome, change } from '../../board/context.ts';
 import { endSession } from '../../tasks/act/end-session.ts';
 import { endAttempt } from './recover.ts';
+import { settleCheckout } from '../../queue/act/settle-checkout.ts';
 import type { RunContext } from '../../queue/context.ts';
 
 export interface Stopped {
@@ -31,6 +32,7 @@ export async function cancelTask(
   id: TaskId,
   reason: string | null,
 ): Promise<Outcome<Stopped>> {
+  await settleCheckout(context, id);
   return stopTask(context, id, async (change, task) => {
     const landing =
       task.state.status === 'landing' ? await change.require('landing', task.state.landing) : undefined;

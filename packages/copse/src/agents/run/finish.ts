@@ -14,6 +14,7 @@ import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { loadConflict } from '../../queue/act/conflict-brief.ts';
+import { findUnfit } from '../../queue/act/find-unfit.ts';
 import { findMissing } from '../../queue/act/conflict-task.ts';
 import { type RunContext } from '../../queue/context.ts';
 import { targetOf, tipOfTarget } from '../../queue/act/landing-target.ts';
@@ -69,7 +70,7 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
     const facts: FinishFacts =
       verdict.needs === 'accept'
         ? { ...seen.facts, accept: await tryAccept(context, request, rules.accept) }
-        : { ...seen.facts, merge: await tryMerge(context, agent, seen) };
+        : { ...seen.facts, merge: await tryMerge(context, request, seen) };
     seen = { ...seen, facts };
   }
 }
@@ -173,20 +174,22 @@ async function tryAccept(
 
 async function tryMerge(
   context: RunContext,
-  { landing }: GateRequest['agent'],
+  { task, agent: { landing } }: GateRequest,
   { head, targetTip: onto }: GateFacts,
 ): Promise<FinishFacts['merge']> {
   if (head === null || onto === null) return { conflicts: [], ...NO_DETAILS };
+  const unfit = await findUnfit(context, { task: task.id, onto, head, method: landing.method });
+  if (unfit !== null) return { conflicts: [], ...NO_DETAILS, unfit };
   const { conflicts } = await context.merging.trial(onto, head, landing.method);
   if (conflicts.length === 0) return { conflicts, ...NO_DETAILS };
   const isQueued = landing.policy === 'auto' || landing.policy === 'review';
   const isForQueue =
     isQueued && (landing.on_conflict !== 'handback' || (await context.resolving.mayResolve({ onto, head })));
   if (isForQueue) return { conflicts, ...NO_DETAILS, isForQueue };
-  return { conflicts, ...(await loadConflict(context, { onto, head }, conflicts)), isForQueue };
+  return { conflicts, ...(await loadConflict(context, { onto, head }, conflicts)), isForQueue, unfit };
 }
 
-const NO_DETAILS = { with: [], hunks: [], tried: [], isForQueue: false } as const;
+const NO_DETAILS = { with: [], hunks: [], tried: [], isForQueue: false, unfit: null } as const;
 
 function commitMessage({ task, agent, summary }: GateRequest): string {
   const said = (summary ?? task.title).split('\n', 1)[0] ?? task.title;

@@ -99,9 +99,9 @@ export function toolsFor({ cli, program }: Pick<Invocation, 'cli' | 'program'>):
     command(
       {
         name: 'sync',
-        title: 'Merge the newest base into your branch',
+        title: 'Bring the newest base into your branch',
         description:
-          'Merge the newest commits of the base branch into the branch of your task. Commit first.',
+          'Bring the newest commits of the base branch into the branch of your task. Commit first.',
       },
       {
         conflict: {

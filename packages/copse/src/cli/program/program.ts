@@ -325,7 +325,7 @@ function addWorktreeCommands(program: Command, on: On): void {
   program
     .command('sync')
     .argument('[id]', 'a task (default: the task of the current worktree)')
-    .description('Merge the newest base into the branch of a task.')
+    .description('Bring the newest base into the branch of a task.')
     .option('--conflict', 'leave a conflict in the worktree, to resolve it there')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples([['copse sync a1b2', '']]))

@@ -40,6 +40,12 @@ export function waitText(stored: StoredWaitReason): string {
       return `its checks cannot run: ${reason.detail}`;
     case 'target_red':
       return 'the target itself fails its checks';
+    case 'landing_failed':
+      return `landing it failed and is tried again: ${reason.detail}`;
+    case 'one_at_a_time':
+      return 'several changes failed to land together, so they land one at a time';
+    case 'queue_failed':
+      return `the queue cannot go on: ${reason.detail}`;
     case 'no_slot':
       return 'no check slot is free';
     case 'nothing_to_check':
@@ -204,6 +210,23 @@ export function revertsText({ task, target }: Submitted, files: readonly string[
     `A merge on the branch of ${task} reverts changes that others landed on ${shown(target)}:`,
     listed(files),
     'Merge again so that their changes stay, and finish again.',
+  ].join('\n');
+}
+
+export function unfitText({ task }: Pick<Submitted, 'task'>, problems: readonly string[]): string {
+  return [
+    `The branch of ${task} adds files that git cannot check out on Linux, macOS and Windows alike:`,
+    listed(problems),
+    'Rename or remove them, in every commit of the branch, and finish again.',
+  ].join('\n');
+}
+
+/** `problem` as git printed it. */
+export function unsoundText({ task }: Pick<Submitted, 'task'>, problem: string): string {
+  return [
+    `git fsck finds faults in the new commits of ${task}:`,
+    listed(problem.split('\n')),
+    'Make these commits anew with plain git commands, and finish again.',
   ].join('\n');
 }
 

@@ -48,6 +48,8 @@ const attentionTexts: Readonly<
   conflict: { clause: 'it conflicts with its target', reason: 'says_all' },
   checks: { clause: 'its checks fail', reason: 'says_all' },
   push: { clause: 'it could not be pushed', reason: 'says_all' },
+  unfit: { clause: 'git cannot check out all of it everywhere', reason: 'says_all' },
+  landing: { clause: 'landing it failed', reason: 'adds' },
   dirty: { clause: 'the agent stopped without committing', reason: 'details' },
   nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
   branch: { clause: 'its commits are not where they belong', reason: 'details' },

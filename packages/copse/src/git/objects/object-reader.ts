@@ -64,6 +64,11 @@ export class ObjectReader {
     return this.#process.close();
   }
 
+  /** Started anew at the next question, with the environment as it is then. */
+  rest(): Promise<void> {
+    return this.#process.rest();
+  }
+
   /** Reading has no side effects, so it may be retried after the process died. */
   async #ask(
     request: string,

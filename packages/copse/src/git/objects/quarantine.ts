@@ -12,7 +12,8 @@
  * may stop at the first object that is not in this store.
  *
  * The folder is on a tmpfs if there is one, because creating files is most of the time of a merge. Its process holds a lock
- * on it. The next process deletes the folder of a killed one.
+ * on it. The next process deletes the folder of a killed one. When the tmpfs is full, the store goes on on the disk: whatever
+ * failed is done again there.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -64,11 +65,9 @@ interface HeldCandidate {
 }
 
 export class Quarantine {
-  /** Constant, because long-lived gits get it in their environment. */
-  readonly folder: string;
-  readonly objects: string;
   readonly store: string;
   readonly #dir: TrustedDir;
+  #folder: string;
   #release: (() => void) | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   /** Written objects that belong to no candidate yet. */
@@ -85,10 +84,26 @@ export class Quarantine {
 
   constructor(dir: TrustedDir) {
     this.#dir = dir;
-    const name = `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`;
-    this.folder = path.join(throwawayPlace(dir), name);
-    this.objects = path.join(this.folder, 'objects');
+    this.#folder = unusedIn(throwawayPlace(dir));
     this.store = path.join(dir.commonDir, 'objects');
+  }
+
+  /** The same until `moveToDisk`, after which gits that stay must be started anew. */
+  get folder(): string {
+    return this.#folder;
+  }
+
+  get objects(): string {
+    return path.join(this.#folder, 'objects');
+  }
+
+  /** False when it is there already. Nobody may be merging. What gits wrote and no candidate holds is gone. */
+  moveToDisk(): boolean {
+    const place = placeOnDisk(this.#dir);
+    if (path.dirname(this.#folder) === place) return false;
+    this.close();
+    this.#folder = unusedIn(place);
+    return true;
   }
 
   /** For a git that writes to this store and reads both. */
@@ -264,6 +279,21 @@ export class Quarantine {
     for (const one of chain) this.#candidates.delete(one);
     return objects;
   }
+}
+
+function unusedIn(place: string): string {
+  return path.join(place, `${PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
+}
+
+/** Of the throwaway store or of a git that wrote there. */
+export function isOutOfSpace(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? error.code : undefined;
+  return (
+    code === 'ENOSPC' ||
+    code === 'EDQUOT' ||
+    /No space left on device|Disk quota exceeded/.test(error.message)
+  );
 }
 
 function entryOf(held: HeldObject): PackEntry {

@@ -125,6 +125,18 @@ export class TreeView {
     return folder?.find(path.slice(slash + 1));
   }
 
+  /** Of all entries of a folder; one character per byte. */
+  async names(path: string): Promise<readonly string[]> {
+    return (await this.#folder(path))?.names() ?? [];
+  }
+
+  /** As it is written in the tree, also one that git reads as another. */
+  async rawMode(path: string): Promise<string | undefined> {
+    const slash = path.lastIndexOf('/');
+    const folder = await this.#folder(slash === -1 ? '' : path.slice(0, slash));
+    return folder?.rawMode(path.slice(slash + 1));
+  }
+
   #folder(path: string): Promise<Folder | undefined> {
     const known = this.#folders.get(path) ?? this.#readFolder(path);
     this.#folders.set(path, known);

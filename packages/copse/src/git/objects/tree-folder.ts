@@ -85,6 +85,22 @@ export class Folder {
     return at === undefined ? undefined : entryAt(this.tree, at, this.#idBytes);
   }
 
+  names(): readonly string[] {
+    const names: string[] = [];
+    for (let at = 0; at < this.tree.length;) {
+      const space = spaceAfter(this.tree, at);
+      const nul = nulAfter(this.tree, space);
+      names.push(this.tree.toString('latin1', space + 1, nul));
+      at = nul + 1 + this.#idBytes;
+    }
+    return names;
+  }
+
+  rawMode(name: string): string | undefined {
+    const at = this.positionOf(name);
+    return at === undefined ? undefined : this.tree.toString('latin1', at, spaceAfter(this.tree, at));
+  }
+
   /** The offset at which an entry of this name belongs. */
   placeFor(name: string, isFolder: boolean): number {
     const wanted = Buffer.from(isFolder ? `${name}/` : name, 'latin1');

@@ -16,6 +16,7 @@ import { type Task, suggestCommands } from '../../tasks/rules/task.ts';
 import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { queueTask } from './merge.ts';
+import { settleCheckout } from './settle-checkout.ts';
 import { type QueueSettings, queueOf, queuedTasks } from './view.ts';
 import type { RunContext } from '../context.ts';
 
@@ -62,10 +63,11 @@ export async function hurryTasks(
 
 /** Back to review, each with its branch as it is. */
 export async function unqueueTasks(
-  context: Context,
+  context: RunContext,
   ids: readonly TaskId[],
   reason: string | null,
 ): Promise<Outcome<readonly Task[]>> {
+  for (const id of ids) await settleCheckout(context, id);
   return change(context, (change) =>
     each(ids, async (id) => {
       const { task, landing } = await requireQueued(change, id);

@@ -7,6 +7,7 @@ import type { CommitId } from '../../kernel/ids.ts';
 import type { Stack, Stacked } from '../rules/decide/stack.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Candidate } from '../ports/merging.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 
 type Built = Extract<Candidate, { kind: 'built' }>;
 
@@ -17,12 +18,20 @@ interface Facts {
   isGreen(tree: string): Promise<boolean>;
 }
 
+/** Merging it failed unexpectedly. */
+interface FailedBuild {
+  readonly kind: 'failed';
+  readonly detail: string;
+}
+
+export type Misfit = Exclude<Candidate, Built> | FailedBuild;
+
 /** The cache is emptied beyond this size. */
 const MOST = 20_000;
 
 export class Candidates {
   readonly #facts: Facts;
-  readonly #built = new Map<string, Candidate>();
+  readonly #built = new Map<string, Candidate | FailedBuild>();
   readonly #trees = new Map<CommitId, string>();
   readonly #green = new Map<string, boolean>();
 
@@ -69,7 +78,7 @@ export class Candidates {
   }
 
   /** Why a change cannot be merged; undefined when it can, or is not in the cache. */
-  misfit(onto: CommitId, change: QueuedChange): Exclude<Candidate, Built> | undefined {
+  misfit(onto: CommitId, change: QueuedChange): Misfit | undefined {
     const candidate = this.#built.get(keyOf(onto, change));
     return candidate?.kind === 'built' ? undefined : candidate;
   }
@@ -80,18 +89,34 @@ export class Candidates {
     return known;
   }
 
+  /** It is merged again when it is asked for. */
+  forgetFailed({ landing }: QueuedChange): void {
+    for (const [key, candidate] of this.#built)
+      if (key.includes(` ${landing} `) && candidate.kind === 'failed') this.#built.delete(key);
+  }
+
   /** A check of this tree ended, so its cached verdict is stale. */
   forgetVerdict(tree: string): void {
     this.#green.delete(tree);
   }
 
-  async #build(onto: CommitId, change: QueuedChange): Promise<Candidate> {
+  async #build(onto: CommitId, change: QueuedChange): Promise<Candidate | FailedBuild> {
     const key = keyOf(onto, change);
     const known = this.#built.get(key);
     if (known !== undefined) return known;
-    const candidate = await this.#facts.build(onto, change);
+    const candidate = await this.#tryToBuild(onto, change);
     this.#built.set(key, candidate);
     return candidate;
+  }
+
+  /** What is wrong with one change must not stop the others. */
+  async #tryToBuild(onto: CommitId, change: QueuedChange): Promise<Candidate | FailedBuild> {
+    try {
+      return await this.#facts.build(onto, change);
+    } catch (error) {
+      if (isFaultOfMachine(error)) throw error;
+      return { kind: 'failed', detail: detailOf(error) };
+    }
   }
 
   async #findVerdict(commit: CommitId): Promise<void> {

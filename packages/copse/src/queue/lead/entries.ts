@@ -7,6 +7,7 @@ import type { WaitReason } from '../rules/wait-reason.ts';
 import type { QueueEntry } from '../rules/decide/decide.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { methodFor } from './build-candidate.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import type { QueueMemory } from './memory.ts';
 import type { RunContext } from '../context.ts';
 
@@ -29,6 +30,7 @@ export async function queueEntries(
   }
   const entries: QueueEntry[] = [];
   for (const { landing, task } of queued.toSorted(byPlace)) {
+    const found = await tryToFindConflict(context, landing, task, looking);
     entries.push({
       landing: landing.id,
       task: landing.task,
@@ -36,8 +38,8 @@ export async function queueEntries(
       queuedAt: landing.queuedAt,
       isHotfix: landing.isHotfix,
       isUnchecked: landing.isUnchecked,
-      conflict: await conflictOf(context, landing, task, looking),
-      held: (await unmetDependency(context, task)) ?? notAccepted(queue, landing),
+      conflict: found.conflict,
+      held: (await unmetDependency(context, task)) ?? notAccepted(queue, landing) ?? found.held,
     });
   }
   return entries;
@@ -58,6 +60,18 @@ export function byPlace(a: QueuedTask, b: QueuedTask): number {
   );
 }
 
+/** What is wrong with one change holds only that one. */
+async function tryToFindConflict(
+  ...[context, landing, task, looking]: Parameters<typeof conflictOf>
+): Promise<Pick<QueueEntry, 'conflict' | 'held'>> {
+  try {
+    return { conflict: await conflictOf(context, landing, task, looking), held: null };
+  } catch (error) {
+    if (isFaultOfMachine(error)) throw error;
+    return { conflict: null, held: { kind: 'landing_failed', detail: detailOf(error) } };
+  }
+}
+
 /** Without checks, landing merges everything anyway and finds conflicts then. */
 async function conflictOf(
   { merging, ...context }: RunContext,
@@ -66,6 +80,7 @@ async function conflictOf(
   { tip, memory, hasChecks }: Looking,
 ): Promise<readonly string[] | null> {
   const { id, head } = landing;
+  if (memory.unsound.has(head)) return [];
   const misfit = memory.candidates.misfit(tip, { landing: id, task: landing.task, head });
   if (misfit !== undefined) return 'files' in misfit ? misfit.files : [];
   if (!hasChecks) return null;

@@ -20,6 +20,7 @@ import { type Change, type Outcome, change } from '../../board/context.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { waitText } from '../../explain/rules/queue.ts';
 import type { RequiredCheck } from './checks.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
 import type { LandingBase } from './landing-base.ts';
 import { type Lead, requireLead } from './leadership.ts';
@@ -52,6 +53,8 @@ export type StackMoved =
   | { readonly kind: 'blocked'; readonly reason: WaitReason }
   /** The remote refused the push; asked again at once it would refuse again. */
   | { readonly kind: 'push_refused'; readonly reason: WaitReason }
+  /** Something unexpected; the checkout of the target is as before. */
+  | { readonly kind: 'failed'; readonly detail: string; readonly isFaultOfMachine: boolean }
   /** The target or a landing changed meanwhile: look again. */
   | { readonly kind: 'outdated' }
   /** Another node leads the queue now. */
@@ -119,7 +122,8 @@ async function landStack(
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   const move = { target, from, to, reason: `copse: ${first.task}${more} lands` };
   // First: a blocked landing is looked at every few seconds and must write nothing each time.
-  const trial = await context.merging.moveTarget({ ...move, isTrial: true });
+  const trial = await tryToMove(context, { ...move, isTrial: true });
+  if (trial.kind === 'failed') return trial;
   if (trial.kind !== 'moved') return blocked(trial);
   await keepCandidate(context, target, to);
   onStep('kept');
@@ -130,7 +134,11 @@ async function landStack(
   onStep('journalled');
   const pushed = await pushFirst(context, target, to, stack.remote);
   if (pushed.kind === 'refused') return pushRefused(context, stack, pushed.reason);
-  const moved = from === to ? trial : await context.merging.moveTarget(move);
+  const moved = from === to ? trial : await tryToMove(context, move);
+  if (moved.kind === 'failed') {
+    await takeOutOfJournal(context, stack, moved);
+    return moved;
+  }
   if (moved.kind !== 'moved') return blocked(moved);
   onStep('moved');
   const notes = new Map(
@@ -139,6 +147,31 @@ async function landStack(
   const landed = await recordLanded(context, target, changes, notes);
   onStep('recorded');
   return { kind: 'landed', landed };
+}
+
+type Failed = Extract<StackMoved, { kind: 'failed' }>;
+
+/** A failure after which the target has moved all the same is none. */
+async function tryToMove(
+  { git, merging }: RunContext,
+  move: Parameters<RunContext['merging']['moveTarget']>[0],
+): Promise<TargetMove | Failed> {
+  try {
+    return await merging.moveTarget(move);
+  } catch (error) {
+    const tip = move.isTrial ? undefined : await git.tip(`refs/heads/${move.target}`);
+    if (tip !== undefined && (await git.isAncestor(move.to, tip))) return { kind: 'moved' };
+    return { kind: 'failed', detail: detailOf(error), isFaultOfMachine: isFaultOfMachine(error) };
+  }
+}
+
+/** The target did not move, and the checkout was put back: the landings may be cancelled again. */
+async function takeOutOfJournal(context: RunContext, { changes }: StackMove, failed: Failed): Promise<void> {
+  for (const { landing: id } of changes) {
+    const landing = await context.board.get('landing', id);
+    if (landing && isCommitted(landing))
+      await waitInQueue(context, landing, { kind: 'landing_failed', detail: failed.detail });
+  }
 }
 
 function blocked(moved: Exclude<TargetMove, { kind: 'moved' }>): StackMoved {

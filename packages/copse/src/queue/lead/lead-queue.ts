@@ -37,6 +37,7 @@ import {
   decideQueue,
 } from '../rules/decide/decide.ts';
 import type { QueueCause } from '../rules/hand-back.ts';
+import type { QueuedChange } from '../rules/decide/state.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { change } from '../../board/context.ts';
@@ -47,10 +48,12 @@ import { type Lead, requireLead } from './leadership.ts';
 import { noticeMovedBranches } from './moved-branches.ts';
 import { type LandedTask, finishJournalled, forgetCandidate } from './record-landed.ts';
 import { queueEntries } from './entries.ts';
+import { detailOf } from '../rules/failures.ts';
+import { giveUpLanding } from './hand-back.ts';
 import { CheckRuns, type RequiredCheck, requiredChecks } from './checks.ts';
 import { type RecordedState, placeRuns, saveQueue } from './save-queue.ts';
 import type { QueueMemory } from './memory.ts';
-import { type WaitFacts, recordWaits, waitInQueue } from './waits.ts';
+import { type WaitFacts, recordStall, recordWaits, waitInQueue } from './waits.ts';
 import type { RunContext } from '../context.ts';
 
 export interface QueueOptions {
@@ -74,6 +77,11 @@ export async function leadQueue(context: RunContext, lead: Lead, options: QueueO
   let hasLead = true;
   try {
     hasLead = (await leader.run()) !== 'lead_lost';
+  } catch (error) {
+    // Part of the queue's state: without it, `why` would say that everything lands soon.
+    const reason = { kind: 'queue_failed', detail: detailOf(error) } as const;
+    await recordStall(context, lead.target, reason).catch(() => {});
+    throw error;
   } finally {
     await subscription.stop();
     await leader.stop({ hasLead });
@@ -174,7 +182,9 @@ class QueueLeader {
 
   /** What a killed leader left: a kept candidate, which the target has or is built again, and running checks. */
   async #recover(): Promise<void> {
-    const { checks, occupancy, pid } = this.#context;
+    const { checks, occupancy, pid, merging } = this.#context;
+    const settled = await merging.settleTarget(this.#lead.target);
+    if (settled.kind === 'settled' && settled.left !== null) this.#options.onNote(settled.left);
     await forgetCandidate(this.#context, this.#lead.target);
     if (this.#required.length === 0) return;
     for (const note of await checks.recover()) this.#options.onNote(note);
@@ -201,8 +211,12 @@ class QueueLeader {
     if (!(await this.#lead.renew())) return LEAD_LOST;
     const open = await this.#openLandings();
     const finished = await finishJournalled(this.#context, this.#lead.target, open);
-    for (const landed of finished) this.#options.onLanded(landed);
-    if (finished.length > 0) return { kind: 'changed', hasLanded: true };
+    if (finished.kind === 'busy') {
+      await recordStall(this.#context, this.#lead.target, finished.reason);
+      return { kind: 'unchanged' };
+    }
+    for (const landed of finished.landed) this.#options.onLanded(landed);
+    if (finished.landed.length > 0) return { kind: 'changed', hasLanded: true };
     const { landings, hasChanged } = await noticeMovedBranches(this.#context, open);
     if (hasChanged) return { kind: 'changed', hasLanded: false };
     const queue = (await this.#context.board.get('queue', this.#lead.target)) ?? newQueue(this.#lead.target);
@@ -227,6 +241,7 @@ class QueueLeader {
   /** All entries left the queue: its batches and their checks are dropped. */
   async #clear(queue: MergeQueue): Promise<Status> {
     await this.#runs.abandon(this.#runs.wanted);
+    await recordStall(this.#context, this.#lead.target, null);
     const { state } = queue;
     if (queue.runs.length === 0 && state.batches.length === 0) return { kind: 'unchanged' };
     const empty = { ...state, batches: [], probes: [], audit: null, trouble: null, passedOver: {} };
@@ -247,7 +262,11 @@ class QueueLeader {
     const ended = await this.#endedRuns(queue, base.onto, this.#runs.takeEnded());
     const { memory } = this.#options;
     const hasChecks = this.#required.length > 0;
-    const entries = await queueEntries(this.#context, queue, landings, { tip: base.onto, memory, hasChecks });
+    const heads = landings.map(({ head }) => head);
+    memory.unsound = await this.#context.merging.examine(base.onto, heads);
+    const found = await queueEntries(this.#context, queue, landings, { tip: base.onto, memory, hasChecks });
+    const asked = new Set(landings.filter(({ waiting }) => waiting === null).map(({ id }) => id));
+    const entries = memory.unexpected.hold(found, { nowMs: this.#context.clock.elapsedMs(), asked });
     return { queue, landings, base, entries, running, ended, blocked: this.#blocked(queue, landings) };
   }
 
@@ -333,6 +352,7 @@ class QueueLeader {
       onStep,
     });
     if (outcome.kind === 'landed') for (const one of outcome.landed) onLanded(one);
+    if (outcome.kind !== 'failed') memory.unexpected.clear(land.changes);
     switch (outcome.kind) {
       case 'landed':
       case 'outdated':
@@ -343,9 +363,38 @@ class QueueLeader {
         return { kind: 'deciding', seen: { ...seen, blocked: outcome.reason } };
       case 'blocked':
         return { kind: 'deciding', seen: await this.#withoutBlocked(seen, land, outcome.reason) };
+      case 'failed':
+        return this.#failed(seen, land, outcome);
       default:
         return unreachable(outcome);
     }
+  }
+
+  /** See failures.ts. */
+  async #failed(
+    seen: Seen,
+    { changes }: LandPlan,
+    { detail, isFaultOfMachine: isOurs }: { readonly detail: string; readonly isFaultOfMachine: boolean },
+  ): Promise<Status> {
+    if (isOurs) return { kind: 'deciding', seen: { ...seen, blocked: { kind: 'queue_failed', detail } } };
+    const [only, ...others] = changes;
+    if (others.length > 0) this.#options.memory.unexpected.suspect(changes);
+    else if (only !== undefined) await this.#setAside(seen.landings, only, detail);
+    return { kind: 'changed', hasLanded: false };
+  }
+
+  /** Tried again later; in the end a person is asked. */
+  async #setAside(landings: readonly Landing[], change: QueuedChange, detail: string): Promise<void> {
+    const { clock, policy } = this.#context;
+    const { unexpected, candidates } = this.#options.memory;
+    const landing = landings.find(({ id }) => id === change.landing);
+    candidates.forgetFailed(change);
+    const nowMs = clock.elapsedMs();
+    const times = unexpected.add(change, detail, { nowMs, policy: policy.landing });
+    if (landing === undefined) return;
+    if (times < policy.landing.failedTimes)
+      await waitInQueue(this.#context, landing, { kind: 'landing_failed', detail });
+    else await giveUpLanding(this.#context, landing, { because: 'landing', reason: detail });
   }
 
   /** The remote is asked once more right before a landing, unless it was asked a moment ago. */
@@ -397,6 +446,8 @@ class QueueLeader {
   async #reject(rejection: Rejection, landings: readonly Landing[], tip: CommitId): Promise<void> {
     const landing = landings.find(({ id }) => id === rejection.change.landing);
     if (landing === undefined) return;
+    const misfit = this.#options.memory.candidates.misfit(tip, rejection.change);
+    if (misfit?.kind === 'failed') return this.#setAside(landings, rejection.change, misfit.detail);
     const cause = await explainRejection(this.#context, landing, rejection, tip, this.#options.memory);
     await this.#options.onRejected(landing, { ...cause, isTimeout: rejection.because === 'timeout' }, tip);
   }

@@ -1,8 +1,9 @@
-import type { LandingId } from '../../kernel/ids.ts';
+import type { CommitId, LandingId } from '../../kernel/ids.ts';
 import type { WaitReason } from '../rules/wait-reason.ts';
 import { buildCandidate } from './build-candidate.ts';
 import { Candidates } from './candidates.ts';
 import { type FailedCheck, isGreen, requiredChecks } from './checks.ts';
+import { Failures } from '../rules/failures.ts';
 import type { RunContext } from '../context.ts';
 
 /** What a process remembers between two times of leading a queue; losing it only costs time. */
@@ -11,6 +12,9 @@ export interface QueueMemory {
   /** Files in which a head conflicts with a tip, by `tip head`. */
   readonly conflicts: Map<string, readonly string[]>;
   readonly failures: Map<number, FailedCheck>;
+  /** What git fsck says against a head. */
+  unsound: ReadonlyMap<CommitId, string>;
+  readonly unexpected: Failures;
   /** The last push that the remote refused. */
   refusal: {
     readonly atMs: number;
@@ -29,6 +33,8 @@ export function newQueueMemory(context: RunContext): QueueMemory {
     }),
     conflicts: new Map(),
     failures: new Map(),
+    unsound: new Map(),
+    unexpected: new Failures(),
     refusal: null,
   };
 }

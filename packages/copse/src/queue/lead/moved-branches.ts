@@ -11,7 +11,9 @@ import { decideUnqueue } from '../../tasks/rules/outcomes.ts';
 import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { change } from '../../board/context.ts';
 import { tipOfTarget } from '../act/landing-target.ts';
+import { detailOf, isFaultOfMachine } from '../rules/failures.ts';
 import { giveUpLanding } from './hand-back.ts';
+import { waitInQueue } from './waits.ts';
 import { branchRef, keepTip } from '../../workspaces/discard/rescue-first.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -30,11 +32,23 @@ export async function noticeMovedBranches(
   const same: Landing[] = [];
   let hasChanged = false;
   for (const landing of landings) {
-    const moved = isCommitted(landing) ? ({ kind: 'unmoved' } as const) : await lookAt(context, landing);
+    const moved = await tryToLook(context, landing);
+    if (moved === undefined) continue;
     if (moved.kind === 'unmoved' || moved.kind === 'deleted') same.push(landing);
     else if (await act(context, landing, moved)) hasChanged = true;
   }
   return { landings: same, hasChanged };
+}
+
+/** Undefined when its branch or worktree cannot be read: it waits, and the others go on. */
+async function tryToLook(context: RunContext, landing: Landing): Promise<MovedBranch | undefined> {
+  try {
+    return isCommitted(landing) ? { kind: 'unmoved' } : await lookAt(context, landing);
+  } catch (error) {
+    if (isFaultOfMachine(error)) throw error;
+    await waitInQueue(context, landing, { kind: 'landing_failed', detail: detailOf(error) });
+    return undefined;
+  }
 }
 
 type Worktree = NonNullable<Workspace['worktree']>;

@@ -7,6 +7,7 @@ import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import { type Landing, decideLanding } from '../rules/landing.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
 import { landingToResolve } from '../rules/hand-back.ts';
+import type { WaitReason } from '../rules/wait-reason.ts';
 import { decideLand } from '../../tasks/rules/outcomes.ts';
 import { change } from '../../board/context.ts';
 import { dropConflictRef, recordResolved } from '../act/conflict-task.ts';
@@ -24,18 +25,31 @@ export interface LandedTask {
   readonly notes: readonly string[];
 }
 
-/** Landings that were journalled before a kill: those that the target contains are recorded, the others requeued. */
+export type JournalFinished =
+  | { readonly kind: 'finished'; readonly landed: readonly LandedTask[] }
+  /** A checkout of the target cannot be put back yet. */
+  | { readonly kind: 'busy'; readonly reason: WaitReason };
+
+/**
+ * Landings that were journalled before a kill: those that the target contains are recorded, the others requeued. First the
+ * checkout of the target: from the requeue on, a landing may be cancelled, and nothing of it must be left.
+ */
 export async function finishJournalled(
   context: RunContext,
   target: BranchName,
   landings: readonly Landing[],
-): Promise<readonly LandedTask[]> {
+): Promise<JournalFinished> {
   const open = landings.flatMap((landing) =>
     'intent' in landing.state && landing.state.intent !== null
       ? [{ landing, intent: landing.state.intent }]
       : [],
   );
-  if (open.length === 0) return [];
+  if (open.length === 0) return { kind: 'finished', landed: [] };
+  const settled = await context.merging.settleTarget(target);
+  if (settled.kind === 'busy') {
+    const { checkout, reason: detail } = settled;
+    return { kind: 'busy', reason: { kind: 'checkout_busy', checkout, detail } };
+  }
   const tip = await tipOfTarget(context, target);
   const done: (QueuedChange & { readonly commit: CommitId })[] = [];
   for (const { landing, intent } of open) {
@@ -50,10 +64,8 @@ export async function finishJournalled(
       await change.apply(decideLanding(current, { action: 'requeue', head, reason }, change.at));
     });
   }
-  if (done.length === 0) return [];
-  // A killed leader may have left a checkout half updated; a trial move to the same commit finishes it.
-  await context.merging.moveTarget({ target, from: tip, to: tip, isTrial: true });
-  return recordLanded(context, target, done, new Map());
+  const landed = done.length === 0 ? [] : await recordLanded(context, target, done, new Map());
+  return { kind: 'finished', landed };
 }
 
 export async function recordLanded(

@@ -4,9 +4,11 @@ import { unreachable } from '../../kernel/unreachable.ts';
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Rejection } from '../rules/decide/decide.ts';
-import { redText, revertsText, unrelatedText } from '../../explain/rules/queue.ts';
+import { redText, revertsText, unfitText, unrelatedText } from '../../explain/rules/queue.ts';
 import type { HandbackCause } from '../../tasks/rules/outcomes.ts';
 import { causeOfConflict } from '../act/conflict-brief.ts';
+import { describeUnsound } from '../act/find-unfit.ts';
+import { methodFor } from './build-candidate.ts';
 import type { QueueMemory } from './memory.ts';
 import type { RunContext } from '../context.ts';
 
@@ -36,13 +38,25 @@ async function explainConflict(
   landing: Landing,
   { change }: Rejection,
   onto: CommitId,
-  { candidates, conflicts }: QueueMemory,
+  { candidates, conflicts, unsound }: QueueMemory,
 ): Promise<HandbackCause> {
+  const problem = unsound.get(change.head);
+  if (problem !== undefined) {
+    const { task, head } = landing;
+    const record = await context.board.get('task', task);
+    const method = await methodFor(context, { session: record?.session ?? null });
+    const reason = await describeUnsound(context, { task, onto, head, method }, problem);
+    return { because: 'unfit', reason };
+  }
   await candidates.find({ onto, changes: [change] });
   const misfit = candidates.misfit(onto, change);
   switch (misfit?.kind) {
     case 'reverts':
       return { because: 'conflict', reason: revertsText(landing, misfit.files), files: misfit.files };
+    case 'unfit':
+      return { because: 'unfit', reason: unfitText(landing, misfit.problems) };
+    case 'failed':
+      return { because: 'conflict', reason: misfit.detail };
     case 'unrelated':
       return { because: 'conflict', reason: unrelatedText(landing) };
     case 'conflict':

@@ -4,6 +4,7 @@ import { decided } from '../../kernel/decision.ts';
 import { change } from '../../board/context.ts';
 import type { QueueEntry, QueuePlan } from '../rules/decide/decide.ts';
 import { type Landing, decideLanding } from '../rules/landing.ts';
+import type { BranchName } from '../../kernel/ids.ts';
 import type { MergeQueue } from '../rules/merge-queue.ts';
 import { type WaitReason, isSameWait } from '../rules/wait-reason.ts';
 import type { RunContext } from '../context.ts';
@@ -40,16 +41,21 @@ export async function recordWaits(
       await goOnInQueue(context, landing);
   }
   if (queue.stalled !== null && isInTrouble) return;
-  const stalled = isMoving || plan.land !== null ? null : plan.stall;
-  if (isSameWait(stalled, queue.stalled?.reason ?? null)) return;
+  await recordStall(context, queue.id, isMoving || plan.land !== null ? null : plan.stall);
+}
+
+/** Null: it moves. What is recorded already is not written again. */
+export async function recordStall(
+  context: RunContext,
+  id: BranchName,
+  reason: WaitReason | null,
+): Promise<void> {
+  const known = (await context.board.get('queue', id))?.stalled?.reason ?? null;
+  if (isSameWait(reason, known)) return;
   await change(context, async (change) => {
-    const of = { id: queue.id, at: change.at };
+    const of = { id, at: change.at };
     await change.apply(
-      decided(
-        stalled === null
-          ? { type: 'queue.moving', ...of }
-          : { type: 'queue.stalled', ...of, reason: stalled },
-      ),
+      decided(reason === null ? { type: 'queue.moving', ...of } : { type: 'queue.stalled', ...of, reason }),
     );
   });
 }

@@ -7,6 +7,7 @@ import type { Merged } from '../../git/long-lived.ts';
 import { type TargetMerger, type MergeEngine, adoptCandidate, openTargetMerger } from './engine.ts';
 import { type Branch, loadBranch } from './branch.ts';
 import { type Commit, asBytes, copseAt, oneLine, type Objects } from '../../git/objects.ts';
+import { findUnfit } from './fitness.ts';
 import { replay } from './rebase.ts';
 import { squashMessage, squashAuthor } from './squash.ts';
 import { type Trailer, endingIn } from './trailers.ts';
@@ -32,23 +33,36 @@ export function buildCandidate(
   });
 }
 
-/** The paths that conflict if the head lands now. */
+interface Tried {
+  /** The paths that conflict if the head lands now. */
+  readonly conflicts: readonly string[];
+  readonly unfit: readonly string[];
+}
+
 export function tryCandidate(
   engine: MergeEngine,
   onto: CommitId,
   head: CommitId,
   method: MergeMethod,
-): Promise<readonly string[]> {
+): Promise<Tried> {
   return engine.use(async () => {
     const { objects } = engine;
     const [branch, target] = await Promise.all([loadBranch(objects, onto, head), objects.commit(onto)]);
-    if (branch.commits.length === 0) return [];
+    if (branch.commits.length === 0) return { conflicts: [], unfit: [] };
     const merger = await openTargetMerger(engine, { target: target.tree, paths: branch.own });
     const merged = await mergeWhole(merger, branch, target);
-    if (merged === undefined || merged.kind === 'clean') return [];
+    const check = async (tree: string) => {
+      const between = method === 'squash' ? [] : branch.own;
+      return {
+        conflicts: [],
+        unfit: await findUnfit(objects, { before: target.tree, after: tree, between }),
+      };
+    };
+    if (merged === undefined) return { conflicts: [], unfit: [] };
+    if (merged.kind === 'clean') return check(merged.tree);
     const mayReplay = method === 'rebase' && branch.isLinear;
     const replayed = mayReplay && (await replay(merger, branch, { target, merged }, NO_DETAILS));
-    return replayed ? [] : merged.files.map(utf8);
+    return replayed ? check(replayed.tree) : { conflicts: merged.files.map(utf8), unfit: [] };
   });
 }
 
@@ -94,6 +108,10 @@ async function build(merger: TargetMerger, task: BuildInput, tryToResolve: TryTo
   if (made.tree === target.tree && resolved !== undefined) return nothing(target, resolved.note);
   const files = await findReverts(merger, { branch, target, tree: made.tree, resolved });
   if (files.length > 0) return { kind: 'reverts', files };
+  const between = request.method === 'squash' ? [] : branch.own;
+  const landed = { before: target.tree, after: made.tree, between };
+  const problems = await findUnfit(merger.objects, landed);
+  if (problems.length > 0) return { kind: 'unfit', problems };
   if (!(await isOnTop(merger, made, onto)))
     throw new Error(`The candidate ${made.commit} does not contain ${onto}, the tip of ${request.target}.`);
   return { kind: 'built', ...made };
@@ -146,23 +164,23 @@ async function shape(merger: TargetMerger, material: MergedInput): Promise<Made 
     return merged.kind === 'clean' ? squash(merger, material, merged.tree, null) : undefined;
   const name = request.branch;
   const details = { title: request.title, trailers: trailersOf(request), at };
-  const replayed = branch.isLinear ? await replay(merger, branch, { target, merged }, details) : undefined;
+  const mayReplay = branch.isLinear || merged.kind === 'clean';
+  const replayed = mayReplay ? await replay(merger, branch, { target, merged }, details) : undefined;
   const isSame = replayed !== undefined && (merged.kind !== 'clean' || replayed.tree === merged.tree);
-  if (isSame) return { ...replayed, note: null };
+  if (isSame) return { ...replayed, note: branch.isLinear ? null : `Rebased without the merges of ${name}.` };
   if (merged.kind !== 'clean') return undefined;
   const why = !branch.isLinear
-    ? `${name} has merges of its own`
+    ? `without its merges, ${name} would give another result`
     : replayed === undefined
       ? `a single commit of ${name} conflicts, though the whole branch does not`
       : `rebased commit by commit, ${name} would give another result than merged as a whole`;
-  const note = `Merged instead of rebased: ${why}.`;
-  return mergeCommit(merger, material, merged.tree, note);
+  return squash(merger, material, merged.tree, `Squashed instead of rebased: ${why}.`);
 }
 
-/** Rebase becomes merge here: the commits conflict one by one. */
+/** Rebase becomes squash here: the commits conflict one by one. */
 function shapeResolved(merger: TargetMerger, task: BuildInput, { tree, note }: Resolved): Made {
   const { method } = task.request;
-  return method === 'squash' ? squash(merger, task, tree, note) : mergeCommit(merger, task, tree, note);
+  return method === 'merge' ? mergeCommit(merger, task, tree, note) : squash(merger, task, tree, note);
 }
 
 function squash(

@@ -16,11 +16,12 @@ import {
   ObjectReader,
   Objects,
   idBytesOf,
+  isOutOfSpace,
   pairs,
   Quarantine,
 } from '../../git/objects.ts';
 import { type FileVersions, type Splice, mergeFile, splice } from './splice.ts';
-import { GitFailed, type GitOptions, tryGit, type TrustedDir } from '../../git/process.ts';
+import { GitFailed, type GitOptions, settingsEnv, tryGit, type TrustedDir } from '../../git/process.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 
 /** After so many merges, the size of the store is checked. */
@@ -45,19 +46,46 @@ export class MergeEngine {
   readonly asWritten = new RecentCache<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
   #users = 0;
+  /** Resolved when nobody is merging any more. */
+  #idle: PromiseWithResolvers<void> | undefined;
+  #moving: Promise<void> | undefined;
   #merges = 0;
   #merging = 0;
 
   constructor(dir: TrustedDir) {
     this.dir = dir;
     this.quarantine = new Quarantine(dir);
-    const reader = new ObjectReader(dir, { env: this.quarantine.readingEnv });
-    const { objects, store } = this.quarantine;
-    this.objects = new Objects(dir, reader, { folders: [objects, store], quarantine: this.quarantine });
+    const { quarantine } = this;
+    const reader = new ObjectReader(dir, {
+      get env() {
+        return quarantine.readingEnv;
+      },
+    });
+    const places = {
+      get folders() {
+        return [quarantine.objects, quarantine.store];
+      },
+      quarantine,
+    };
+    this.objects = new Objects(dir, reader, places);
   }
 
-  /** Objects written during `work` exist until it ends. */
+  /** Objects written during `work` exist until it ends. If memory is full, it is done again on the disk. */
   async use<T>(work: () => Promise<T>): Promise<T> {
+    await this.#moving;
+    const before = this.quarantine.folder;
+    try {
+      return await this.#use(work);
+    } catch (error) {
+      if (!isOutOfSpace(error)) throw error;
+      this.#moving ??= this.#moveToDisk().finally(() => (this.#moving = undefined));
+      await this.#moving;
+      if (this.quarantine.folder === before) throw error;
+      return this.#use(work);
+    }
+  }
+
+  async #use<T>(work: () => Promise<T>): Promise<T> {
     this.#users += 1;
     try {
       // First: git ignores an object folder that does not exist when it starts.
@@ -65,8 +93,20 @@ export class MergeEngine {
       return await work();
     } finally {
       this.#users -= 1;
-      if (this.#users === 0) await this.#clearUp();
+      if (this.#users === 0) {
+        this.#idle?.resolve();
+        this.#idle = undefined;
+        await this.#clearUp();
+      }
     }
+  }
+
+  /** Once nobody is merging any more. */
+  async #moveToDisk(): Promise<void> {
+    if (this.#users > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
+    if (!this.quarantine.moveToDisk()) return;
+    await this.objects.reader.rest();
+    await this.#startAnew();
   }
 
   gitFor(attributes: Attributes | undefined): Merger {
@@ -127,7 +167,7 @@ export class MergeEngine {
 }
 
 /** Nothing in the store has to survive a crash; candidates are synced to disk when they go into the repository. */
-const NOT_TO_DISK = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_1: 'core.fsync', GIT_CONFIG_VALUE_1: 'none' };
+const NOT_TO_DISK = settingsEnv([['core.fsync', 'none']]);
 
 /** Merges under the attributes of one target. */
 export interface TargetMerger {

@@ -2,7 +2,8 @@
  * Merging in the object store.
  *
  * A candidate is a commit that the target may move to. Its tree is the three-way merge of the task's head and the target's
- * tip, for every method. A rebased history whose tree differs from that merge becomes a merge. Only where the merge conflicts
+ * tip, for every method. A branch with merges is rebased without them; a rebased history whose tree differs from that merge
+ * is squashed, so that `rebase` never makes a merge commit. Only where the merge conflicts
  * and the rebase does not, the rebase counts: the target has part of the branch already. A candidate does not depend on its
  * maker or the time, so the same request gives the same id.
  *
@@ -22,8 +23,10 @@ import { type Resolve, buildCandidate, tryCandidate } from './build.ts';
 import { commitAll, listUnresolved } from '../target/commit-all.ts';
 import { logCommits } from './branch.ts';
 import { listConflicts } from './conflicts.ts';
+import { Examiner } from './examine.ts';
 import { pushBranch } from '../target/push.ts';
-import { type TargetOptions, moveTarget } from '../target/target.ts';
+import { type TargetOptions, moveTarget, settleTarget } from '../target/target.ts';
+import { notedTargets } from '../../workspaces/git/sync/note.ts';
 import { knownObjectsOf } from '../../git/objects.ts';
 import type { TrustedDir } from '../../git/process.ts';
 
@@ -39,6 +42,7 @@ export function openMerging(
   options: MergingOptions = {},
 ): Merging & { readonly close: () => Promise<void> } {
   const engine = new MergeEngine(dir);
+  const examiner = new Examiner(dir);
   const bring = async (commit: CommitId): Promise<void> => {
     for (const { id, type, content } of await engine.quarantine.bring(commit))
       if (type === 'commit') knownObjectsOf(dir).remember(brand(id), content);
@@ -46,9 +50,8 @@ export function openMerging(
   return {
     bring,
     build: (request) => buildCandidate(engine, request, options.resolve),
-    trial: async (onto, head, method = 'rebase') => ({
-      conflicts: await tryCandidate(engine, onto, head, method),
-    }),
+    trial: (onto, head, method = 'rebase') => tryCandidate(engine, onto, head, method),
+    examine: (onto, heads) => examiner.examine(onto, heads),
     treeOf: (commit) => engine.use(async () => (await engine.objects.commit(commit)).tree),
     conflicts: (onto, head, limits) => listConflicts(engine, onto, head, limits),
     commits: (notFrom, from, limit) =>
@@ -57,6 +60,8 @@ export function openMerging(
       await bring(request.to);
       return moveTarget(dir, request, options);
     },
+    settleTarget: (target) => settleTarget(dir, target, options),
+    unsettledTargets: () => notedTargets(dir),
     async push(branch, commit) {
       await bring(commit);
       return pushBranch(dir, branch, commit, options.pushTimeoutMs);

@@ -24,25 +24,27 @@ interface Replayed {
   readonly commits: number;
 }
 
-/** Undefined when a commit conflicts. */
+/** Leaves merges out. Undefined when a commit conflicts, or has no parent. */
 export async function replay(
   merger: TargetMerger,
-  { onto, head, commits, before }: Branch,
+  { onto, head, commits: all, isLinear }: Branch,
   { target, merged }: { readonly target: Commit; readonly merged: Merged },
   { title, trailers, at }: Details,
 ): Promise<Replayed | undefined> {
   let tip = { commit: onto, tree: target.tree };
   let count = 0;
-  let parentTree = before;
+  const commits = all.filter(({ parents }) => parents.length < 2);
   for (const original of commits) {
+    const [parent] = original.parents;
+    if (parent === undefined) return undefined;
+    const parentTree = (await merger.objects.commit(parent)).tree;
     const wasEmpty = original.tree === parentTree;
     const tree = wasEmpty
       ? tip.tree
-      : commits.length === 1
+      : isLinear && commits.length === 1
         ? // The merge of the whole branch is that of its only commit.
           treeOf(merged)
         : await replayTree(merger, original, parentTree, tip.tree);
-    parentTree = original.tree;
     if (tree === undefined) {
       // The target has the same change and newer ones on top.
       if ((await landedBefore(merger, onto, head)).has(original.id)) continue;

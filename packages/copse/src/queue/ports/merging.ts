@@ -28,7 +28,7 @@ export type Candidate =
       readonly tree: string;
       /** How many commits the target gains; 0 when it already contains all of it. */
       readonly commits: number;
-      /** For example that a branch with merges was not rebased but merged. */
+      /** For example that a branch was squashed instead of rebased. */
       readonly note: string | null;
     }
   | {
@@ -39,7 +39,9 @@ export type Candidate =
     }
   /** A merge on the branch reverts changes that others landed. */
   | { readonly kind: 'reverts'; readonly files: readonly string[] }
-  | { readonly kind: 'unrelated' };
+  | { readonly kind: 'unrelated' }
+  /** Some git could not check it out. Clauses, each about one file. */
+  | { readonly kind: 'unfit'; readonly problems: readonly string[] };
 
 /** A merge of a whole branch with the target that ended in conflict. */
 export interface ConflictedMerge {
@@ -89,6 +91,11 @@ export type TargetMove =
     }
   | { readonly kind: 'busy'; readonly checkout: string; readonly reason: string };
 
+export type TargetSettled =
+  /** `left`: a sentence about files of the checkout that could not be put back. */
+  | { readonly kind: 'settled'; readonly left: string | null }
+  | { readonly kind: 'busy'; readonly checkout: string; readonly reason: string };
+
 export type Pushed =
   | { readonly kind: 'pushed' }
   | {
@@ -110,7 +117,9 @@ export interface Merging {
     onto: CommitId,
     head: CommitId,
     method?: MergeMethod,
-  ): Promise<{ readonly conflicts: readonly string[] }>;
+  ): Promise<{ readonly conflicts: readonly string[]; readonly unfit: readonly string[] }>;
+  /** What `git fsck` says against the new commits of each head; nothing about those that are sound. */
+  examine(onto: CommitId, heads: readonly CommitId[]): Promise<ReadonlyMap<CommitId, string>>;
   treeOf(commit: CommitId): Promise<string>;
   /** The conflicts of a merge of the two. Writes nothing. */
   conflicts(
@@ -131,6 +140,10 @@ export interface Merging {
     /** Changes nothing. */
     readonly isTrial?: boolean;
   }): Promise<TargetMove>;
+  /** Ends an interrupted move in the checkouts of the target: finished where the target has moved, else taken back. */
+  settleTarget(target: BranchName): Promise<TargetSettled>;
+  /** Targets with such a move. */
+  unsettledTargets(): readonly BranchName[];
   /** Pushes without force. */
   push(branch: BranchName, commit: CommitId): Promise<Pushed>;
   /**

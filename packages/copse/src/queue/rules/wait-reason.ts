@@ -21,6 +21,12 @@ export type WaitReason =
   | { readonly kind: 'checks_unavailable'; readonly detail: string }
   /** The target fails its checks with nothing merged into it. */
   | { readonly kind: 'target_red' }
+  /** Landing it failed unexpectedly; it is tried again. */
+  | { readonly kind: 'landing_failed'; readonly detail: string }
+  /** Landed together with others it failed, so they land one at a time. */
+  | { readonly kind: 'one_at_a_time' }
+  /** The leader failed, so nothing lands. */
+  | { readonly kind: 'queue_failed'; readonly detail: string }
   | { readonly kind: 'no_slot' }
   | { readonly kind: 'nothing_to_check' }
   /** A sentence of a board from before reasons were data: shown as it is. */

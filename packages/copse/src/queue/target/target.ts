@@ -2,9 +2,10 @@
  * Moves the target from exactly one commit to exactly another that contains it.
  *
  * If no checkout has the target, only the ref moves. In a checkout, the next commit would then revert the landing, so there
- * files, branch and index move together, in the order that sync.ts explains: uncommitted work is never overwritten. After a
- * crash, the next call for this branch first finishes the interrupted move, even with another destination of its own, and then
- * reports that the target changed.
+ * files, branch and index move together, in the order that sync.ts explains: uncommitted work is never overwritten.
+ *
+ * What a crash or a failure interrupted is not continued from its note in `.copse/sync`: only the board's journal says that a
+ * landing is wanted. Every call first settles it: a branch that has moved gets its index, and everything else is taken back.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,7 +13,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
-import type { TargetMove } from '../ports/merging.ts';
+import type { TargetMove, TargetSettled } from '../ports/merging.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import { RefWriter } from '../../git/long-lived.ts';
@@ -22,7 +23,13 @@ import { RecentCache } from '../../kernel/recent-cache.ts';
 import { canonical, registrationNamed } from '../../git/worktrees/registrations.ts';
 import { type Place, hasOperation, requirePlace, withScratch, headOf } from '../../git/worktrees/place.ts';
 import type { Move } from '../../workspaces/git/sync/note.ts';
-import { type Applied, applyMove, finishMove, inTheWayOf } from '../../workspaces/git/sync/sync-worktree.ts';
+import {
+  type Applied,
+  applyMove,
+  inTheWayOf,
+  leftText,
+  settleMove,
+} from '../../workspaces/git/sync/sync-worktree.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { stampOfFile } from '../../git/directory/trusted-dir.ts';
 
@@ -30,7 +37,7 @@ export interface TargetRequest {
   readonly target: BranchName;
   readonly from: CommitId;
   readonly to: CommitId;
-  /** Only reports what would happen. An interrupted move is finished all the same. */
+  /** Only reports what would happen. An interrupted move is settled all the same. */
   readonly isTrial?: boolean;
 }
 
@@ -58,13 +65,48 @@ export async function moveTarget(
   if (another !== undefined)
     return busy(another.path, `${target} is checked out there and in ${holder.path} at the same time`);
   if (holder.isRebasing) return busy(holder.path, `a rebase of ${target} is in progress there`);
+  return inCheckout(dir, holder, (place) => moveWithFiles(dir, place, request, options));
+}
+
+/** Settles an interrupted move of the target, in each checkout that has it. */
+export async function settleTarget(
+  dir: TrustedDir,
+  target: BranchName,
+  options: TargetOptions,
+): Promise<TargetSettled> {
+  for (const holder of holdersOf(dir, target, options)) {
+    const left = await inCheckout(dir, holder, (place) => settleIn(dir, place, target));
+    if (typeof left === 'string') return { kind: 'settled', left };
+    if (left !== null) return { kind: 'busy', checkout: left.checkout, reason: left.reason };
+  }
+  return { kind: 'settled', left: null };
+}
+
+/** A sentence about files that could not be put back, or null. */
+async function settleIn(dir: TrustedDir, place: Place, target: BranchName): Promise<string | null | Busy> {
+  try {
+    const settled = await settleMove(dir, place, target);
+    return settled.kind !== 'taken_back' || settled.left.length === 0 ? null : leftText(place, settled.left);
+  } catch (error) {
+    if (await isUsable(dir, place)) throw error;
+    return busy(place.worktree, UNUSABLE);
+  }
+}
+
+const UNUSABLE = 'its index is missing, damaged or split, so Copse cannot update its files';
+
+async function inCheckout<T>(
+  dir: TrustedDir,
+  holder: Holder,
+  work: (place: Place) => Promise<T>,
+): Promise<T | Busy> {
   const place = placeOf(dir, holder);
   if ('kind' in place) return place;
   // One at a time: two moves would take each other's lock files for stale ones. Preparing, syncing and removing a task's
   // worktree hold the same lock; the main checkout belongs to no task.
   const lock = path.join(dir.home, '.copse', 'locks', `task-${path.basename(place.gitDir)}`);
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
-    const done = await tryFileLock(lock, () => moveWithFiles(dir, place, request, options));
+    const done = await tryFileLock(lock, () => work(place));
     if (done) return done.value;
     if (waitedMs >= PATIENCE_MS) return busy(holder.path, 'another Copse process is working there');
     await sleep(LOOK_EVERY_MS);
@@ -177,13 +219,12 @@ async function moveWithFiles(
   const { worktree } = place;
   const tip = async () => (await findTip(dir, `refs/heads/${target}`)) ?? null;
   try {
-    const unfinished = await finishMove(dir, place, target);
-    if (unfinished.kind === 'blocked')
-      return refused(place, { because: 'in_the_way', paths: unfinished.paths });
+    await settleMove(dir, place, target);
     const now = await tip();
     if (now !== from) return changed(to, now);
     if (hasOperation(place.gitDir)) return busy(worktree, 'a merge, rebase or similar is in progress there');
-    const step: Move = { branch: target, from, to, tree: to, conflict: null };
+    const step: Move = { branch: target, from, to, tree: to, conflict: null, isTarget: true };
+    if (from === to) return { kind: 'moved' };
     if (isTrial) {
       const paths = await inTheWayOf(dir, place, step);
       return paths.length === 0 ? { kind: 'moved' } : refused(place, { because: 'in_the_way', paths });
@@ -194,7 +235,7 @@ async function moveWithFiles(
     return refused(place, applied);
   } catch (error) {
     if (await isUsable(dir, place)) throw error;
-    return busy(worktree, 'its index is missing, damaged or split, so Copse cannot update its files');
+    return busy(worktree, UNUSABLE);
   }
 }
 

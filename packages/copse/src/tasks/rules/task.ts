@@ -115,11 +115,12 @@ export const handbackReasons = [
   'accept',
   'conflict',
   'checks',
+  'unfit',
 ] as const;
 export type HandbackReason = (typeof handbackReasons)[number];
 
 /** Why finished work could not land and a person has to look. */
-export type AttentionCause = HandbackReason | 'push';
+export type AttentionCause = HandbackReason | 'push' | 'landing';
 
 export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | 'as_it_is';
 

@@ -1,5 +1,6 @@
 /** What the acts of this room get: the board and the ports. */
 
+import type { MergeMethod } from '../../queue/rules/landing.ts';
 import { type AgentName, type NodeId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Workspace } from '../rules/workspace.ts';
@@ -37,6 +38,8 @@ export interface WorkspaceContext extends Context {
   readonly settings: WorkspaceSettings;
   /** The branch that work begins from and lands on, where copse.yml names one. */
   readonly target: string | undefined;
+  /** How branches land. */
+  readonly method?: MergeMethod;
 }
 
 /** The workspace of a task on this machine; undefined if there is none or it was released. */

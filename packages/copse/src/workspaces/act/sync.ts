@@ -1,18 +1,21 @@
 /** `copse sync`: brings the newest base into a task's branch. */
 
-import type { BranchName, NodeId, TaskId } from '../../kernel/ids.ts';
+import type { BranchName, CommitId, NodeId, TaskId } from '../../kernel/ids.ts';
 import { unreachable } from '../../kernel/unreachable.ts';
 import type { Git } from '../../git/port.ts';
 import type { Sync, SyncOutcome, SyncRefusal, SyncStep } from '../ports/worktrees.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './context.ts';
+import { keepTip } from '../discard/rescue-first.ts';
+import type { MergeMethod } from '../../queue/rules/landing.ts';
 
 export interface SyncContext extends Context {
   readonly git: Git;
   readonly sync: Sync;
   readonly node: NodeId;
   readonly target: string | undefined;
+  readonly method?: MergeMethod;
 }
 
 export interface SyncTaskRequest {
@@ -63,17 +66,33 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
     return { kind: 'refused', because: 'no_base', reason, paths: [], next: ['git fetch'] };
   }
   const { leaveConflict = false, onStep } = request;
+  const { clock } = context;
+  const keep = (tip: CommitId) => keepTip(context, task, tip, clock.now());
   const outcome = await context.sync.bring({
     task,
     worktree: worktree.path,
     branch: worktree.branch,
     base,
     leaveConflict,
+    ...((await mayRebase(context, task, worktree.branch)) && { rebase: { at: clock.now(), keep } }),
     ...(onStep && { onStep }),
   });
   if (outcome.kind === 'refused') return explain(outcome, task, base.branch, worktree);
   const isBehind = fetched && fetched.kind === 'failed' && fetched.because !== 'no_remote';
   return { ...outcome, base: base.branch, notes: isBehind ? [fetched.reason] : [] };
+}
+
+/** As the queue does, unless its commits are known elsewhere: they were pushed, or sent to review or to the queue. */
+async function mayRebase(
+  { board, git, method }: SyncContext,
+  task: TaskId,
+  branch: BranchName,
+): Promise<boolean> {
+  if (method !== 'rebase') return false;
+  const status = (await board.get('task', task))?.state.status;
+  if (status === 'in_review' || status === 'landing') return false;
+  const remote = await git.remoteName();
+  return remote === undefined || (await git.tip(`refs/remotes/${remote}/${branch}`)) === undefined;
 }
 
 function explain(

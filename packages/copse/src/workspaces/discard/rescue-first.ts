@@ -33,7 +33,12 @@ export async function tipOrRescued(
 }
 
 /** Gives commits a ref of their own before their branch is deleted or moved back. */
-export async function keepTip({ git }: Ports, task: TaskId, tip: CommitId, at: Timestamp): Promise<string> {
+export async function keepTip(
+  { git }: Pick<Ports, 'git'>,
+  task: TaskId,
+  tip: CommitId,
+  at: Timestamp,
+): Promise<string> {
   const ref = `refs/copse/keep/${task}/${at}-${tip.slice(0, 12)}`;
   const moved = await git.moveRef(ref, null, tip, 'copse: kept before its branch moves');
   if (moved.kind !== 'moved' && moved.tip !== tip)

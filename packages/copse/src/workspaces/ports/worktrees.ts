@@ -4,7 +4,7 @@
  */
 
 import type { CheckoutState } from '../rules/escape.ts';
-import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
+import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.ts';
 
 export interface ChangedFile {
   readonly path: string;
@@ -46,13 +46,15 @@ export interface SyncRequest {
   readonly base: { readonly branch: BranchName; readonly commit: CommitId };
   /** On a conflict: leave it in the worktree as `git merge` does, to be resolved and committed there. */
   readonly leaveConflict?: boolean;
+  /** Make its commits anew on the base, at this time, where that gives the same files as a merge. `keep`: the old tip. */
+  readonly rebase?: { readonly at: Timestamp; readonly keep: (tip: CommitId) => Promise<unknown> };
   readonly onStep?: (step: SyncStep) => void;
 }
 
 export type SyncOutcome =
   | { readonly kind: 'up_to_date'; readonly tip: CommitId }
   | {
-      readonly kind: 'fast_forwarded' | 'merged';
+      readonly kind: 'fast_forwarded' | 'merged' | 'rebased';
       readonly from: CommitId;
       readonly tip: CommitId;
       /** How many files of the worktree were written or removed. */

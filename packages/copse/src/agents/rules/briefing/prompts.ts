@@ -113,11 +113,13 @@ const handbackTitles: Readonly<Record<HandbackReason, string>> = {
   accept: 'an accept command fails',
   conflict: CONFLICT_TITLE,
   checks: 'its checks fail',
+  unfit: 'git cannot check out all of it everywhere',
 };
 
 const attentionTitles: Readonly<Record<AttentionCause, string>> = {
   ...handbackTitles,
   push: 'it could not be pushed',
+  landing: 'landing it failed',
 };
 
 const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
@@ -128,9 +130,11 @@ const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
   accept: 'Fix it, run the command yourself, and commit.',
   conflict: CONFLICT_ADVICE,
   checks: 'Fix it, and commit.',
+  unfit: 'Fix the commits of your own branch; change nothing else.',
 };
 
 const attentionAdvice: Readonly<Record<AttentionCause, string>> = {
   ...handbackAdvice,
   push: 'A person fixes the remote; there is nothing to do here.',
+  landing: 'If your commits are the cause, fix them; otherwise a person does.',
 };

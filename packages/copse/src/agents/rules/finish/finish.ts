@@ -79,6 +79,8 @@ export interface FinishFacts {
         readonly conflicts: readonly string[];
         /** The queue resolves the conflict without the agent. */
         readonly isForQueue: boolean;
+        /** What git could not check out everywhere, in sentences. */
+        readonly unfit?: string | null;
       })
     | undefined;
   /** For a task that resolves another task's conflict. */
@@ -125,7 +127,8 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   const accepted = gateAccept(facts, rules, notes);
   if (accepted.kind !== 'passed') return accepted;
   if (facts.merge === undefined) return { kind: 'undecided', needs: 'merge' };
-  const { conflicts, isForQueue } = facts.merge;
+  const { conflicts, isForQueue, unfit } = facts.merge;
+  if (unfit) return refuse('unfit', unfit);
   if (conflicts.length === 0) return accepted;
   if (!isForQueue) return refuseConflict(facts, facts.merge);
   const note = `It conflicts with ${shown(facts.target)}; the queue resolves that:\n${listed(conflicts)}`;

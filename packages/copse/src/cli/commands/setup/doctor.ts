@@ -3,7 +3,10 @@ import { statfs } from 'node:fs/promises';
 import { gitVersion } from '../../../compose/on-demand.ts';
 import { loadPending } from '../../../compose/accepted.ts';
 import { findRepository, openContext } from '../../../compose/open.ts';
+import { waitText } from '../../../explain/rules/queue.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
+import type { MergeQueue } from '../../../queue/rules/merge-queue.ts';
+import type { WaitReason } from '../../../queue/rules/wait-reason.ts';
 import { shown } from '../../../kernel/text.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
@@ -27,7 +30,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     await git(),
     repository(cli),
     ...(await settings(cli)),
-    await board(cli),
+    ...(await board(cli)),
     await disk(cli),
   ];
   if (options.json) {
@@ -86,21 +89,32 @@ async function settings(cli: Cli): Promise<readonly HealthCheck[]> {
 }
 
 /** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */
-async function board(cli: Cli): Promise<HealthCheck> {
+async function board(cli: Cli): Promise<readonly HealthCheck[]> {
   try {
     const context = await openContext(cli);
     try {
       await context.board.transact(() => Promise.resolve());
       const events = await context.board.lastEvent();
-      return fine('board', `${context.board.engine} at ${context.board.location}, ${events} events`);
+      const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
+      const queues = await context.board.list('queue');
+      return [fine('board', found), ...queues.flatMap(queue)];
     } finally {
       await context.board.close();
     }
   } catch (error) {
-    if (error instanceof Unavailable) return problem('board', error.message, error.remedy);
+    if (error instanceof Unavailable) return [problem('board', error.message, error.remedy)];
     throw error;
   }
 }
+
+/** What a person's own act explains is no fault. */
+function queue({ id, stalled }: MergeQueue): readonly HealthCheck[] {
+  if (stalled === null || BY_PEOPLE.has(stalled.reason.kind)) return [];
+  const found = `${id}: ${waitText(stalled.reason)}`;
+  return [problem('queue', found, `Nothing lands on ${id} until this is fixed: copse queue`)];
+}
+
+const BY_PEOPLE: ReadonlySet<WaitReason['kind']> = new Set(['paused', 'not_accepted', 'checkout_changed']);
 
 async function disk(cli: Cli): Promise<HealthCheck> {
   const { bavail, bsize } = await statfs(cli.cwd);

@@ -48,6 +48,8 @@ function describe(task: TaskId, outcome: Synced): string {
       return `Moved ${task} to ${base} (${counted(outcome.files, 'file')}).`;
     case 'merged':
       return `Merged ${base} into ${task} (${counted(outcome.files, 'file')}).`;
+    case 'rebased':
+      return `Rebased ${task} onto ${base} (${counted(outcome.files, 'file')}).`;
     case 'conflict_left':
       return `${base} and ${task} conflict. Resolve these files in the worktree and commit, or: git merge --abort`;
     default:

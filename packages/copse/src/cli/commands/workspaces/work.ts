@@ -134,7 +134,7 @@ function print({ output }: Cli, { task, workspace }: Done): void {
   output.line('Commit your work there. Then:');
   const commands = fields([
     [`copse diff ${id}`, 'shows what it changes'],
-    [`copse sync ${id}`, `merges the newest ${shown(base)} into it`],
+    [`copse sync ${id}`, `brings the newest ${shown(base)} into it`],
     [`copse cleanup ${id}`, 'removes the worktree; its contents are rescued first'],
     [`copse undo ${id}`, 'undoes a removal or a reset'],
   ]);

@@ -254,7 +254,8 @@ class Viewer {
       return { standing: { kind: 'held', reason: { kind: 'not_accepted', comment: accept.reason } } };
     if (land !== null)
       return { standing: { kind: 'held', reason: { kind: 'paused', comment: land.reason } } };
-    if (waiting === null) return null;
+    if (waiting === null)
+      return stalled?.reason.kind === 'queue_failed' ? { standing: { kind: 'stalled' } } : null;
     if (stalled !== null && isSameWait(waiting, stalled.reason)) return { standing: { kind: 'stalled' } };
     return { standing: { kind: 'held', reason: waiting } };
   }

@@ -1,6 +1,16 @@
 /** The lock and the note of a sync, with which the next call finishes it after a kill; see sync.ts. */
 
-import { closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
@@ -23,6 +33,8 @@ export interface Move {
   readonly branch: BranchName;
   readonly from: CommitId;
   readonly to: CommitId;
+  /** It lands work: only the board's journal says whether it is to go on. */
+  readonly isTarget?: true;
   /** The tree that is written: that of the commit, or the merge with its conflict markers. */
   readonly tree: string;
   readonly conflict: {
@@ -36,7 +48,9 @@ const LOCK = 'index.lock';
 /** The content by which a lock of a killed sync is recognised. */
 const OURS = 'copse-sync\n';
 
-interface Note extends Move {
+export interface Note extends Move {
+  /** Files that had the new content before; one character per byte. Absent in notes of older versions. */
+  readonly already?: readonly string[];
   /** All files are written; the index and git's files about a merge are not. */
   readonly isWritten: boolean;
 }
@@ -70,6 +84,19 @@ export function readNote(dir: TrustedDir, place: Place): Note | undefined {
 
 function noteFile({ home }: TrustedDir, { gitDir }: Place): string {
   return path.join(home, '.copse', 'sync', `${path.basename(gitDir)}.json`);
+}
+
+/** Targets whose move was interrupted in a checkout. */
+export function notedTargets({ home }: TrustedDir): readonly BranchName[] {
+  const folder = path.join(home, '.copse', 'sync');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => {
+      const text = readIfThere(path.join(folder, name));
+      const note = text === undefined ? undefined : (JSON.parse(text) as Note);
+      return note?.isTarget ? [note.branch] : [];
+    });
 }
 
 export function writeNote(dir: TrustedDir, place: Place, note: Note): void {

@@ -1,23 +1,25 @@
 /** The part of a sync that writes into the worktree; its order is explained in sync.ts. */
 
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName } from '../../../kernel/ids.ts';
 import type { RefMove } from '../../../git/port.ts';
 import type { SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
-import { filesBelow, nul, onDisk, utf8, type RawChange, parseRaw } from '../../../git/output.ts';
-import { copyIndex, copyWithTime } from '../../../git/private-index.ts';
+import { nul } from '../../../git/output.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { findTip, moveRef } from '../../../git/refs/refs.ts';
 import { type Place, withScratch } from '../../../git/worktrees/place.ts';
-import { type Move, giveUp, isOurLock, readNote, takeLock, writeNote } from './note.ts';
+import { changesOf, copyOwnIndex, prepareIndex, putEntries } from './move-files.ts';
+import { type Move, type Note, giveUp, isOurLock, readNote, takeLock, writeNote } from './note.ts';
+import { takeBack } from './take-back.ts';
 
 export type Applied =
   | { readonly kind: 'applied'; readonly files: number }
   | { readonly kind: 'refused'; readonly because: SyncRefusal; readonly paths: readonly string[] };
 
+/** What fails before the branch moved is taken back. */
 export async function applyMove(
   dir: TrustedDir,
   place: Place,
@@ -32,23 +34,36 @@ export async function applyMove(
       giveUp(dir, place);
       return { kind: 'refused', because, paths };
     };
-    const changes = await changesOf(dir, move);
-    const inTheWay = await prepareIndex(dir, place, move, changes, index).catch((error: unknown) => {
+    const prepare = async () => {
+      const changes = await changesOf(dir, move);
+      return { changes, ...(await prepareIndex(dir, place, move, changes, index)) };
+    };
+    const { changes, inTheWay, already } = await prepare().catch((error: unknown) => {
       giveUp(dir, place);
       throw error;
     });
     if (inTheWay.length > 0) return refuse('in_the_way', inTheWay);
-    writeNote(dir, place, { ...move, isWritten: false });
+    // Of the first call, if this one finishes what a killed one began.
+    const note: Note = { ...move, already: readNote(dir, place)?.already ?? already, isWritten: false };
+    const orTakeBack = async <T>(work: Promise<T>): Promise<T> => {
+      try {
+        return await work;
+      } catch (error) {
+        throw await failedAndTakenBack(dir, place, note, error);
+      }
+    };
+    writeNote(dir, place, note);
     onStep('noted');
-    if (!(await writeFiles(dir, place, move.from, move.tree, index)))
-      return refuse('in_the_way', await prepareIndex(dir, place, move, changes, index));
+    if (!(await orTakeBack(writeFiles(dir, place, move.from, move.tree, index))))
+      return refuse('in_the_way', (await prepareIndex(dir, place, move, changes, index)).inTheWay);
     onStep('files_written');
-    const moved = move.conflict === null ? await moveBranch(dir, move) : undefined;
+    const moved = move.conflict === null ? await orTakeBack(moveBranch(dir, move)) : undefined;
     if (moved?.kind === 'not_moved') {
-      await takeBack(dir, place, move, index);
+      const left = await takeBackNoted(dir, place, note);
+      if (left.length > 0) throw new Error(`${move.branch} moved meanwhile. ${leftText(place, left)}`);
       return refuse(moved.because === 'locked' ? 'locked' : 'moved', []);
     }
-    writeNote(dir, place, { ...move, isWritten: true });
+    writeNote(dir, place, { ...note, isWritten: true });
     onStep('branch_moved');
     await writeIndex(dir, place, move, index);
     onStep('index_written');
@@ -57,11 +72,35 @@ export async function applyMove(
   });
 }
 
+async function failedAndTakenBack(
+  dir: TrustedDir,
+  place: Place,
+  note: Note,
+  error: unknown,
+): Promise<unknown> {
+  // What cannot be taken back now is noted, and the next call tries again.
+  const left = await takeBackNoted(dir, place, note).catch(() => []);
+  if (left.length === 0) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new Error(`${why}\n${leftText(place, left)}`, { cause: error });
+}
+
+/** Also when files remain: with the lock nobody could work there, and the files are named. */
+async function takeBackNoted(dir: TrustedDir, place: Place, note: Note): Promise<readonly string[]> {
+  const left = await takeBack(dir, place, note, note.already ?? []);
+  giveUp(dir, place);
+  return left;
+}
+
+export function leftText({ worktree }: Place, files: readonly string[]): string {
+  return `Not put back in ${worktree}: ${files.join(', ')}. See: git status`;
+}
+
 /** Files of the worktree that a move would have to overwrite. Writes nothing there. */
 export async function inTheWayOf(dir: TrustedDir, place: Place, move: Move): Promise<readonly string[]> {
   return withScratch(dir, async (scratch) => {
     const changes = await changesOf(dir, move);
-    return prepareIndex(dir, place, move, changes, path.join(scratch, 'index'));
+    return (await prepareIndex(dir, place, move, changes, path.join(scratch, 'index'))).inTheWay;
   });
 }
 
@@ -87,6 +126,32 @@ export async function finishMove(dir: TrustedDir, place: Place, branch: BranchNa
       ? { kind: 'finished', paths: [] }
       : { kind: 'blocked', paths: applied.paths };
   }
+  await finishIndex(dir, place, move);
+  return { kind: 'finished', paths: [] };
+}
+
+export type Settled =
+  | { readonly kind: 'nothing' | 'finished' }
+  | { readonly kind: 'taken_back'; readonly left: readonly string[] };
+
+/**
+ * Ends what a killed call began, in the only direction that needs no permission: a branch that has moved gets its index, and
+ * what was written for a move that did not come about is taken back.
+ */
+export async function settleMove(dir: TrustedDir, place: Place, branch: BranchName): Promise<Settled> {
+  const note = readNote(dir, place);
+  // Without our lock, a person removed it and continued: their changes stay.
+  if (note === undefined || note.branch !== branch || !isOurLock(place)) {
+    giveUp(dir, place);
+    return { kind: 'nothing' };
+  }
+  if ((await findTip(dir, `refs/heads/${branch}`)) !== note.to)
+    return { kind: 'taken_back', left: await takeBackNoted(dir, place, note) };
+  await finishIndex(dir, place, note);
+  return { kind: 'finished' };
+}
+
+async function finishIndex(dir: TrustedDir, place: Place, move: Move): Promise<void> {
   await withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     await copyOwnIndex(dir, place, index, move.from);
@@ -94,134 +159,6 @@ export async function finishMove(dir: TrustedDir, place: Place, branch: BranchNa
     await writeIndex(dir, place, move, index);
   });
   giveUp(dir, place);
-  return { kind: 'finished', paths: [] };
-}
-
-async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<readonly RawChange[]> {
-  return parseRaw(
-    await git(dir, [
-      'diff-tree',
-      '-r',
-      '-z',
-      '--raw',
-      '--no-renames',
-      '--ignore-submodules=none',
-      from,
-      tree,
-    ]),
-  );
-}
-
-/**
- * Makes the private index from which the files are written, or names the paths that block it. A path that already has the
- * new content, in the index or on disk, does not block: a killed call wrote it, or the same change was made by hand.
- */
-async function prepareIndex(
-  dir: TrustedDir,
-  place: Place,
-  { from, tree }: Move,
-  changes: readonly RawChange[],
-  index: string,
-): Promise<readonly string[]> {
-  await copyOwnIndex(dir, place, index, from);
-  const options: GitOptions = { index, workTree: place.worktree };
-  const raw = ['--raw', '-z', '--no-renames', '--ignore-submodules=all'];
-  const [staged, edited] = await Promise.all([
-    git(dir, ['diff-index', '--cached', ...raw, from], options).then(parseRaw),
-    git(dir, ['diff-files', ...raw], options).then(parseRaw),
-  ]);
-  const stagedAs = new Map(staged.map((change) => [change.file, change]));
-  const isEdited = new Set(edited.map(({ file }) => file));
-  const removed = new Set(changes.filter(({ status }) => status === 'D').map(({ file }) => file));
-  const inTheWay = new Set<string>();
-  const toCompare: RawChange[] = [];
-  for (const change of changes) {
-    const { file } = change;
-    const already = stagedAs.get(file);
-    if (already !== undefined && !isSameVersion(already, change)) inTheWay.add(file);
-    if (change.mode === '160000' || change.oldMode === '160000') continue;
-    const found = obstacle(place.worktree, file, removed);
-    if (found === 'in_the_way') inTheWay.add(file);
-    const isNewHere = change.status === 'A' && already === undefined && found === 'file';
-    if (found !== 'in_the_way' && (isEdited.has(file) || isNewHere)) toCompare.push(change);
-  }
-  const same: RawChange[] = [];
-  const differing = await differingFrom(dir, place, tree, toCompare, index);
-  for (const change of toCompare) {
-    if (differing.has(change.file)) inTheWay.add(change.file);
-    else same.push(change);
-  }
-  if (inTheWay.size === 0 && same.length > 0) await putEntries(dir, place, index, same);
-  return [...inTheWay].map(utf8).toSorted();
-}
-
-function isSameVersion(one: RawChange, other: RawChange): boolean {
-  return one.mode === other.mode && one.id === other.id;
-}
-
-/**
- * Files on disk that would be overwritten. Git itself overwrites ignored files, so it is not asked.
- */
-function obstacle(
-  worktree: string,
-  file: string,
-  removed: ReadonlySet<string>,
-): 'nothing' | 'file' | 'in_the_way' {
-  const parts = file.split('/');
-  for (let depth = 1; depth < parts.length; depth += 1) {
-    const folder = parts.slice(0, depth).join('/');
-    const found = lstatSync(onDisk(worktree, folder), { throwIfNoEntry: false });
-    if (found === undefined) return 'nothing';
-    if (!found.isDirectory()) return removed.has(folder) ? 'nothing' : 'in_the_way';
-  }
-  const found = lstatSync(onDisk(worktree, file), { throwIfNoEntry: false });
-  if (found === undefined) return 'nothing';
-  if (found.isFile() || found.isSymbolicLink()) return 'file';
-  // A folder that becomes a file may hold only files that are removed with it.
-  const isLeaving = found.isDirectory() && filesBelow(worktree, file).every((name) => removed.has(name));
-  return isLeaving ? 'nothing' : 'in_the_way';
-}
-
-/** Those whose file on disk, if committed, would differ from the tree. */
-async function differingFrom(
-  dir: TrustedDir,
-  { worktree }: Place,
-  tree: string,
-  changes: readonly RawChange[],
-  index: string,
-): Promise<ReadonlySet<string>> {
-  if (changes.length === 0) return new Set();
-  const trial = `${index}-trial`;
-  copyWithTime(index, trial);
-  const options: GitOptions = { index: trial, workTree: worktree };
-  const argv = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
-  await git(dir, argv, { ...options, input: nul(changes.map(({ file }) => file)) });
-  const output = await git(dir, ['diff-index', '--cached', '--raw', '-z', '--no-renames', tree], options);
-  return new Set(parseRaw(output).map(({ file }) => file));
-}
-
-/** Enters the content on disk into the index. */
-async function putEntries(
-  dir: TrustedDir,
-  { worktree }: Place,
-  index: string,
-  changes: readonly RawChange[],
-): Promise<void> {
-  const options: GitOptions = { index, workTree: worktree };
-  const lines = changes
-    .toSorted((one, other) => Number(other.status === 'D') - Number(one.status === 'D'))
-    .map(({ status, mode, id, file }) => (status === 'D' ? `0 ${id}\t${file}` : `${mode} ${id}\t${file}`));
-  await git(dir, ['update-index', '-z', '--index-info'], { ...options, input: nul(lines) });
-  await git(dir, ['update-index', '-q', '--refresh'], options).catch(() => {});
-}
-
-/** A new index would lose the staged changes, so a copy is required. */
-async function copyOwnIndex(dir: TrustedDir, place: Place, index: string, commit: string): Promise<void> {
-  if (await copyIndex(dir, place, index, commit)) return;
-  throw new Error(
-    `The index of ${place.worktree} is missing, damaged or split, so nothing can be merged there. ` +
-      'In that folder: git update-index --no-split-index --force-write-index',
-  );
 }
 
 /** False when git refused to overwrite a file; then it has written nothing. */
@@ -237,14 +174,6 @@ async function writeFiles(
   if (code === 0) return true;
   if (/not uptodate|would be (overwritten|removed|lost)|would lose/.test(stderr)) return false;
   throw new GitFailed(argv, code, stderr);
-}
-
-async function takeBack(dir: TrustedDir, place: Place, move: Move, index: string): Promise<void> {
-  if (await writeFiles(dir, place, move.tree, move.from, index)) return;
-  throw new Error(
-    `The branch ${move.branch} moved while ${move.to} was brought into ${place.worktree}, and files were edited there ` +
-      'at the same moment. They were left as they are; see them with: git status',
-  );
 }
 
 /** A git that was killed while it moved the branch left its lock. */

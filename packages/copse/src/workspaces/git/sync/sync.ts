@@ -1,5 +1,5 @@
 /**
- * Merges the base into a task's branch, in its worktree.
+ * Brings the base into a task's branch, in its worktree: by a merge, or by a rebase where the branch lands by one.
  *
  * The merge is computed in the object store (`merge-tree`), from Copse's own git directory, so that no hook, filter
  * or merge driver of the repository runs. Then the worktree follows, in this order:
@@ -10,6 +10,9 @@
  *   4. the branch moves, only from where it was
  *   5. the new index takes the place of the old, which also gives the lock back
  *   6. the note goes
+ *
+ * A rebase has the tree of that merge, or it is not made. A conflict is always left as a merge: it is resolved once, and landing
+ * leaves the merge out.
  *
  * If it is killed, the lock stays, so that half a merge cannot be committed, and the next call finishes what the note says;
  * files with the right content count as written. Files come before the branch: in the other order the worktree would seem
@@ -30,6 +33,7 @@ import { outliveRefLock } from '../../../git/dead-locks.ts';
 import { findTip, isAlias, isAncestor } from '../../../git/refs/refs.ts';
 import { hasOperation, requirePlace, type Place, headOf } from '../../../git/worktrees/place.ts';
 import type { Move, Stage } from './note.ts';
+import { rebase } from './rebase.ts';
 import { applyMove, finishMove } from './sync-worktree.ts';
 
 export function openSync(dir: TrustedDir): Sync {
@@ -67,6 +71,12 @@ async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome
   const merged = await mergeTrees(dir, place, tip, base);
   if (merged === 'unrelated') return refused('unrelated');
   if (merged.stages.length === 0) {
+    const rebased =
+      request.rebase && (await tryToRebase(dir, request.rebase, { ...request, tip, tree: merged.tree }));
+    if (rebased !== undefined) {
+      const move: Move = { branch, from: tip, to: rebased, tree: rebased, conflict: null };
+      return applied(await applyMove(dir, place, move, request), 'rebased', move);
+    }
     const to = await commitMerge(dir, { ...request, branch, tip, tree: merged.tree });
     const move: Move = { branch, from: tip, to, tree: to, conflict: null };
     return applied(await applyMove(dir, place, move, request), 'merged', move);
@@ -80,13 +90,24 @@ async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome
   return done.kind === 'applied' ? { kind: 'conflict_left', paths } : refused(done.because, done.paths);
 }
 
+/** The tip is kept before the branch no longer contains it. */
+async function tryToRebase(
+  dir: TrustedDir,
+  { at, keep }: NonNullable<SyncRequest['rebase']>,
+  { worktree, base, tip, tree }: SyncRequest & { readonly tip: CommitId; readonly tree: string },
+): Promise<CommitId | undefined> {
+  const rebased = await rebase(dir, { worktree, onto: base.commit, tip, tree, at });
+  if (rebased !== undefined) await keep(tip);
+  return rebased;
+}
+
 function refused(because: SyncRefusal, paths: readonly string[] = []): SyncOutcome {
   return { kind: 'refused', because, paths };
 }
 
 function applied(
   done: Awaited<ReturnType<typeof applyMove>>,
-  kind: 'fast_forwarded' | 'merged',
+  kind: 'fast_forwarded' | 'merged' | 'rebased',
   { from, to }: Move,
 ): SyncOutcome {
   return done.kind === 'applied'

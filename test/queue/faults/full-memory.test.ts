@@ -1,0 +1,46 @@
+/** The place in memory for throwaway objects fills up while a queue runs. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { finished, git, plainEnv } from '../../support/cli.ts';
+import { newDiskArea } from '../../support/agents/sandbox-matrix.ts';
+import { bundleWorker } from '../../support/agents/worker-program.ts';
+import { BASE, MergeScene, text } from '../../support/queue/merging.ts';
+
+const area = newDiskArea();
+const worker = bundleWorker(new URL('../../support/queue/full-memory-worker.ts', import.meta.url));
+
+/** A place in memory of its own, in which only some files can be created. */
+const MOUNTED = 'mount -t tmpfs -o size=600m,nr_inodes=60 tmpfs /dev/shm && exec "$@"';
+const inside = (...argv: readonly string[]) => ['-Urm', 'sh', '-c', MOUNTED, 'sh', ...argv];
+const canMount = spawnSync('unshare', [...inside('true')]).status === 0;
+
+// promise: one-stops-nobody
+test.skipIf(!canMount)('merging goes on on the disk, with everything that was built before', async () => {
+  const scene = new MergeScene(area);
+  scene.commit('main', BASE);
+  const heads = ['one', 'two', 'three', 'four'].map((branch, at) => {
+    scene.commit(branch, { 'a.txt': text({ [at * 2]: `${branch}\n` }) });
+    return scene.commit(branch, { [`dir/${branch}.txt`]: 'n\n' });
+  });
+  // The mount hides what is in memory.
+  const program = path.join(area, 'worker');
+  cpSync(path.dirname(worker.file), program, { recursive: true });
+  const file = path.join(program, path.basename(worker.file));
+  const argv = inside(process.execPath, file, scene.top, scene.tip('main'), ...heads);
+  const { code, stdout, stderr } = await finished(
+    spawn('unshare', [...argv], { env: { ...plainEnv, ...worker.env } }),
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const built = JSON.parse(stdout) as readonly string[];
+  expect(built).toHaveLength(heads.length);
+  git(scene.top, 'update-ref', 'refs/heads/built', built.at(-1) ?? '');
+  expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');
+  expect(git(scene.top, 'show', 'built:a.txt').split('\n')).toEqual(
+    expect.arrayContaining(['one', 'two', 'three', 'four']),
+  );
+});
