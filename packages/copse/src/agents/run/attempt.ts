@@ -12,6 +12,7 @@
  *   at the gate   passed                                                                   → ended (finished)
  *                   refused: the reason is the next prompt                                 → working
  *                   refused for good, or too often                                         → ended (needs_attention)
+ *                   refused, and its settings fail it                                      → ended (failed)
  *   handing over  one last turn, in which the agent writes a handoff entry                 → ended (parked)
  *   ended         task, session and attempt in one transaction (end.ts)
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
@@ -40,7 +41,13 @@ import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
-import { type RunningAttempt, attemptEnvironment, runHook, watchMainCheckout } from './surroundings.ts';
+import {
+  type RunningAttempt,
+  attemptEnvironment,
+  runAfterHooks,
+  runHook,
+  watchMainCheckout,
+} from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
 import { BoardUnavailable } from '../../board/port.ts';
@@ -221,7 +228,7 @@ async function takeTurn(
   over.abort();
   await endLeftovers(context, orders, turn);
   await recorder.settled();
-  if (worktree !== null) await settleWorktree(context, task.id, worktree);
+  if (worktree !== null) await settleWorktree(context, prepared.workspace);
   await watchMainCheckout(context, orders, 'end');
   return ended;
 }
@@ -247,13 +254,14 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   const look = await askGate(attempt);
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
-    await runHook(context, orders, 'after_run', prepared.path, environment);
-    for (const note of look.verdict.notes) context.log(note);
-    return end(context, orders, await finishedBy(context, orders, look), exitCode);
+    const notes = await runAfterHooks(context, orders, prepared, environment);
+    return end(context, orders, await finishedBy(context, orders, look, notes), exitCode);
   }
-  const { because, reason, isFinal } = look.verdict;
+  const { because, reason, isFinal, fails } = look.verdict;
+  const { summary } = look;
+  if (fails) return end(context, orders, { kind: 'failed', reason, summary }, exitCode);
   if (isFinal || !(await handBack(context, orders, look.verdict)))
-    return end(context, orders, { kind: 'needs_attention', because, reason }, exitCode);
+    return end(context, orders, { kind: 'needs_attention', because, reason, summary }, exitCode);
   context.log(`Handed back: ${reason}`);
   context.reports.clear(reported);
   const isMerged = because === 'conflict' && (await mergeFor(context, orders));
@@ -261,13 +269,18 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   return { kind: 'handed_back', prompt, written: await brief(attempt, { because, reason }) };
 }
 
-async function finishedBy(context: AttemptContext, { task }: Orders, gate: GateLook): Promise<AttemptEnding> {
+async function finishedBy(
+  context: AttemptContext,
+  { task }: Orders,
+  gate: GateLook,
+  warnings: readonly string[],
+): Promise<AttemptEnding> {
   const { landing, workspace: settings } = context.agent;
   const { policy } = landing;
   const pushed = await pushFinished(context, task, gate, { policy, settings });
   if (pushed.kind === 'failed') return { kind: 'needs_attention', because: 'push', reason: pushed.reason };
-  if (pushed.note !== null) context.log(pushed.note);
-  return { kind: 'finished', gate, policy, push: pushed.push };
+  const notes = [...warnings, ...(pushed.note === null ? [] : [pushed.note])];
+  return { kind: 'finished', gate, policy, push: pushed.push, notes };
 }
 
 /** Parks the task. An agent that wrote no handoff entry leaves its last message as one. */

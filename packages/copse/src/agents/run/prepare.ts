@@ -3,9 +3,10 @@
  * predecessor left uncommitted, repair the worktree, remove the earlier report.
  */
 
-import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { type Prepared, prepareWorkspace } from '../../workspaces/act/prepare.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import { endAttempt } from '../act/recover.ts';
@@ -47,7 +48,7 @@ export async function prepareAttempt(
   const worktree = prepared.branch === null && prepared.base === null ? null : prepared.path;
   if (worktree !== null) {
     await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
-    await settleWorktree(context, task.id, worktree);
+    await settleWorktree(context, prepared.workspace);
   }
   context.reports.clear(reportFolder(context, task.id, worktree));
   return { kind: 'prepared', workspace: prepared, worktree };
@@ -104,13 +105,12 @@ const REFUSALS: Readonly<
  */
 export async function settleWorktree(
   { git, occupancy, sync }: WorkspaceContext,
-  task: TaskId,
-  worktree: string,
+  { task, worktree }: Pick<Workspace, 'task' | 'worktree'>,
 ): Promise<void> {
-  if ((await git.locks(worktree)).length === 0) return;
+  if (worktree === null || (await git.locks(worktree.path)).length === 0) return;
   await git.tryLock(`task-${task}`, async () => {
-    const inside = await occupancy.inside(worktree, { roots: [], sessions: [] });
+    const inside = await occupancy.inside(worktree.path, { roots: [], sessions: [] });
     if (inside.kind !== 'known' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
-    await sync.settle(worktree);
+    await sync.settle(worktree.path, worktree.branch);
   });
 }

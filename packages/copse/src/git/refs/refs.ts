@@ -67,6 +67,11 @@ export async function moveRef(
   throw new GitFailed(argv, code, stderr);
 }
 
+/** Whether a branch is a symbolic ref to another one. Agents can make such aliases. */
+export async function isAlias(dir: TrustedDir, branch: BranchName): Promise<boolean> {
+  return (await tryGit(dir, ['symbolic-ref', '--quiet', `refs/heads/${branch}`])).code === 0;
+}
+
 /** Waits for a ref's lock, and removes it once it is stale. */
 export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promise<GitResult> {
   for (;;) {

@@ -1,6 +1,7 @@
 import { waitText } from '../../../explain/rules/queue.ts';
 import { announce } from '../../../explain/notices/announce.ts';
 import { Orchestrator, type Pass } from '../../../orchestrator/orchestrate.ts';
+import { isBeingResolved } from '../../../queue/act/conflict-task.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
 import { describeWaiting } from '../../../explain/rules/waiting.ts';
@@ -130,6 +131,7 @@ async function printEnd(
     output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`);
   }
   for (const { id, title, state } of people) {
+    if (await isBeingResolved(board, { state })) continue;
     const since = age(state.since, clock.now());
     output.line(
       `  ${output.style('red', state.status.replaceAll('_', ' '))} ${id} (${since}) ${shown(title)}: copse why ${id}`,
