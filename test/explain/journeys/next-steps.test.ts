@@ -1,6 +1,6 @@
 /** `copse why` says what to do: none of the commands that it names is refused. */
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 import { answer, copse, newArea } from '../../support/cli.ts';
 import { type Scene, newScene } from '../../support/agents/scripted-agents.ts';
@@ -97,6 +97,27 @@ test('of tasks that wait, that a person has, and that are over', async () => {
   expect((await why(scene, cancelled[0] ?? '')).next).toEqual([`copse delete ${cancelled[0]} --unlink`]);
   expect(await followAll(scene, 'cancelled', cancelled.slice(0, 2))).toEqual(['delete']);
 });
+
+test('of tasks in the queue, and of tasks with a running agent', async () => {
+  const scene = newScene(area, { policy: { max_agents: 8 } });
+  await answer(['queue', 'pause'], scene.at);
+  const queued = await several(2, (index) => scene.add(`q${index}`, `commit q${index} q${index}.txt`));
+  const running = await several(4, (index) => scene.add(`r${index}`, 'copse stuck --reason "Which?"'));
+  await copse(['orchestrate', '--until-idle'], scene.at);
+  expect(await followAll(scene, 'landing', queued)).toEqual(['cancel']);
+  for (const id of running) {
+    scene.script(id, 'echo at work; while :; do sleep 0.1; done');
+    await answer(['restart', id], scene.at);
+  }
+  onTestFinished(async () => {
+    for (const id of running) await copse(['cancel', id], scene.at);
+  });
+  for (const id of running)
+    await expect.poll(async () => (await copse(['logs', id], scene.at)).stdout, WAIT).toContain('at work');
+  expect(await followAll(scene, 'in_progress', running)).toEqual(['pause', 'logs', 'cancel']);
+});
+
+const WAIT = { timeout: 30_000, interval: 200 };
 
 test('of a landing that was undone names no second undo', async () => {
   const scene = newScene(area);
