@@ -136,7 +136,7 @@ function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions):
   const main = { path: beside ?? options.mainCheckout ?? home, gitDir: commonDir };
   const folder = path.join(commonDir, 'worktrees');
   const linked = (existsSync(folder) ? readdirSync(folder) : [])
-    // A task's worktree belongs on its own branch: where an agent put its HEAD on the target, that stops nobody.
+    // A task's worktree belongs on its own branch: where an agent put its HEAD on the target, that blocks no landing.
     .filter((name) => parseTaskId(name.replace(/-\d+$/, '')) === undefined)
     // There may be hundreds of worktrees, and most are on other branches.
     .filter((name) => mayHold(path.join(folder, name), target))
