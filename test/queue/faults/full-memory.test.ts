@@ -12,7 +12,7 @@ import { bundleWorker } from '../../support/agents/worker-program.ts';
 import { BASE, MergeScene, text } from '../../support/queue/merging.ts';
 
 const area = newDiskArea();
-const worker = bundleWorker(new URL('../../support/queue/full-memory-worker.ts', import.meta.url));
+const worker = bundleWorker(new URL('../../support/git/full-memory-worker.ts', import.meta.url));
 
 /** A place in memory of its own, in which only some files can be created. */
 const MOUNTED = 'mount -t tmpfs -o size=600m,nr_inodes=60 tmpfs /dev/shm && exec "$@"';

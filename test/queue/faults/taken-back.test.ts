@@ -64,6 +64,22 @@ it.each([
   },
 );
 
+// promise: one-stops-nobody
+it('a task whose worktree has HEAD on the target stops nobody, and nothing is written there', async () => {
+  const repository = newRepository(area);
+  const task = await queue(repository, 'other');
+  const at = { cwd: repository };
+  const { id } = await answer<{ id: string }>(['add', 'hostile'], at);
+  const { worktree } = await answer<{ worktree: string }>(['work', id], at);
+  const gitDir = git(worktree, 'rev-parse', '--absolute-git-dir');
+  writeFileSync(path.join(gitDir, 'HEAD'), 'ref: refs/heads/main\n');
+  git(repository, 'switch', '--quiet', 'main');
+  await answer(['merge', task], at);
+  expect(git(repository, 'log', '--format=%s', 'main')).toBe('other\nfirst');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  expect(existsSync(path.join(worktree, 'other.txt'))).toBe(false);
+});
+
 /** Finished by hand; `shared` changes a file, adds one and deletes one. */
 async function queue(repository: string, name: string): Promise<string> {
   const at = { cwd: repository };

@@ -47,7 +47,7 @@ const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitRea
     target_red: [{ kind: 'target_red' }, 'the target itself fails its checks'],
     landing_failed: [
       { kind: 'landing_failed', detail: 'a file cannot be written' },
-      'landing it failed and is tried again: a file cannot be written',
+      'landing it failed and is retried: a file cannot be written',
     ],
     one_at_a_time: [
       { kind: 'one_at_a_time' },

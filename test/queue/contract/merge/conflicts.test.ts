@@ -132,7 +132,7 @@ describe('a conflict with a resolver', () => {
     expect(built).toMatchObject({ kind: 'built', note });
     if (built.kind !== 'built') return;
     const parents = git(scene.top, 'show', '--no-patch', '--format=%P', built.commit);
-    expect(parents).toBe(method === 'squash' ? onto : `${onto} ${head}`);
+    expect(parents).toBe(method === 'merge' ? `${onto} ${head}` : onto);
     expect(git(scene.top, 'show', `${built.commit}:a.txt`)).toBe(BOTH.trimEnd());
     expect(git(scene.top, 'diff', '--name-only', onto, built.commit)).toBe('a.txt\ndir/c.txt\nn.txt');
     expect(git(scene.top, 'fsck', '--strict', '--no-dangling')).toBe('');

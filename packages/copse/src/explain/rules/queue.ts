@@ -41,7 +41,7 @@ export function waitText(stored: StoredWaitReason): string {
     case 'target_red':
       return 'the target itself fails its checks';
     case 'landing_failed':
-      return `landing it failed and is tried again: ${reason.detail}`;
+      return `landing it failed and is retried: ${reason.detail}`;
     case 'one_at_a_time':
       return 'several changes failed to land together, so they land one at a time';
     case 'queue_failed':

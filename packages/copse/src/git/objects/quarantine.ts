@@ -97,7 +97,7 @@ export class Quarantine {
     return path.join(this.#folder, 'objects');
   }
 
-  /** False when it is there already. Nobody may be merging. What gits wrote and no candidate holds is gone. */
+  /** False when it is on the disk already. No merge may run. Objects that gits wrote and no candidate holds are lost. */
   moveToDisk(): boolean {
     const place = placeOnDisk(this.#dir);
     if (path.dirname(this.#folder) === place) return false;

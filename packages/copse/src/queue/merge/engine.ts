@@ -46,7 +46,7 @@ export class MergeEngine {
   readonly asWritten = new RecentCache<string, true>(MOST_TREES);
   readonly #mergers = new Map<string, Merger>();
   #users = 0;
-  /** Resolved when nobody is merging any more. */
+  /** Resolved when the last merge ended. */
   #idle: PromiseWithResolvers<void> | undefined;
   #moving: Promise<void> | undefined;
   #merges = 0;
@@ -101,7 +101,7 @@ export class MergeEngine {
     }
   }
 
-  /** Once nobody is merging any more. */
+  /** Once the last merge ended. */
   async #moveToDisk(): Promise<void> {
     if (this.#users > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
     if (!this.quarantine.moveToDisk()) return;

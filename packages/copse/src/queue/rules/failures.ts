@@ -1,9 +1,9 @@
 /**
  * Landings that failed unexpectedly, and who waits because of them.
  *
- *   several landed together   nobody is blamed: they land one at a time until one fails alone
- *   one alone                 it is set aside and tried again later; after `failedTimes` a person is asked
- *   the machine's fault       a full disk, for example: nobody is blamed, and the queue says so
+ *   several landed together   no task is blamed: they land one at a time until one fails alone
+ *   one alone                 it is set aside and retried later; after `failedTimes` a person is asked
+ *   the machine's fault       a full disk, for example: no task is blamed, and the queue says so
  *
  * Losing this memory costs only time: what fails again is found again.
  */
@@ -15,7 +15,7 @@ import type { QueueEntry } from './decide/facts.ts';
 import type { QueuedChange } from './decide/state.ts';
 import type { WaitReason } from './wait-reason.ts';
 
-interface Failure {
+interface FailedLanding {
   readonly head: CommitId;
   readonly times: number;
   readonly detail: string;
@@ -23,7 +23,7 @@ interface Failure {
 }
 
 export class Failures {
-  readonly #failed = new Map<LandingId, Failure>();
+  readonly #failed = new Map<LandingId, FailedLanding>();
   /** They failed together. */
   readonly #suspects = new Map<LandingId, CommitId>();
 

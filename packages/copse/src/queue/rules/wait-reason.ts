@@ -21,7 +21,7 @@ export type WaitReason =
   | { readonly kind: 'checks_unavailable'; readonly detail: string }
   /** The target fails its checks with nothing merged into it. */
   | { readonly kind: 'target_red' }
-  /** Landing it failed unexpectedly; it is tried again. */
+  /** Landing it failed unexpectedly; it is retried. */
   | { readonly kind: 'landing_failed'; readonly detail: string }
   /** Landed together with others it failed, so they land one at a time. */
   | { readonly kind: 'one_at_a_time' }

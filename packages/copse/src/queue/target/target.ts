@@ -12,7 +12,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { BranchName, CommitId } from '../../kernel/ids.ts';
+import { type BranchName, type CommitId, parseTaskId } from '../../kernel/ids.ts';
 import type { TargetMove, TargetSettled } from '../ports/merging.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { tryFileLock } from '../../git/lock.ts';
@@ -136,6 +136,8 @@ function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions):
   const main = { path: beside ?? options.mainCheckout ?? home, gitDir: commonDir };
   const folder = path.join(commonDir, 'worktrees');
   const linked = (existsSync(folder) ? readdirSync(folder) : [])
+    // A task's worktree belongs on its own branch: where an agent put its HEAD on the target, that blocks no landing.
+    .filter((name) => parseTaskId(name.replace(/-\d+$/, '')) === undefined)
     // There may be hundreds of worktrees, and most are on other branches.
     .filter((name) => mayHold(path.join(folder, name), target))
     .flatMap((name) => registrationNamed(commonDir, name) ?? [])

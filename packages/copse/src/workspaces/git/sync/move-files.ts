@@ -23,7 +23,7 @@ export async function changesOf(dir: TrustedDir, { from, tree }: Move): Promise<
   );
 }
 
-export interface Prepared {
+export interface PreparedIndex {
   readonly inTheWay: readonly string[];
   /** Files that have the new content before the move; one character per byte. */
   readonly already: readonly string[];
@@ -39,7 +39,7 @@ export async function prepareIndex(
   { from, tree }: Move,
   changes: readonly RawChange[],
   index: string,
-): Promise<Prepared> {
+): Promise<PreparedIndex> {
   await copyOwnIndex(dir, place, index, from);
   const options: GitOptions = { index, workTree: place.worktree };
   const raw = ['--raw', '-z', '--no-renames', '--ignore-submodules=all'];

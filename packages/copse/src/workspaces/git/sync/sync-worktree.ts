@@ -85,7 +85,7 @@ async function failedAndTakenBack(
   return new Error(`${why}\n${leftText(place, left)}`, { cause: error });
 }
 
-/** Also when files remain: with the lock nobody could work there, and the files are named. */
+/** Gives the lock back also when files remain: the person can go on, and the files are named. */
 async function takeBackNoted(dir: TrustedDir, place: Place, note: Note): Promise<readonly string[]> {
   const left = await takeBack(dir, place, note, note.already ?? []);
   giveUp(dir, place);

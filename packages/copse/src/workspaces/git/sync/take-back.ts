@@ -6,7 +6,7 @@
  * before the move (`already`).
  */
 
-import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, rmSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { nul, onDisk, parseRaw, type RawChange, utf8 } from '../../../git/output.ts';
@@ -46,12 +46,13 @@ export async function takeBack(
     for (const change of changes)
       if (!others.has(change.file) || (await isHalfWritten(dir, place, change))) ours.push(change);
     for (const change of ours.filter(({ status }) => status === 'A'))
-      if (!removed(place, change)) left.push(change.file);
+      if (!removeWithFolders(place, change)) left.push(change.file);
     const before = ours.filter(({ status }) => status !== 'A').map(({ file }) => file);
     const blocked = before.filter((file) => obstacle(place.worktree, file, NONE) === 'in_the_way');
     const back = before.filter((file) => !blocked.includes(file));
+    for (const file of back) remove(place, file);
     // Fails when one of them cannot be written; the others are.
-    await tryGit(dir, ['checkout-index', '--force', '-z', '--stdin'], { ...options, input: nul(back) });
+    await tryGit(dir, ['checkout-index', '-z', '--stdin'], { ...options, input: nul(back) });
     await tryGit(dir, ['update-index', '-q', '--refresh'], options);
     const remaining = await differing(['diff-files']);
     return [...left, ...blocked, ...back.filter((file) => remaining.has(file))].map(utf8).toSorted();
@@ -79,19 +80,16 @@ async function isHalfWritten(
   const name = utf8(file);
   const argv = ['cat-file', '--filters', `--path=${name}`, id];
   const { code, stdout } = await tryGit(dir, argv, { workTree: worktree });
-  // Its object is damaged or gone, so that nobody else can have had the content; that is why the move failed.
+  // Its object is damaged or missing, which is why the move failed: only git can have written this file.
   if (code !== 0) return true;
   if (found.size >= stdout.length) return false;
   return readRegular(path.join(worktree, name))?.equals(stdout.subarray(0, found.size)) === true;
 }
 
 /** Deletes a file that the move added, with the folders that are empty without it. */
-function removed({ worktree }: Place, { file }: RawChange): boolean {
-  try {
-    unlinkSync(onDisk(worktree, file));
-  } catch {
-    return false;
-  }
+function removeWithFolders(place: Place, { file }: RawChange): boolean {
+  if (!remove(place, file)) return false;
+  const { worktree } = place;
   const parts = file.split('/');
   try {
     for (let depth = parts.length - 1; depth > 0; depth -= 1)
@@ -100,4 +98,14 @@ function removed({ worktree }: Place, { file }: RawChange): boolean {
     // Not empty.
   }
   return true;
+}
+
+/** False when that is not possible. */
+function remove({ worktree }: Place, file: string): boolean {
+  try {
+    rmSync(onDisk(worktree, file), { force: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
