@@ -1,5 +1,5 @@
 /**
- * What is uncommitted, by two gits at once: `diff` refreshes the index by itself, and `ls-files -v` shows whether the index hides
+ * What is uncommitted, by two gits at once: `diff` also refreshes the index, and `ls-files -v` shows whether the index hides
  * anything. An index that hides edits (assume-unchanged bits, a sparse checkout) or cannot be used alone, and files that git
  * cannot read, are left to the slower way, which makes a careful copy of the index first.
  */
