@@ -1,6 +1,6 @@
 /** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
@@ -19,6 +19,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
+import { readIfThere } from '../kernel/system/plain-file.ts';
 
 export { findRepository, type Repository } from '../git/directory/locate.ts';
 
@@ -141,7 +142,7 @@ export function nodeHere(repository: Repository): NodeId {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
-  return brand(readFileSync(file, 'utf8').trim());
+  return brand(readIfThere(file)?.trim() ?? '');
 }
 
 interface Settings {
@@ -195,7 +196,7 @@ let lastRead: { readonly text: string; readonly config: Config } | undefined;
 /** Empty without a file; undefined when the file cannot be read. */
 export function readConfig(file: string): string | undefined {
   try {
-    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+    return readIfThere(file, { isFollowing: true }) ?? '';
   } catch {
     return undefined;
   }

@@ -13,6 +13,7 @@ export {
   readable,
   subjectOf,
 } from './objects/commit-object.ts';
+export { requireBounded } from './objects/bounds.ts';
 export { commitsOf, isReachable, parentsFirst } from './objects/history.ts';
 export { ObjectReader, objectsOf } from './objects/object-reader.ts';
 export { Objects, knownObjectsOf } from './objects/objects.ts';

@@ -16,10 +16,11 @@
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). An
- * exception is a crash of the attempt.
+ * exception is a crash of the attempt, unless the worktree or branch is beyond what Copse reads (needs_attention).
  */
 
 import { decided } from '../../kernel/decision.ts';
+import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { RunningTurn } from '../ports/runtime.ts';
@@ -70,6 +71,14 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (lease.lost.aborted) return { kind: 'lost' };
+    // Trying again would read the same.
+    if (isBeyondLimits(error))
+      return await end(
+        context,
+        orders,
+        { kind: 'needs_attention', because: 'unreadable', reason: error.message },
+        null,
+      );
     const reason = error instanceof Error ? error.message : String(error);
     return await crash(context, orders, { reason, because: 'crashed', exitCode: null });
   } finally {

@@ -47,6 +47,7 @@ const attentionTexts: Readonly<
   conflict: { clause: 'it conflicts with its target', reason: 'says_all' },
   checks: { clause: 'its checks fail', reason: 'says_all' },
   push: { clause: 'it could not be pushed', reason: 'says_all' },
+  unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent stopped without committing', reason: 'details' },
   nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },

@@ -6,18 +6,11 @@
  * after a while.
  */
 
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { hasCode } from '../../kernel/system/error-code.ts';
+import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 
 const LEFT_BEHIND_MS = 2_000;
 const PAUSE_MS = 5;
@@ -51,7 +44,7 @@ function isExcluded(file: string, pattern: string): boolean {
 
 /** As bytes: the file may have any encoding. */
 function read(file: string): string {
-  return existsSync(file) ? readFileSync(file, 'latin1') : '';
+  return readPlainBytes(file, { isFollowing: true })?.toString('latin1') ?? '';
 }
 
 function takeLock(lock: string): boolean {

@@ -6,7 +6,6 @@
  * when that changes, commits are read anew.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
@@ -16,6 +15,7 @@ import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from '
 import { git, type TrustedDir } from '../process.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
@@ -145,7 +145,7 @@ export class Objects {
     const stamp = stampOfFile(file);
     if (this.#shallow?.stamp === stamp) return;
     const isFirst = this.#shallow === undefined;
-    const commits = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    const commits = readIfPlain(file)?.split('\n') ?? [];
     this.#shallow = { stamp, commits: new Set(commits) };
     if (!isFirst) this.#commits.clear();
   }

@@ -4,6 +4,8 @@
  * goes and the other comes, as `git diff-tree --no-renames` says it.
  */
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { BeyondLimits } from '../../kernel/unavailable.ts';
 import type { Objects } from './objects.ts';
 import { type Entry, FOLDER, Folder, type NamedEntry, entryAt } from './tree-folder.ts';
 
@@ -18,42 +20,72 @@ export function isSameEntry(one: Entry | undefined, other: Entry | undefined): b
   return one?.id === other?.id && one?.mode === other?.mode;
 }
 
-/** In no order that matters. Undefined stands for a tree with nothing in it. */
+/**
+ * In no order that matters. Undefined stands for a tree with nothing in it. Throws when more paths differ than the policy
+ * allows.
+ */
 export async function diffTrees(
   objects: Objects,
   one: string | undefined,
   other: string | undefined,
 ): Promise<readonly TreeChange[]> {
-  const changes: TreeChange[] = [];
-  await compare(objects, '', one, other, changes);
-  return changes;
+  const found: Found = { changes: [], folders: 0 };
+  let folders: readonly FolderPair[] = one === other ? [] : [{ path: '', one, other }];
+  for (let depth = 0; folders.length > 0; depth += 1) {
+    if (depth > folderDepth) throw tooLarge('A branch', `has folders nested more than ${folderDepth} deep`);
+    folders = (await Promise.all(folders.map((folder) => compare(objects, folder, found)))).flat();
+  }
+  return found.changes;
 }
 
+/** What all folders together have. */
+interface Found {
+  readonly changes: TreeChange[];
+  folders: number;
+}
+
+export function tooLarge(what: string, why: string): BeyondLimits {
+  return new BeyondLimits(
+    `${what} ${why}, which is more than Copse reads.`,
+    'If that is meant, merge it yourself: git merge',
+  );
+}
+
+interface FolderPair {
+  /** With a slash at its end, unless it is the root. */
+  readonly path: string;
+  readonly one: string | undefined;
+  readonly other: string | undefined;
+}
+
+const { changedPaths, folderDepth } = defaultPolicy.git;
+
+/** The folders in it that differ. */
 async function compare(
   objects: Objects,
-  folder: string,
-  one: string | undefined,
-  other: string | undefined,
-  changes: TreeChange[],
-): Promise<void> {
-  if (one === other) return;
+  { path: folder, one, other }: FolderPair,
+  found: Found,
+): Promise<readonly FolderPair[]> {
   const [before, after] = await Promise.all([
     one === undefined ? NOTHING : objects.tree(one),
     other === undefined ? NOTHING : objects.tree(other),
   ]);
-  const deeper: Promise<void>[] = [];
+  const deeper: FolderPair[] = [];
   for (const { name, old, now } of pairs(before, after, idBytesOf(objects))) {
     const path = `${folder}${name}`;
     const [from, to] = [folderIn(old), folderIn(now)];
-    if (from !== undefined || to !== undefined) deeper.push(compare(objects, `${path}/`, from, to, changes));
-    else changes.push({ path, before: old, after: now });
+    if (from !== undefined || to !== undefined) deeper.push({ path: `${path}/`, one: from, other: to });
+    else found.changes.push({ path, before: old, after: now });
+    if (found.folders + deeper.length + found.changes.length > changedPaths)
+      throw tooLarge('A branch', `changes more than ${changedPaths} paths`);
   }
-  await Promise.all(deeper);
+  found.folders += deeper.length;
+  return deeper;
 }
 
 const NOTHING = Buffer.alloc(0);
 
-function folderIn(entry: Entry | undefined): string | undefined {
+export function folderIn(entry: Entry | undefined): string | undefined {
   return entry?.mode === FOLDER ? entry.id : undefined;
 }
 

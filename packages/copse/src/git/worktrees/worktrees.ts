@@ -7,10 +7,11 @@ import path from 'node:path';
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { Git, Ignored, NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
-import { copyIndex } from '../private-index.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
+import { NOT_COPSES, copyIndex } from '../private-index.ts';
 import { entries, utf8 } from '../output.ts';
 import { git, tryGit, type TrustedDir } from '../process.ts';
+import { requireBoundedTip } from '../refs/bounded-tip.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -38,7 +39,7 @@ export async function lookAtWorktree(
   if (existsSync(path.join(gitDir, UNFINISHED))) {
     return { state: 'broken', why: 'its checkout was never finished', isUnfinished: true };
   }
-  if (!existsSync(path.join(gitDir, 'index')))
+  if (!lstatSync(path.join(gitDir, 'index'), { throwIfNoEntry: false })?.isFile())
     return { state: 'broken', why: 'its index is gone', isUnfinished: false };
   const { branch, commit } = headOf(gitDir);
   const head = commit ?? (branch && (await tipOf(`refs/heads/${branch}`)));
@@ -75,7 +76,7 @@ export function holderOf(dir: TrustedDir, branch: BranchName): string | undefine
 function holds(gitDir: string, branch: BranchName): boolean {
   if (headOf(gitDir).branch === branch) return true;
   return ['rebase-merge', 'rebase-apply'].some(
-    (folder) => readIfThere(path.join(gitDir, folder, 'head-name'))?.trimEnd() === `refs/heads/${branch}`,
+    (folder) => readIfPlain(path.join(gitDir, folder, 'head-name'))?.trimEnd() === `refs/heads/${branch}`,
   );
 }
 
@@ -156,12 +157,13 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   const { branch, commit } = headOf(place.gitDir);
   const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
   if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
+  await requireBoundedTip(dir, head, `The branch ${branch ?? ''} of ${workTree}`);
   return withScratch(dir, async (scratch) => {
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);
     const [changed, untracked] = await Promise.all([
       git(dir, ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head], { workTree, index }),
-      git(dir, ['ls-files', '--others', '--exclude-standard', '-z'], { workTree, index }),
+      git(dir, ['ls-files', '--others', ...NOT_COPSES, '-z'], { workTree, index }),
     ]);
     return { changed: names(changed), untracked: names(untracked), ...(!isWhole && { isIndexLost: true }) };
   });

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { TargetMove } from '../ports/merging.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import { RefWriter } from '../../git/long-lived.ts';
 import { copyIndex } from '../../git/private-index.ts';
@@ -101,7 +101,7 @@ function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions):
     .filter((one) => existsSync(one.path) || existsSync(path.join(one.gitDir, 'locked')));
   return [...(isBare ? [] : [main]), ...linked].flatMap(({ path: at, gitDir }) => {
     const isRebasing = REBASES.some(
-      (name) => readIfThere(path.join(gitDir, name, 'head-name'))?.trimEnd() === `refs/heads/${target}`,
+      (name) => readIfPlain(path.join(gitDir, name, 'head-name'))?.trimEnd() === `refs/heads/${target}`,
     );
     if (!isRebasing && branchOf(gitDir) !== target) return [];
     return [{ path: at, gitDir, isRebasing }];

@@ -9,12 +9,13 @@
  *   Conductor  `conductor.json`: `scripts.setup`, and `scripts.archive` before a removal
  */
 
-import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 import { shellQuoted } from '../../kernel/shell.ts';
 import { isProgram } from '../../kernel/system/find-program.ts';
 import { isWithin } from '../../kernel/system/within.ts';
+import { readPlainFile } from '../../kernel/system/plain-file.ts';
 
 export interface ForeignSetup {
   readonly setup: readonly string[];
@@ -115,16 +116,16 @@ function readJson(
   name: string,
 ): { readonly value: Readonly<Record<string, unknown>> } | { readonly unclear: string } | undefined {
   const file = path.join(checkout, name);
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
+  const found = readPlainFile(file, MAX_BYTES);
+  if (found.kind === 'missing') return undefined;
   if (
-    !found.isFile() ||
-    found.size > MAX_BYTES ||
+    found.kind !== 'plain' ||
+    found.value.isCut ||
     realpathSync(file) !== path.join(realpathSync(checkout), name)
   )
     return { unclear: 'it is not a small plain file.' };
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const value: unknown = JSON.parse(found.value.text);
     return isObject(value) ? { value } : { unclear: `it is not a JSON object. ${REMEDY}` };
   } catch (error) {
     return {

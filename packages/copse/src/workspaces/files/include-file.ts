@@ -3,9 +3,10 @@
  * the lines of `.worktreeinclude` as they are, and the paths and globs of `copse.yml`, which begin at the root.
  */
 
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
+import { readPlainFile } from '../../kernel/system/plain-file.ts';
 import type { Skipped } from '../ports/furnishing.ts';
 
 export interface Wanted {
@@ -20,15 +21,15 @@ const MAX_BYTES = 64 * 1024;
 
 export function readIncludeFile(checkout: string): Wanted {
   const file = path.join(checkout, INCLUDE_FILE);
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined) return { patterns: [], named: [], refused: [] };
-  if (!found.isFile() || found.size > MAX_BYTES)
+  const found = readPlainFile(file, MAX_BYTES);
+  if (found.kind === 'missing') return { patterns: [], named: [], refused: [] };
+  if (found.kind !== 'plain' || found.value.isCut)
     return {
       patterns: [],
       named: [],
       refused: [{ path: INCLUDE_FILE, why: 'It is not a small plain file.' }],
     };
-  const lines = readFileSync(file, 'utf8')
+  const lines = found.value.text
     .replace(/^\u{feff}/u, '')
     .split(/\r?\n/)
     // As git does it: spaces at the end mean nothing unless escaped.

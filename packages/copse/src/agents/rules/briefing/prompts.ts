@@ -117,6 +117,7 @@ const handbackTitles: Readonly<Record<HandbackReason, string>> = {
 const attentionTitles: Readonly<Record<AttentionCause, string>> = {
   ...handbackTitles,
   push: 'it could not be pushed',
+  unreadable: 'Copse cannot read its worktree or branch',
 };
 
 const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
@@ -131,4 +132,5 @@ const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
 const attentionAdvice: Readonly<Record<AttentionCause, string>> = {
   ...handbackAdvice,
   push: 'A person fixes the remote; there is nothing to do here.',
+  unreadable: 'Remove what Copse cannot read, and commit the rest.',
 };
