@@ -11,6 +11,7 @@ import path from 'node:path';
 
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readPlainBytes } from '../../kernel/system/plain-file.ts';
+import { removeKnownPipes } from '../run/pipes.ts';
 
 const LEFT_BEHIND_MS = 2_000;
 const PAUSE_MS = 5;
@@ -19,6 +20,7 @@ export function excludeFromGit(commonDir: string, pattern: string): void {
   const file = path.join(commonDir, 'info', 'exclude');
   const lock = `${file}.lock`;
   mkdirSync(path.dirname(file), { recursive: true });
+  removeKnownPipes(commonDir);
   while (!isExcluded(file, pattern)) {
     if (!takeLock(lock)) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
