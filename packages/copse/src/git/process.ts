@@ -106,7 +106,9 @@ export async function tryGit(
 
 function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Promise<GitResult> {
   return new Promise((resolve, reject) => {
-    const [program, args] = limited(['git'], hardened(argv), options.isNetwork);
+    const [program, args] = limited(['git'], hardened(argv), {
+      isNetwork: options.isNetwork === true,
+    });
     const child = spawn(program, args, {
       cwd: options.workTree ?? dir.home,
       env: environment(dir, options),

@@ -5,7 +5,7 @@
 
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Objects } from './objects.ts';
-import { folderIn, idBytesOf, pairs, tooLarge } from './tree-diff.ts';
+import { folderIn, idBytesOf, pairs, tooLarge } from './tree-pairs.ts';
 
 export interface Bounds {
   readonly changedPaths: number;

@@ -13,6 +13,7 @@ import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './commit-object.ts';
 import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
 import { git, type TrustedDir } from '../process.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
@@ -70,7 +71,7 @@ export class Objects {
     if (known !== undefined) return known;
     this.commitsRead += 1;
     const found = await this.#read(id);
-    if (found?.type !== 'commit') throw new Error(`The commit ${id} is not in the repository any more.`);
+    if (found?.type !== 'commit') throw missing('commit', id);
     return this.#remember(parseCommit(id, found.content));
   }
 
@@ -113,7 +114,7 @@ export class Objects {
     if (known !== undefined) return known;
     if (id === this.#emptyTree) return NOTHING;
     const found = await this.#read(id);
-    if (found?.type !== 'tree') throw new Error(`The tree ${id} is not in the repository any more.`);
+    if (found?.type !== 'tree') throw missing('tree', id);
     // A copy: it would keep everything alive that came with the same answer.
     const content = Buffer.from(found.content);
     this.#trees.set(id, content);
@@ -122,7 +123,7 @@ export class Objects {
 
   async blob(id: string): Promise<Buffer> {
     const found = await this.#read(id);
-    if (found?.type !== 'blob') throw new Error(`The file ${id} is not in the repository any more.`);
+    if (found?.type !== 'blob') throw missing('file', id);
     return found.content;
   }
 
@@ -184,6 +185,11 @@ export class Objects {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+function missing(what: string, id: string): RepositoryUnavailable {
+  const reason = `The ${what} ${id} is not in the repository any more.`;
+  return new RepositoryUnavailable(reason, 'See what else is missing: git fsck --connectivity-only');
+}
 
 const known = new WeakMap<TrustedDir, Objects>();
 

@@ -5,19 +5,16 @@
  */
 
 import { defaultPolicy } from '../../kernel/policy.ts';
-import { BeyondLimits } from '../../kernel/unavailable.ts';
+import { requireBounded } from './bounds.ts';
 import type { Objects } from './objects.ts';
-import { type Entry, FOLDER, Folder, type NamedEntry, entryAt } from './tree-folder.ts';
+import { type Entry, Folder } from './tree-folder.ts';
+import { folderIn, idBytesOf, pairs, tooLarge } from './tree-pairs.ts';
 
 export interface TreeChange {
   /** One character per byte. */
   readonly path: string;
   readonly before: Entry | undefined;
   readonly after: Entry | undefined;
-}
-
-export function isSameEntry(one: Entry | undefined, other: Entry | undefined): boolean {
-  return one?.id === other?.id && one?.mode === other?.mode;
 }
 
 /**
@@ -30,9 +27,15 @@ export async function diffTrees(
   other: string | undefined,
 ): Promise<readonly TreeChange[]> {
   const found: Found = { changes: [], folders: 0 };
+  let isCounted = false;
   let folders: readonly FolderPair[] = one === other ? [] : [{ path: '', one, other }];
   for (let depth = 0; folders.length > 0; depth += 1) {
     if (depth > folderDepth) throw tooLarge('A branch', `has folders nested more than ${folderDepth} deep`);
+    // To walk too many paths takes seconds, to count them does not.
+    if (!isCounted && found.folders + found.changes.length > COUNTED_FROM) {
+      await requireBounded(objects, one, other, 'A branch');
+      isCounted = true;
+    }
     folders = (await Promise.all(folders.map((folder) => compare(objects, folder, found)))).flat();
   }
   return found.changes;
@@ -44,13 +47,6 @@ interface Found {
   folders: number;
 }
 
-export function tooLarge(what: string, why: string): BeyondLimits {
-  return new BeyondLimits(
-    `${what} ${why}, which is more than Copse reads.`,
-    'If that is meant, merge it yourself: git merge',
-  );
-}
-
 interface FolderPair {
   /** With a slash at its end, unless it is the root. */
   readonly path: string;
@@ -59,6 +55,7 @@ interface FolderPair {
 }
 
 const { changedPaths, folderDepth } = defaultPolicy.git;
+const COUNTED_FROM = 2_000;
 
 /** The folders in it that differ. */
 async function compare(
@@ -84,61 +81,6 @@ async function compare(
 }
 
 const NOTHING = Buffer.alloc(0);
-
-export function folderIn(entry: Entry | undefined): string | undefined {
-  return entry?.mode === FOLDER ? entry.id : undefined;
-}
-
-interface Pair {
-  readonly name: string;
-  readonly old: Entry | undefined;
-  readonly now: Entry | undefined;
-}
-
-/** Entries of one name that are not the same. A folder is only ever beside a folder. */
-export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generator<Pair> {
-  let [left, right] = [0, 0];
-  while (left < before.length || right < after.length) {
-    const same = sameLength(before, left, after, right, idBytes);
-    if (same > 0) {
-      [left, right] = [left + same, right + same];
-      continue;
-    }
-    const [old, now] = [entryAt(before, left, idBytes), entryAt(after, right, idBytes)];
-    const order = old === undefined ? 1 : now === undefined ? -1 : compareNames(old, now);
-    if (order <= 0 && old !== undefined) left = old.end;
-    if (order >= 0 && now !== undefined) right = now.end;
-    const pair = { name: (order <= 0 ? old : now)?.name ?? '', old: undefined, now: undefined };
-    if (order < 0) yield { ...pair, old };
-    else if (order > 0) yield { ...pair, now };
-    else if (!isSameEntry(old, now)) yield { ...pair, old, now };
-  }
-}
-
-/** How long the entry is at which both are, byte for byte; 0 when they are not. Most are, so no text is made of them. */
-function sameLength(before: Buffer, left: number, after: Buffer, right: number, idBytes: number): number {
-  const most = Math.min(before.length - left, after.length - right);
-  // Byte by byte: to call anything for each entry takes longer than to look at all of it.
-  let at = 0;
-  while (at < most && before[left + at] !== 0 && before[left + at] === after[right + at]) at += 1;
-  const end = at + 1 + idBytes;
-  if (end > most) return 0;
-  while (at < end && before[left + at] === after[right + at]) at += 1;
-  return at === end ? end : 0;
-}
-
-export function idBytesOf({ dir }: Objects): number {
-  return dir.objectFormat === 'sha256' ? 32 : 20;
-}
-
-function compareNames(one: NamedEntry, other: NamedEntry): number {
-  const [left, right] = [sortName(one), sortName(other)];
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-function sortName({ name, mode }: NamedEntry): string {
-  return mode === FOLDER ? `${name}/` : name;
-}
 
 /** Finds what is at a path, and remembers every folder on the way for the next one. */
 export class TreeView {

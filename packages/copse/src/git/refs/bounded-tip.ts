@@ -1,13 +1,13 @@
 /** Whether a branch is small enough to be read: asked once for each tree, before a git lists its paths. */
 
 import { RecentCache } from '../../kernel/recent-cache.ts';
-import { type CommitId } from '../../kernel/ids.ts';
+import type { CommitId } from '../../kernel/ids.ts';
 import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import { knownObjectsOf, requireBounded } from '../objects.ts';
 import type { TrustedDir } from '../process.ts';
 import { baseByFiles } from './base-by-files.ts';
-import { openTips } from './branch-tip.ts';
-import { mergeBase } from './refs.ts';
+import { headOf } from './head.ts';
+import { detectBase, findTip, mergeBase } from './refs.ts';
 
 const MOST_KNOWN = 1_000;
 const known = new WeakMap<TrustedDir, RecentCache<string, true>>();
@@ -18,7 +18,7 @@ export async function requireBoundedTip(dir: TrustedDir, tip: CommitId, what: st
   const { tree } = await objects.commit(tip);
   const bounded = known.get(dir) ?? new RecentCache<string, true>(MOST_KNOWN);
   known.set(dir, bounded);
-  const base = bounded.get(tree) === undefined ? baseTip(dir) : undefined;
+  const base = bounded.get(tree) === undefined ? await baseTip(dir) : undefined;
   if (base === undefined) return;
   try {
     await requireBounded(objects, (await objects.commit(base)).tree, tree, what);
@@ -31,9 +31,12 @@ export async function requireBoundedTip(dir: TrustedDir, tip: CommitId, what: st
   bounded.set(tree, true);
 }
 
-function baseTip(dir: TrustedDir): CommitId | undefined {
-  const base = baseByFiles(dir);
-  if (base === null) return undefined;
-  const tipOf = openTips(dir.commonDir);
-  return tipOf(`refs/heads/${base}`) ?? tipOf(`refs/remotes/${dir.remembered.remote}/${base}`) ?? undefined;
+/** From the files, and else from git: an agent can touch the files, and must not avoid the question by that. */
+async function baseTip(dir: TrustedDir): Promise<CommitId | undefined> {
+  const { remote } = dir.remembered;
+  const find = (ref: string) => findTip(dir, ref);
+  const base =
+    baseByFiles(dir) ?? (await detectBase(dir, remote ?? undefined, headOf(dir.commonDir).branch, find));
+  if (base === undefined) return undefined;
+  return (await find(`refs/heads/${base}`)) ?? find(`refs/remotes/${remote}/${base}`);
 }

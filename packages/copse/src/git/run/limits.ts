@@ -14,24 +14,30 @@ import { isOpeningPipe } from './pipes.ts';
 /** They read and write a ref, a setting or one object. All others may walk trees. */
 const SMALL = new Set(['update-ref', 'symbolic-ref', 'rev-parse', 'config', 'commit-tree', 'version']);
 
+interface LimitedOptions {
+  /** It deals with what a remote sends, which can be a whole repository. */
+  readonly isNetwork?: boolean;
+  readonly memoryBytes?: number;
+}
+
 /** The program and arguments with which git starts under a limit of memory, where the system has one. */
 export function limited(
   program: readonly string[],
   argv: readonly string[],
-  isNetwork = false,
+  { isNetwork = false, memoryBytes = defaultPolicy.git.memoryBytes }: LimitedOptions = {},
 ): readonly [string, readonly string[]] {
   const [first = '', ...rest] = [...program, ...argv];
   const isSmall =
     isNetwork || SMALL.has(argv.find((word, at) => word !== '-c' && argv[at - 1] !== '-c') ?? '');
   if (isSmall || process.platform === 'win32') return [first, rest];
-  return ['/bin/sh', ['-c', WITH_LIMIT, 'sh', String(limitKilobytes()), first, ...rest]];
+  return ['/bin/sh', ['-c', WITH_LIMIT, 'sh', String(kilobytes(memoryBytes)), first, ...rest]];
 }
 
 /** A system without such a limit goes on without. The command is in the arguments, so the shell interprets no word of it. */
 const WITH_LIMIT = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
-function limitKilobytes(): number {
-  return Math.floor(Math.min(defaultPolicy.git.memoryBytes, totalmem() / 2) / 1024);
+function kilobytes(memoryBytes: number): number {
+  return Math.floor(Math.min(memoryBytes, totalmem() / 2) / 1024);
 }
 
 /** What ended a git before its time. */

@@ -42,6 +42,8 @@ export async function lookAtWorktree(
   if (!lstatSync(path.join(gitDir, 'index'), { throwIfNoEntry: false })?.isFile())
     return { state: 'broken', why: 'its index is gone', isUnfinished: false };
   const { branch, commit } = headOf(gitDir);
+  if (branch === null && commit === null)
+    return { state: 'broken', why: 'its HEAD cannot be read', isUnfinished: false };
   const head = commit ?? (branch && (await tipOf(`refs/heads/${branch}`)));
   if (!head)
     return { state: 'broken', why: `its branch ${branch ?? ''} does not exist`, isUnfinished: false };
