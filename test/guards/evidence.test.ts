@@ -12,14 +12,14 @@ import {
 } from '../../scripts/generate-evidence.ts';
 import { projectRoot } from './working-copy.ts';
 
-describe('the promises of SECURITY.md', () => {
+describe('the promises', () => {
   const { page, problems } = generateEvidence(projectRoot);
 
   test('each have a test, and each tag of a test names one of them', () => {
     expect(problems).toEqual([]);
   });
 
-  test(`are listed in ${EVIDENCE} with the tests of today`, () => {
+  test(`are listed in ${EVIDENCE} with their current tests`, () => {
     const stale = readFileSync(join(projectRoot, EVIDENCE), 'utf8') !== page;
     expect(stale ? `stale: npm exec -c "node scripts/generate-evidence.ts"` : 'current').toBe('current');
   });
@@ -42,15 +42,15 @@ describe('a promise', () => {
       readTags(source),
     );
     expect(problems).toEqual([
-      'SECURITY.md makes the promise kept twice.',
-      'SECURITY.md makes the promise rescue twice.',
+      'docs/reference/promises.md makes the promise kept twice.',
+      'docs/reference/promises.md makes the promise rescue twice.',
       'No test has the tag "promise: rescue".',
       'No test has the tag "promise: rescue".',
-      'test/x.test.ts:1: SECURITY.md makes no promise "unknown".',
+      'test/x.test.ts:1: docs/reference/promises.md makes no promise "unknown".',
     ]);
   });
 
-  test('whose only tag stands above no test has none', () => {
+  test('whose only tag is above no test has none', () => {
     const { problems } = evidenceFrom(
       readPromises('- `kept`: It is.\n'),
       readTags(tagged('kept', 'const x = 1;')),

@@ -16,7 +16,11 @@ const commit = (subject: string, isMerge = false) => ({
 const clean: FinishFacts = {
   task: brand<TaskId>('cp-0001'),
   target: 'main',
+  branch: 'cp-0001/login',
+  head: null,
+  isPastQueue: false,
   uncommitted: [],
+  unreadable: [],
   operation: null,
   unresolved: [],
   commits: [commit('feat: add login')],
@@ -32,13 +36,13 @@ function gate(facts: Partial<FinishFacts>, changed: Partial<FinishRules> = {}) {
 }
 
 describe('the finish gate', () => {
-  it('opens for committed, clean work that merges', () => {
+  it('passes committed, clean work that merges', () => {
     expect(gate({ merge: merged })).toEqual({ kind: 'passed', hasChanges: true, notes: [] });
   });
 
   it.each([
     ['handback', { kind: 'refused', because: 'dirty', isFinal: false, files: ['a.ts'] }],
-    ['fail', { kind: 'refused', because: 'dirty', isFinal: true }],
+    ['fail', { kind: 'refused', because: 'dirty', isFinal: true, fails: true }],
     ['commit', { kind: 'uncommitted' }],
   ] as const)('with uncommitted files and on_dirty: %s', (onDirty, verdict) => {
     expect(gate({ uncommitted: ['a.ts'], merge: merged }, { onDirty })).toMatchObject(verdict);
@@ -73,6 +77,62 @@ describe('the finish gate', () => {
       files: ['a.ts'],
       isFinal: false,
     });
+  });
+
+  // promise: task-branch-from-board
+  describe('with HEAD elsewhere than on the branch of the task', () => {
+    const onMain = { kind: 'elsewhere', on: 'main', isMadeHere: false } as const;
+    const onOwn = { kind: 'elsewhere', on: 'feature', isMadeHere: true } as const;
+    const detached = { kind: 'elsewhere', on: null, isMadeHere: true } as const;
+
+    it.each([onMain, onOwn, detached, { kind: 'alias' } as const])(
+      'commits nothing for the agent: %o',
+      (head) => {
+        for (const dirty of [{ uncommitted: ['a.ts'] }, { operation: 'merge' }])
+          expect(gate({ head, ...dirty }, { onDirty: 'commit' })).toMatchObject({
+            kind: 'refused',
+            because: 'branch',
+            isFinal: false,
+            reason: expect.stringContaining('cp-0001/login'),
+          });
+      },
+    );
+
+    it('takes commits that were made in the worktree, with a note', () => {
+      expect(gate({ head: onOwn, merge: merged })).toMatchObject({
+        kind: 'passed',
+        notes: [expect.stringContaining('HEAD of the worktree is on feature, not on cp-0001/login')],
+      });
+      expect(gate({ head: detached, merge: merged })).toMatchObject({
+        notes: [expect.stringContaining('HEAD of the worktree is detached')],
+      });
+    });
+
+    it('takes no commits of others, and needs none for no changes', () => {
+      expect(gate({ head: onMain, merge: merged })).toMatchObject({ kind: 'refused', because: 'branch' });
+      expect(gate({ head: { kind: 'alias' }, merge: merged })).toMatchObject({ because: 'branch' });
+      expect(gate({ head: onMain, commits: [], saysNoChanges: true })).toMatchObject({ kind: 'passed' });
+    });
+  });
+
+  it('leaves it to a person when the target was moved past the queue', () => {
+    expect(gate({ commits: [], isPastQueue: true, saysNoChanges: true })).toMatchObject({
+      kind: 'refused',
+      because: 'branch',
+      isFinal: true,
+      reason: expect.stringContaining('main already has the commits of cp-0001'),
+    });
+  });
+
+  it('names what git cannot read, whatever on_dirty says', () => {
+    const unreadable = { uncommitted: ['deep'], unreadable: ['deep'] };
+    for (const onDirty of ['handback', 'commit', 'fail'] as const)
+      expect(gate(unreadable, { onDirty })).toMatchObject({
+        kind: 'refused',
+        because: 'dirty',
+        isFinal: onDirty === 'fail',
+        reason: expect.stringContaining('Git cannot read'),
+      });
   });
 
   // promise: finish-by-facts
@@ -119,7 +179,7 @@ describe('the finish gate', () => {
     'refactor!: one name',
     'Revert "feat: add login"',
     'fixup! feat: add login',
-  ])('takes %j for conventional', (subject) => {
+  ])('accepts %j as conventional', (subject) => {
     expect(
       gate({ commits: [commit(subject)], merge: merged }, { commitConvention: 'require' }),
     ).toMatchObject({
@@ -127,7 +187,7 @@ describe('the finish gate', () => {
     });
   });
 
-  it('asks no convention of merges', () => {
+  it('does not apply the convention to merges', () => {
     const commits = [commit('brought main in', true), commit('feat: add login')];
     expect(gate({ commits, merge: merged }, { commitConvention: 'require' })).toMatchObject({
       kind: 'passed',
@@ -146,7 +206,7 @@ describe('the finish gate', () => {
   it.each([
     [1, 'failed (exit code 1)'],
     [null, 'timed out'],
-  ])('hands the end of an accept command back (%s)', (exitCode, said) => {
+  ])('hands back with the last output of an accept command (%s)', (exitCode, said) => {
     const failure = { command: 'npm test', exitCode, tail: ['1 failed', '2 passed'] };
     const verdict = gate({ accept: failure, merge: merged }, { accept: ['npm test'] });
     expect(verdict).toMatchObject({
@@ -157,7 +217,7 @@ describe('the finish gate', () => {
     expect(verdict).toMatchObject({ reason: expect.stringContaining('npm test\n  1 failed\n  2 passed') });
   });
 
-  it('names the files of a conflict, and what the other side meant', () => {
+  it('names the files of a conflict, and the purpose of the other side', () => {
     const other = { task: brand<TaskId>('cp-0002'), title: 'Rename the loader', intent: [] };
     expect(gate({ merge: { ...merged, conflicts: ['src/a.ts'], with: [other] } })).toMatchObject({
       kind: 'refused',
@@ -169,7 +229,7 @@ describe('the finish gate', () => {
   });
 
   // promise: quoted-words
-  it('quotes both sides of a conflict and what was tried line by line, so that nothing passes for its own words', () => {
+  it('quotes both sides of a conflict and the attempts line by line, so that no quote looks like Copse’s own text', () => {
     const verdict = gate({
       merge: {
         ...merged,
@@ -238,7 +298,7 @@ describe('the finish gate', () => {
     expect(gate({ missing: null, merge: merged })).toMatchObject({ kind: 'passed' });
   });
 
-  it('asks work without files only for its accept commands', () => {
+  it('checks only the accept commands of work without files', () => {
     expect(gate({ uncommitted: null, commits: [] })).toMatchObject({ kind: 'passed' });
     expect(gate({ uncommitted: null, commits: [] }, { accept: ['check'] })).toEqual({
       kind: 'undecided',
@@ -247,7 +307,7 @@ describe('the finish gate', () => {
   });
 
   // promise: terminal-safe
-  it('shows control characters of file names instead of obeying them', () => {
+  it('escapes control characters in file names', () => {
     expect(gate({ uncommitted: ['a\u001b[2J.ts'] })).toMatchObject({
       reason: expect.not.stringContaining('\u001b'),
     });

@@ -33,6 +33,7 @@ const everyType: Readonly<Record<(TaskEvent | LandingEvent)['type'], true>> = {
   'task.done': true,
   'task.stuck': true,
   'task.crashed': true,
+  'task.failed': true,
   'task.parked': true,
   'task.needs_attention': true,
   'task.paused': true,
@@ -114,7 +115,7 @@ describe.each(engines)('on %s', (engine) => {
   }
 
   // promise: event-with-change
-  it('every transition there is, is recorded with its event, and the records are what the events make of them', async () => {
+  it('every transition is recorded with its event, and replaying the events gives the records', async () => {
     const seen = new Set<string>();
     for (const steps of historiesThatHaveEverything()) {
       for (const event of await live(steps)) seen.add(event.type);
@@ -122,7 +123,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(Object.keys(everyType).filter((type) => !seen.has(type))).toEqual([]);
   });
 
-  it('any other history is, too', async () => {
+  it('the same holds for any other history', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => void (await live(steps))),
       { numRuns: 5, endOnFailure: true },

@@ -29,7 +29,7 @@ describe('copse config', () => {
   });
 
   // promise: passwords-hidden
-  test('shows what the file says, without the password in the board’s address', async () => {
+  test('shows the settings of the file, without the password in the board’s address', async () => {
     const at = { cwd: newRepository(area) };
     writeConfig(at.cwd, 'board: postgres://ada:s3cret@db.example/team\nagents:\n  coder:\n    max: 7\n');
     const { settings } = await answer<{ settings: Setting[] }>(['config'], at);
@@ -82,7 +82,7 @@ describe('copse config', () => {
   });
 
   // promise: settings-from-main-checkout
-  test('reads the main checkout’s copse.yml in every worktree, whatever the worktree’s own says', async () => {
+  test('reads the main checkout’s copse.yml in every worktree, and ignores the worktree’s own', async () => {
     const main = newRepository(area);
     writeConfig(main, 'agents:\n  coder:\n    max: 3\n');
     const worktree = path.join(area, 'a wörktree');
@@ -110,6 +110,7 @@ describe('the board’s address', () => {
     const [inFile, inEnvironment] = [postgresAddress(), postgresAddress()];
     await newTasks(['On SQLite'], { cwd });
     writeConfig(cwd, `board: ${inFile}\n`);
+    await answer(['config', 'accept', '--yes'], { cwd });
     await newTasks(['On the file’s'], { cwd });
     const env = { COPSE_BOARD: inEnvironment };
     await newTasks(['On the environment’s'], { cwd, env });
@@ -121,6 +122,7 @@ describe('the board’s address', () => {
     expect(await titles({ cwd, env })).toEqual(['On the environment’s']);
     expect(await titles({ cwd, env: { COPSE_BOARD: inFile } })).toEqual(['On the file’s']);
     rmSync(path.join(cwd, 'copse.yml'));
+    await answer(['config', 'accept', '--yes'], { cwd });
     expect(await titles({ cwd })).toEqual(['On SQLite']);
     expect(await titles({ cwd, env: { COPSE_BOARD: '' } })).toEqual(['On SQLite']);
   });
@@ -133,14 +135,14 @@ describe('the board’s address', () => {
 });
 
 describe('copse doctor', () => {
-  test('checks node, git, the repository, the board and the disk', async () => {
+  test('checks node, git, the repository, its settings, the board and the disk', async () => {
     const at = { cwd: newRepository(area) };
     const { checks } = await answer<{ checks: { name: string; ok: boolean; found: string }[] }>(
       ['doctor'],
       at,
     );
     expect(checks.map(({ name, ok }) => [name, ok])).toEqual(
-      ['node', 'git', 'repository', 'board', 'disk'].map((name) => [name, true]),
+      ['node', 'git', 'repository', 'settings', 'board', 'disk'].map((name) => [name, true]),
     );
     const text = await printed(['doctor'], at);
     expect(text.match(/^✓ /gm)).toHaveLength(checks.length);
@@ -149,7 +151,7 @@ describe('copse doctor', () => {
     expect(onPostgres).toMatch(/^✓ board +postgres at postgres:\/\/127\.0\.0\.1:\d+\/postgres/m);
   });
 
-  test('says what is wrong with each and what to do, and fails', async () => {
+  test('names each problem and what to do, and fails', async () => {
     const nowhere = path.join(area, 'nowhere');
     mkdirSync(nowhere);
     const outside = await copse(['doctor', '--json'], { cwd: nowhere });
@@ -168,7 +170,7 @@ describe('copse doctor', () => {
       /^✗ board +The board at postgres:\/\/127\.0\.0\.1:1\/db cannot be reached/m,
     );
     expect(unreachable.stdout + unreachable.stderr).not.toContain('s3cret');
-    expect(unreachable.stderr).toMatch(/^copse: 1 of 5 checks failed\.\n {2}→ .+\n$/);
+    expect(unreachable.stderr).toMatch(/^copse: 1 of 6 checks failed\.\n {2}→ .+\n$/);
   });
 
   test('without git on the PATH says so', async () => {

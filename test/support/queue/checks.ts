@@ -91,7 +91,11 @@ export function checksAt(
     worktreeFolder,
     source: { folder: root, gitDir: commonDir },
     settings: { copy: [], link: [], sparse: [], commandTimeoutMs: 30_000, ...settings },
-    setup: () => setupOf(settings.setup === undefined ? [] : settings.setup, root),
+    setup: () =>
+      setupOf(settings.setup === undefined ? [] : settings.setup, {
+        folder: root,
+        gitDir: path.join(root, '.git'),
+      }),
     steps,
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,
@@ -146,7 +150,7 @@ function commitOf(root: string, files: Readonly<Record<string, string | null>>):
 
 /** The results of a run that came to its end. */
 export function done(end: CheckRunEnd): readonly CheckResult[] {
-  if (end.ended !== 'done') throw new Error(`It ended otherwise: ${JSON.stringify(end)}`);
+  if (end.kind !== 'done') throw new Error(`It ended otherwise: ${JSON.stringify(end)}`);
   return end.results;
 }
 

@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openSync } from '../../../packages/copse/src/workspaces/git/sync/sync.ts';
 import { syncTask } from '../../../packages/copse/src/workspaces/act/sync.ts';
-import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { type BranchName, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import {
   type SyncOutcome,
   type SyncRequest,
@@ -68,6 +68,7 @@ class Scene {
     return openSync(trustedDirOf(this.main)).bring({
       task: brand('cp-0001'),
       worktree: this.worktree,
+      branch: brand(BRANCH),
       base: { branch: brand('main'), commit: brand(git(this.main, 'rev-parse', 'main')) },
       ...options,
     });
@@ -96,7 +97,15 @@ class Scene {
   }
 
   async killedAt(step: string, leave = ''): Promise<void> {
-    const argv = [worker.file, this.main, this.worktree, git(this.main, 'rev-parse', 'main'), step, leave];
+    const argv = [
+      worker.file,
+      this.main,
+      this.worktree,
+      BRANCH,
+      git(this.main, 'rev-parse', 'main'),
+      step,
+      leave,
+    ];
     const child = spawn(process.execPath, argv, {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, ...worker.env },
@@ -133,7 +142,7 @@ describe('a sync', () => {
     expect([scene.tip(), scene.status()]).toEqual([main, '']);
   });
 
-  it('does nothing when the base has nothing new, twice as well as once', async () => {
+  it('does nothing when the base has nothing new, and may be repeated', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -206,7 +215,7 @@ describe('a sync', () => {
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
   });
 
-  it('takes a file that already is as the base has it for merged', async () => {
+  it('counts a file that equals the base’s as merged', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -253,7 +262,7 @@ describe('a sync', () => {
     );
   });
 
-  it('is refused when HEAD is detached, when its branch is an alias, and in the middle of a rebase', async () => {
+  it('is refused when HEAD is detached or on another branch, when its branch is a symbolic ref, and in the middle of a rebase', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -261,7 +270,9 @@ describe('a sync', () => {
     expect(await scene.bring()).toEqual({ kind: 'refused', because: 'detached', paths: [] });
     git(scene.main, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
     git(scene.worktree, 'symbolic-ref', 'HEAD', 'refs/heads/alias');
-    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'detached', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'elsewhere', paths: [] });
+    const alias = { branch: brand<BranchName>('alias') };
+    expect(await scene.bring(alias)).toEqual({ kind: 'refused', because: 'alias', paths: [] });
     git(scene.worktree, 'symbolic-ref', 'HEAD', 'refs/heads/cp-0001/work');
     mkdirSync(scene.gitFile('rebase-merge'));
     expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_progress', paths: [] });
@@ -276,7 +287,7 @@ describe('a sync', () => {
     expect(existsSync(scene.gitFile('index.lock'))).toBe(true);
   });
 
-  it('takes its files back when the branch moved at the same moment', async () => {
+  it('restores the files when the branch moved at the same moment', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -336,7 +347,7 @@ describe('a sync', () => {
 describe('a sync that is killed', () => {
   // promise: kill-safe-worktrees
   it.each(syncSteps)(
-    'at %s keeps everybody from committing half of it and is finished by the next',
+    'at %s stops commits of a half-written merge and is finished by the next',
     async (step) => {
       const scene = new Scene();
       const before = scene.work();
@@ -354,7 +365,7 @@ describe('a sync that is killed', () => {
     },
   );
 
-  it('with half of its files written is finished first, even if the base went on since', async () => {
+  it('with half of its files written is finished first, even if the base moved since', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -411,7 +422,7 @@ describe('syncing a task', () => {
     return { context, place, task };
   }
 
-  it('fetches the base first where there is a remote', async () => {
+  it('fetches the base first if there is a remote', async () => {
     const scene = new Scene();
     const remote = path.join(area, `remote ${path.basename(scene.main)}`);
     git(area, 'clone', '--quiet', '--bare', scene.main, remote);

@@ -27,10 +27,19 @@ async function loadByShape(text: string): Promise<Config | undefined> {
 async function loadBySchema(text: string): Promise<Config> {
   const { parseConfig } = await import('./parse.ts');
   const parsed = parseConfig(text, { file: 'copse.yml' });
-  if (parsed.ok) return parsed.config;
+  if (parsed.kind === 'valid') return parsed.config;
   const { renderProblem } = await import('./problems/problems.ts');
   throw new Unavailable(
     parsed.problems.map(renderProblem).join('\n'),
     'Correct it, then: copse config check',
   );
+}
+
+/** Whether two texts of copse.yml say the same: comments and layout do not count, the order of keys does. */
+export async function isSameConfig(one: string, other: string): Promise<boolean> {
+  if (one === other) return true;
+  const { readYaml } = await import('./problems/read.ts');
+  const [before, now] = [readYaml(one), readYaml(other)];
+  if (before.misreadings.length + now.misreadings.length > 0) return false;
+  return JSON.stringify(before.value ?? {}) === JSON.stringify(now.value ?? {});
 }

@@ -10,6 +10,8 @@ export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */
   readonly changed: readonly string[];
   readonly untracked: readonly string[];
+  /** Files and folders that git cannot read, so their content is unknown; they are among the untracked, too. */
+  readonly unreadable: readonly string[];
   /** The index could not be read, so staged changes are unknown. */
   readonly isIndexLost?: boolean;
 }
@@ -22,9 +24,9 @@ export interface Ignored {
 }
 
 export type Fetched =
-  | { readonly fetched: true }
+  | { readonly kind: 'fetched' }
   | {
-      readonly fetched: false;
+      readonly kind: 'failed';
       readonly because: 'no_remote' | 'unreachable' | 'remote_changed';
       readonly reason: string;
     };
@@ -34,23 +36,25 @@ export interface NewWorktree {
   /** Its name in git's registration; Copse uses the task's id. */
   readonly name: string;
   readonly branch: BranchName;
+  /** Worktrees that do not hold the branch, whatever their HEAD says. */
+  readonly ignoring?: readonly string[];
 }
 
 /** A worktree that git has registered, with a branch and possibly no files yet. */
-export interface Place {
+export interface RegisteredWorktree {
   readonly path: string;
   readonly gitDir: string;
   readonly tip: CommitId;
 }
 
 export type Registered =
-  | { readonly kind: 'registered'; readonly place: Place }
+  | { readonly kind: 'registered'; readonly place: RegisteredWorktree }
   /** Another checkout has the branch. */
   | { readonly kind: 'taken'; readonly takenBy: string };
 
 export type RefMove =
-  | { readonly moved: true }
-  | { readonly moved: false; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'not_moved'; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
 
 export interface TrackedFile {
   /** As git stores it: bytes, relative, with slashes. */
@@ -61,10 +65,10 @@ export interface TrackedFile {
 }
 
 export type RemoteDeletion =
-  | { readonly deletion: 'deleted' | 'absent' }
+  | { readonly kind: 'deleted' | 'absent' }
   /** The remote branch has another tip, so it was kept. */
-  | { readonly deletion: 'changed'; readonly reason: string }
-  | { readonly deletion: 'refused'; readonly reason: string };
+  | { readonly kind: 'changed'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Git {
   /** Held by one process at a time; the system releases it when its holder dies. */
@@ -99,7 +103,16 @@ export interface Git {
   /** Every file of a commit. */
   files(commit: CommitId): Promise<readonly TrackedFile[]>;
   /** The folder of the checkout that has this branch, or is rebasing it. */
-  holderOf(branch: BranchName): Promise<string | undefined>;
+  holderOf(branch: BranchName, ignoring?: readonly string[]): Promise<string | undefined>;
+  /** Whether the branch is a symbolic ref to another one. */
+  isAlias(branch: BranchName): Promise<boolean>;
+  /** Whether the worktree's reflog has the commit as one that was made there, and not only checked out, merged or reset to. */
+  isMadeIn(path: string, commit: CommitId): boolean;
+  /** Branches that were made in the worktree, by the reflogs; `first` is the message with which its own was made. */
+  branchesMadeIn(
+    path: string,
+    since: { readonly sinceMs: number; readonly first: string },
+  ): readonly BranchName[];
   detectBase(): Promise<BranchName | undefined>;
   remoteName(): Promise<string | undefined>;
   fetch(branches: readonly BranchName[]): Promise<Fetched>;
@@ -109,9 +122,9 @@ export interface Git {
   /** Makes a locked worktree on an existing branch. Only one process does so at a time. */
   register(worktree: NewWorktree): Promise<Registered>;
   /** The same at a commit, with a detached HEAD. */
-  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<Place>;
+  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<RegisteredWorktree>;
   /** Writes its files. Takes long; any number of processes may do so at once. */
-  checkOut(place: Place, sparse: readonly string[]): Promise<void>;
+  checkOut(place: RegisteredWorktree, sparse: readonly string[]): Promise<void>;
   /** Corrects the paths of a worktree whose repository was moved. */
   repair(path: string): Promise<void>;
   /** Lock files in the worktree's git directory, with their times. */
@@ -150,9 +163,9 @@ export interface SnapshotRequest {
 }
 
 export type SnapshotOutcome =
-  | { readonly saved: true; readonly rescue: Rescue }
+  | { readonly kind: 'saved'; readonly rescue: Rescue }
   /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
-  | { readonly saved: false };
+  | { readonly kind: 'nothing_to_save' };
 
 /** The tip of a branch that Copse deleted or moved back, if no other ref reaches it. */
 export interface KeptTip {
@@ -175,6 +188,6 @@ export interface Rescues {
 }
 
 export type Restored =
-  | { readonly restored: true; readonly files: number }
+  | { readonly kind: 'restored'; readonly files: number }
   /** The worktree has changes of its own at these paths; nothing was written. */
-  | { readonly restored: false; readonly inTheWay: readonly string[] };
+  | { readonly kind: 'in_the_way'; readonly inTheWay: readonly string[] };

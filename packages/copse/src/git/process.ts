@@ -61,6 +61,7 @@ export interface GitResult {
 export class GitFailed extends Unavailable {
   override readonly name = 'GitFailed';
   override readonly isBeyondLimits: boolean;
+  override readonly mayPass = true;
   readonly argv: readonly string[];
   readonly code: number | null;
   readonly stderr: string;

@@ -4,6 +4,8 @@ export class Unavailable extends Error {
   /** What the person can do about it. */
   readonly remedy: string;
   readonly isMissing: boolean;
+  /** The same may succeed later: a git that failed, an object that another process is writing. */
+  readonly mayPass: boolean = false;
   /** See `BeyondLimits`. */
   readonly isBeyondLimits: boolean = false;
 

@@ -47,7 +47,7 @@ it.each(chosen)('%s has no effect', async (name) => {
 });
 
 // promise: planted-config-inert
-it('all that leave the address of the remote alone have no effect, planted after Copse first looked', async () => {
+it('all that do not change the remote’s address have no effect, planted after Copse opened the repository', async () => {
   const expected = await answers(newScene());
   const scene = newScene();
   openTrustedDir(place(scene));
@@ -87,13 +87,13 @@ async function answers(scene: Scene): Promise<unknown> {
       head: tip('ahead'),
       method: 'rebase',
     });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const move = { target: brand<BranchName>('main'), from: tip('main'), to: built.commit };
     say('move', await merging.moveTarget(move));
     say('file', readFileSync(path.join(top, 'code.txt'), 'utf8'));
     say('push', await merging.push(brand('main'), built.commit));
     for (const remote of [origin, elsewhere]) say('remote', git(remote, 'rev-parse', 'main'));
-    await merging.commitAll(worktree, 'agent: all of it');
+    await merging.commitAll(worktree, brand<BranchName>('task'), 'agent: all of it');
     // Not by its id, which has the time in it; and not by plain git, in which the vectors are in force.
     say('committed', await merging.commits(tip('main'), tip('task'), 1).then(([one]) => one?.subject));
     say('diff', await merging.trial(tip('main'), tip('task')));

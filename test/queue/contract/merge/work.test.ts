@@ -16,6 +16,7 @@ import { MergeScene, putFiles } from '../../../support/queue/merging.ts';
 
 const area = newArea();
 const main = brand<BranchName>('main');
+const task = brand<BranchName>('task');
 
 /** Opened after its remote was set, so that the address is one that Copse accepts. */
 function withRemote(address: (scene: MergeScene) => string, options: MergingOptions = {}) {
@@ -37,10 +38,10 @@ describe('a push', () => {
   it('moves the remote branch and the tracking ref, and may be repeated', async () => {
     const { scene, push } = withRemote(bare);
     const landed = scene.commit('main', { 'a.txt': 'landed\n' });
-    expect(await push()).toEqual({ pushed: true });
+    expect(await push()).toEqual({ kind: 'pushed' });
     expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(landed);
     expect(scene.tip('refs/remotes/origin/main')).toBe(landed);
-    expect(await push()).toEqual({ pushed: true });
+    expect(await push()).toEqual({ kind: 'pushed' });
   });
 
   // promise: compare-and-swap, foreign-moves-kept
@@ -50,7 +51,7 @@ describe('a push', () => {
     git(scene.top, 'push', '--quiet', 'origin', 'theirs:main');
     scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: expect.stringMatching(/^origin did not take main: .*(fetch first|non-fast-forward)/),
     });
@@ -65,7 +66,7 @@ describe('a push', () => {
     writeFileSync(hook, '#!/bin/sh\necho "main is protected" >&2\nexit 1\n', { mode: 0o755 });
     scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: 'origin did not take main: pre-receive hook declined. main is protected',
     });
@@ -75,14 +76,14 @@ describe('a push', () => {
   it('without a remote, or to one whose address changed, is not tried', async () => {
     const without = new MergeScene(area);
     expect(await without.merging.push(main, without.tip('main'))).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'no_remote',
     });
     const { scene, push } = withRemote(bare);
     const elsewhere = path.join(area, 'elsewhere.git');
     git(area, 'init', '--quiet', '--bare', elsewhere);
     git(scene.top, 'remote', 'set-url', 'origin', elsewhere);
-    expect(await push()).toMatchObject({ pushed: false, reason: expect.stringContaining('accept-remotes') });
+    expect(await push()).toMatchObject({ kind: 'failed', reason: expect.stringContaining('accept-remotes') });
     expect(git(elsewhere, 'for-each-ref')).toBe('');
   });
 
@@ -90,11 +91,11 @@ describe('a push', () => {
   it('to an unreachable remote reports that, without the password', async () => {
     const { push } = withRemote(() => 'http://ada:s3cr@t-w0rd@127.0.0.1:1/x.git');
     const outcome = await push();
-    expect(outcome).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'unreachable' });
     expect(JSON.stringify(outcome)).not.toMatch(/s3cr|w0rd/);
     const gone = withRemote(bare);
     rmSync(new URL(git(gone.scene.top, 'remote', 'get-url', 'origin')), { recursive: true });
-    expect(await gone.push()).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(await gone.push()).toMatchObject({ kind: 'failed', because: 'unreachable' });
   });
 
   it('to a remote that never answers times out', async () => {
@@ -104,7 +105,7 @@ describe('a push', () => {
     if (at === null || typeof at === 'string') throw new Error('no port');
     const { push } = withRemote(() => `git://127.0.0.1:${at.port}/x`, { pushTimeoutMs: 300 });
     expect(await push()).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'unreachable',
       reason: expect.stringContaining('300 ms'),
     });
@@ -142,7 +143,7 @@ describe('committing everything', () => {
       link: { link: '/nowhere' },
     });
     const before = scene.tip('task');
-    const commit = await merging.commitAll(worktree, 'agent: all of it');
+    const commit = await merging.commitAll(worktree, task, 'agent: all of it');
     expect(commit).toBe(scene.tip('task'));
     expect(git(worktree, 'show', '--no-patch', '--format=%P %B', 'task')).toBe(`${before} agent: all of it`);
     const changed = git(worktree, '-c', 'core.quotePath=false', 'show', '--format=', '--name-status', 'task');
@@ -159,40 +160,40 @@ describe('committing everything', () => {
     );
     expect(git(worktree, 'show', 'task:b.txt')).toBe('staged, then edited');
     expect([status(), readFileSync(path.join(worktree, 'x.log'), 'utf8')]).toEqual(['', 'ignored\n']);
-    expect(await merging.commitAll(worktree, 'again')).toBeNull();
+    expect(await merging.commitAll(worktree, task, 'again')).toBeNull();
     expect(scene.tip('task')).toBe(commit);
   });
 
-  it('finds an edit that git was told to assume away', async () => {
+  it('finds an edit behind assume-unchanged', async () => {
     const { worktree, merging } = worktreeOf();
     git(worktree, 'update-index', '--assume-unchanged', 'a.txt');
     putFiles(worktree, { 'a.txt': 'hidden\n' });
-    await merging.commitAll(worktree, 'x');
+    await merging.commitAll(worktree, task, 'x');
     expect(git(worktree, 'show', 'task:a.txt')).toBe('hidden');
   });
 
   it('follows no link out of the worktree', async () => {
     const { worktree, merging } = worktreeOf();
     symlinkSync(area, path.join(worktree, 'out'));
-    await merging.commitAll(worktree, 'x');
+    await merging.commitAll(worktree, task, 'x');
     expect(git(worktree, 'ls-tree', 'task', 'out')).toMatch(/^120000 /);
   });
 
   it('finishes a merge once no file has conflict markers, and not before', async () => {
     const { worktree, scene, merging, status } = worktreeOf();
     putFiles(worktree, { 'a.txt': 'ours\n' });
-    await merging.commitAll(worktree, 'ours');
+    await merging.commitAll(worktree, task, 'ours');
     scene.commit('main', { 'a.txt': 'theirs\n' });
     expect(() => git(worktree, 'merge', '--quiet', 'main')).toThrow('Command failed');
     const [ours, theirs] = [scene.tip('task'), scene.tip('main')];
     expect(await merging.unresolved(worktree)).toEqual(['a.txt']);
-    await expect(merging.commitAll(worktree, 'too early')).rejects.toThrow(
+    await expect(merging.commitAll(worktree, task, 'too early')).rejects.toThrow(
       'conflict markers remain in a.txt',
     );
     expect(scene.tip('task')).toBe(ours);
     putFiles(worktree, { 'a.txt': 'both\n' });
     expect(await merging.unresolved(worktree)).toEqual([]);
-    const commit = await merging.commitAll(worktree, 'both');
+    const commit = await merging.commitAll(worktree, task, 'both');
     expect(git(worktree, 'show', '--no-patch', '--format=%P', 'task')).toBe(`${ours} ${theirs}`);
     expect([scene.tip('task'), git(worktree, 'show', 'task:a.txt'), status()]).toEqual([commit, 'both', '']);
     expect(git(worktree, 'status')).not.toContain('merging');
@@ -203,7 +204,7 @@ describe('committing everything', () => {
     putFiles(worktree, { 'a.txt': 'edited\n' });
     const gitDir = git(worktree, 'rev-parse', '--absolute-git-dir');
     const [tip, before] = [scene.tip('task'), status()];
-    const refused = (why: string) => expect(merging.commitAll(worktree, 'x')).rejects.toThrow(why);
+    const refused = (why: string) => expect(merging.commitAll(worktree, task, 'x')).rejects.toThrow(why);
     mkdirSync(path.join(gitDir, 'rebase-merge'));
     await refused('in progress');
     rmdirSync(path.join(gitDir, 'rebase-merge'));
@@ -211,7 +212,7 @@ describe('committing everything', () => {
     await refused('locked');
     rmSync(path.join(gitDir, 'index.lock'));
     git(worktree, 'checkout', '--quiet', '--detach');
-    await refused('detached');
+    await refused('HEAD is not on task');
     git(worktree, 'symbolic-ref', 'HEAD', 'refs/heads/task');
     expect([scene.tip('task'), status()]).toEqual([tip, before]);
   });

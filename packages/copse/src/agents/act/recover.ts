@@ -23,8 +23,8 @@ import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { decideCrash, decideGiveUp } from '../../tasks/rules/outcomes.ts';
 import { listed } from '../../kernel/text.ts';
-import { isBeyondLimits } from '../../kernel/unavailable.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
@@ -50,12 +50,10 @@ export async function recover(
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining > 0) {
-      return refusal(
-        refused(
-          'wrong_status',
-          `${task} crashed (${reason}) and is not retried: ${remaining} of its processes cannot be ended.`,
-          `copse show ${task}`,
-        ),
+      return refused(
+        'wrong_status',
+        `${task} crashed (${reason}) and is not retried: ${remaining} of its processes cannot be ended.`,
+        `copse show ${task}`,
       );
     }
   }
@@ -134,9 +132,11 @@ interface Rescued {
   readonly ref: string | null;
   /** Null when they cannot be listed. */
   readonly uncommitted: readonly string[] | null;
+  /** Why they are not saved. */
+  readonly problem?: string;
 }
 
-/** Work that cannot be saved is not tried again: the next attempt would change it. */
+/** Work that cannot be read is not tried again: the next attempt would change it. */
 async function rescueIfReadable(
   context: RunContext,
   task: TaskId,
@@ -157,10 +157,18 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   if (facts.state !== 'healthy') return { ref: null, uncommitted: [] };
   const { changed, untracked } = await git.uncommitted(worktree.path);
   const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
-  return { ref: await rescueFirst(context, request), uncommitted: [...changed, ...untracked] };
+  const uncommitted = [...changed, ...untracked];
+  try {
+    return { ref: await rescueFirst(context, request), uncommitted };
+  } catch (error) {
+    // Recording a crash changes no file. The next attempt does not start before its files are saved.
+    if (isBeyondLimits(error)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
+    return { ref: null, uncommitted, problem: error.message };
+  }
 }
 
-function crashText({ reason }: Crash, { ref, uncommitted }: Rescued): string {
+function crashText({ reason }: Crash, { ref, uncommitted, problem }: Rescued): string {
   const lines =
     uncommitted === null
       ? ['Its worktree cannot be read; nothing in it was changed.']
@@ -169,6 +177,6 @@ function crashText({ reason }: Crash, { ref, uncommitted }: Rescued): string {
         : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
-  const saved = ref === null ? [] : [`Saved as ${ref}.`];
+  const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];
   return [`The attempt crashed: ${first}.`, ...said, ...lines, ...saved].join('\n');
 }

@@ -56,6 +56,12 @@ export function readOrders(file: string): WrittenOrders {
   return JSON.parse(readIfThere(file, ORDERS) ?? '') as WrittenOrders;
 }
 
+/** Undefined once the attempt is over. */
+export function readOrdersOf(home: string, attempt: AttemptId): WrittenOrders | undefined {
+  const text = readIfThere(attemptFiles(home, attempt).orders, ORDERS);
+  return text === undefined ? undefined : (JSON.parse(text) as WrittenOrders);
+}
+
 export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIdentity): void {
   writeAtomically(attemptFiles(home, attempt).runner, JSON.stringify(runner));
 }

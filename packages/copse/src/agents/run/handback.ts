@@ -16,10 +16,9 @@ export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
   if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
   const seen = context.reports.read(reported);
   const report = seen?.kind === 'report' ? seen.report : undefined;
-  const baseBranch = prepared.workspace.worktree?.baseBranch;
   return lookAtGate(context, {
     task,
-    worktree: worktree === null || baseBranch === undefined ? null : { path: worktree, baseBranch },
+    worktree: worktree === null ? null : prepared.workspace.worktree,
     agent: committing(context),
     saysNoChanges: report?.noChanges ?? false,
     summary: report?.summary ?? null,
@@ -62,16 +61,17 @@ export async function handBack(
     const task = await change.require('task', id);
     const decision = decideHandback(
       task,
-      { from: 'gate', token },
+      { kind: 'gate', token },
       { because, reason },
       change.at,
       context.policy,
     );
-    const mayGoOn = decision.decided && decision.events.every(({ type }) => type === 'task.handed_back');
-    if (mayGoOn || !decision.decided) await change.apply(decision);
+    const mayGoOn =
+      decision.kind === 'decided' && decision.events.every(({ type }) => type === 'task.handed_back');
+    if (mayGoOn || decision.kind === 'refused') await change.apply(decision);
     return mayGoOn;
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }
 

@@ -3,6 +3,7 @@
  * them from here, so that all of them say the same. Clauses begin with a small letter; `sentence` makes them sentences.
  */
 
+import type { TaskId } from '../../kernel/ids.ts';
 import {
   type AttentionCause,
   type Delay,
@@ -50,11 +51,12 @@ const attentionTexts: Readonly<
   unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent stopped without committing', reason: 'details' },
   nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
+  branch: { clause: 'its commits are not where they belong', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'adds' },
 };
 
-interface Attention {
+interface AttentionNeeded {
   readonly because: AttentionCause;
   readonly reason: string;
 }
@@ -64,10 +66,14 @@ export function attentionClause(because: AttentionCause): string {
 }
 
 /** In one line. */
-export function attentionText({ because, reason }: Attention): string {
+export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
   if (use === 'details') return clause;
   return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
+}
+
+export function resolvedByText(resolver: TaskId): string {
+  return `it conflicts with its target; ${resolver} resolves that`;
 }
 
 export function delayText({ because }: Pick<Delay, 'because'>): string {

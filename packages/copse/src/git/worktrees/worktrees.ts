@@ -6,11 +6,11 @@ import path from 'node:path';
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
-import type { Git, Ignored, NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
+import type { Git, Ignored, NewWorktree, RegisteredWorktree, Registered, Uncommitted } from '../port.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { NOT_COPSES, copyIndex } from '../private-index.ts';
-import { entries, utf8 } from '../output.ts';
-import { git, tryGit, type TrustedDir } from '../process.ts';
+import { entries, unreadableIn, utf8 } from '../output.ts';
+import { GitFailed, git, tryGit, type TrustedDir } from '../process.ts';
 import { requireBoundedTip } from '../refs/bounded-tip.ts';
 import { findTip } from '../refs/refs.ts';
 import {
@@ -22,11 +22,12 @@ import {
   registrations,
 } from './registrations.ts';
 import { headOf, requirePlace, withScratch } from './place.ts';
+import { quickLook } from './quick-look.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
   worktree: string,
-  tipOf: TipOf = (ref) => findTip(dir, ref),
+  tipOf: TipOfRef = (ref) => findTip(dir, ref),
 ): Promise<WorktreeFacts> {
   const kind = lstatSync(worktree, { throwIfNoEntry: false });
   if (kind === undefined) {
@@ -45,12 +46,17 @@ export async function lookAtWorktree(
   if (branch === null && commit === null)
     return { state: 'broken', why: 'its HEAD cannot be read', isUnfinished: false };
   const head = commit ?? (branch && (await tipOf(`refs/heads/${branch}`)));
-  if (!head)
-    return { state: 'broken', why: `its branch ${branch ?? ''} does not exist`, isUnfinished: false };
+  if (!head) {
+    const why =
+      branch === null
+        ? 'its HEAD names neither a branch nor a commit'
+        : `its HEAD is on ${branch}, which does not exist`;
+    return { state: 'broken', why, isUnfinished: false };
+  }
   return { state: 'healthy', branch, head, operation: operationIn(gitDir) };
 }
 
-type TipOf = (ref: string) => Promise<CommitId | undefined>;
+type TipOfRef = (ref: string) => Promise<CommitId | undefined>;
 
 const OPERATIONS = [
   ['rebase-merge', 'rebase'],
@@ -66,13 +72,19 @@ function operationIn(gitDir: string): string | null {
 }
 
 /** The checkout that has this branch, or is rebasing it. */
-export function holderOf(dir: TrustedDir, branch: BranchName): string | undefined {
+export function holderOf(
+  dir: TrustedDir,
+  branch: BranchName,
+  ignoring: readonly string[] = [],
+): string | undefined {
   const { commonDir } = dir;
   const mainPath = path.basename(commonDir) === '.git' ? path.dirname(commonDir) : commonDir;
   // A bare repository has a HEAD too, but no index.
   const isBare = !existsSync(path.join(dir.commonDir, 'index'));
   const main = isBare ? [] : [{ gitDir: dir.commonDir, path: mainPath }];
-  return [...main, ...registrations(dir.commonDir)].find(({ gitDir }) => holds(gitDir, branch))?.path;
+  return [...main, ...registrations(dir.commonDir)].find(
+    ({ gitDir, path: at }) => holds(gitDir, branch) && !ignoring.includes(at),
+  )?.path;
 }
 
 function holds(gitDir: string, branch: BranchName): boolean {
@@ -85,9 +97,9 @@ function holds(gitDir: string, branch: BranchName): boolean {
 /** Only one process may do this at a time. */
 export async function registerWorktree(
   dir: TrustedDir,
-  { path: worktree, name, branch }: NewWorktree,
+  { path: worktree, name, branch, ignoring }: NewWorktree,
 ): Promise<Registered> {
-  const holder = holderOf(dir, branch);
+  const holder = holderOf(dir, branch, ignoring);
   if (holder !== undefined && canonical(holder) !== canonical(worktree))
     return { kind: 'taken', takenBy: holder };
   const tip = await findTip(dir, `refs/heads/${branch}`);
@@ -103,14 +115,14 @@ export function registerDetached(
   dir: TrustedDir,
   { path: worktree, name }: Omit<NewWorktree, 'branch'>,
   tip: CommitId,
-): Promise<Place> {
+): Promise<RegisteredWorktree> {
   return registerAt(dir, { worktree, name, tip, head: tip });
 }
 
 async function registerAt(
   { commonDir }: TrustedDir,
   of: { readonly worktree: string; readonly name: string; readonly tip: CommitId; readonly head: string },
-): Promise<Place> {
+): Promise<RegisteredWorktree> {
   const { worktree, name, tip, head } = of;
   await mkdir(worktree, { recursive: true });
   for (let number = 1; ; number += 1) {
@@ -127,7 +139,7 @@ async function registerAt(
 /** Takes long; any number of processes may do this at once. */
 export async function checkOut(
   dir: TrustedDir,
-  { gitDir, path: workTree, tip }: Place,
+  { gitDir, path: workTree, tip }: RegisteredWorktree,
   sparse: readonly string[],
 ): Promise<void> {
   const index = path.join(gitDir, 'index');
@@ -161,13 +173,27 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
   await requireBoundedTip(dir, head, `The branch ${branch ?? ''} of ${workTree}`);
   return withScratch(dir, async (scratch) => {
+    const quick = await quickLook(dir, place, path.join(scratch, 'quick'), head);
+    if (quick !== undefined) return quick;
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);
-    const [changed, untracked] = await Promise.all([
-      git(dir, ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head], { workTree, index }),
-      git(dir, ['ls-files', '--others', ...NOT_COPSES, '-z'], { workTree, index }),
-    ]);
-    return { changed: names(changed), untracked: names(untracked), ...(!isWhole && { isIndexLost: true }) };
+    const [changed, untracked] = await Promise.all(
+      [
+        ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head],
+        ['ls-files', '--others', ...NOT_COPSES, '-z'],
+      ].map(async (argv) => {
+        const { code, stdout, stderr } = await tryGit(dir, argv, { workTree, index });
+        if (code !== 0) throw new GitFailed(argv, code, stderr);
+        return { files: names(stdout), unreadable: unreadableIn(stderr) };
+      }),
+    );
+    const unreadable = [...(changed?.unreadable ?? []), ...(untracked?.unreadable ?? [])];
+    return {
+      changed: changed?.files ?? [],
+      untracked: [...(untracked?.files ?? []), ...unreadable],
+      unreadable,
+      ...(!isWhole && { isIndexLost: true }),
+    };
   });
 }
 

@@ -14,7 +14,13 @@ import { type CommitId, type LandingId, type TaskId, taskIdDraws } from '../../k
 import { CONFLICT_SOURCE, landingToResolve } from '../rules/hand-back.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Task, TaskDefinition, WorkItem } from '../../tasks/rules/task.ts';
+import {
+  type Task,
+  type TaskDefinition,
+  type WorkItem,
+  isFinished,
+  statusesForPeople,
+} from '../../tasks/rules/task.ts';
 import { decideCreate } from '../../tasks/rules/decisions.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../../tasks/rules/outcomes.ts';
 import { decideWorkspace } from '../../workspaces/rules/workspace.ts';
@@ -44,7 +50,7 @@ export async function resolveByTask(
     const resolver = await findOrCreate(context, change, original, current, cause);
     const { because, files, with: others } = cause;
     const reason = `${resolver} resolves it.\n${cause.reason}`;
-    const given = { because, reason, ...(files && { files }), ...(others && { with: others }) };
+    const given = { because, reason, resolver, ...(files && { files }), ...(others && { with: others }) };
     await change.apply(decideGiveUp(original, { landing: current }, given, change.at));
     await keepWorkspace(change, { task: original.id, node: context.node }, { because, reason });
     return resolver;
@@ -56,7 +62,7 @@ async function keepHead({ git }: RunContext, { id, head }: Landing): Promise<voi
   const before = (await git.tip(ref)) ?? null;
   if (before === head) return;
   const moved = await git.moveRef(ref, before, head, 'copse: a conflict');
-  if (!moved.moved) throw new Error(`Cannot keep the conflicting work under ${ref}`);
+  if (moved.kind !== 'moved') throw new Error(`Cannot keep the conflicting work under ${ref}`);
 }
 
 async function findOrCreate(
@@ -106,6 +112,17 @@ function defineResolver(
   };
 }
 
+/** Whether it needs no person, because another task resolves its conflict without one. */
+export async function isBeingResolved(
+  board: Pick<BoardReader, 'get'>,
+  { state }: Pick<Task, 'state'>,
+): Promise<boolean> {
+  if (state.status !== 'needs_attention' || state.resolver === undefined) return false;
+  const resolver = await board.get('task', state.resolver);
+  const status = resolver?.state.status;
+  return status !== undefined && !isFinished(status) && !statusesForPeople.includes(status);
+}
+
 /** Which task resolves the conflict of this one, and its status. */
 export async function describeResolver(
   { board }: { readonly board: BoardReader },
@@ -151,9 +168,9 @@ export async function recordResolved(
   const task = await change.board.get('task', landing.task);
   if (task === undefined) return [];
   const by = { kind: 'node', node } as const;
-  const decision = decideLand(task, { how: 'resolved', commit, head: landing.head }, change.at);
+  const decision = decideLand(task, { kind: 'resolved', commit, head: landing.head }, change.at);
   // A person resumed or cancelled the original: that decision counts.
-  if (!decision.decided) return [];
+  if (decision.kind === 'refused') return [];
   await change.applyAs(by, decision);
   const workspace = await workspaceOf({ board: change.board, node }, task.id);
   if (workspace?.disposition.is === 'kept' && workspace.disposition.why === 'conflict')

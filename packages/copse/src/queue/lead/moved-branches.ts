@@ -86,7 +86,15 @@ async function lookInside(
   own: string,
   { head, branch, operation }: { head: CommitId; branch: string | null; operation: string | null },
 ): Promise<BranchFacts['worktree']> {
-  const { changed, untracked } = await git.uncommitted(path);
+  let uncommitted;
+  try {
+    uncommitted = await git.uncommitted(path);
+  } catch (error) {
+    // Removed at this moment, or its branch was.
+    if ((await git.look(path)).state !== 'healthy') return null;
+    throw error;
+  }
+  const { changed, untracked } = uncommitted;
   const isClean = operation === null && changed.length + untracked.length === 0;
   return { head, isOnBranch: branch === own, isClean };
 }
@@ -109,7 +117,7 @@ async function act(
 ): Promise<boolean> {
   const { reason } = moved;
   if (moved.kind === 'lost')
-    return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).ok;
+    return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).kind === 'done';
   const outcome = await change(context, async (change) => {
     const task = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
@@ -122,5 +130,5 @@ async function act(
         : decideUnqueue(task, current, { head, reason }, change.at);
     await change.apply(decision);
   });
-  return outcome.ok;
+  return outcome.kind === 'done';
 }

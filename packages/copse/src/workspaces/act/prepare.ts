@@ -26,16 +26,16 @@ import { decided } from '../../kernel/decision.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
-import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
+import { type NamedWork, freeName, isOnForeignBranch, nameBranch, worktreesOfOthers } from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
-import { leaveWhatLanded } from '../discard/leave-landed.ts';
+import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef } from '../discard/rescue-first.ts';
-import { setAside } from '../discard/set-aside.ts';
+import { beginningMessage } from '../discard/stray-branches.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
 import { worktreePath } from './worktree-path.ts';
 
@@ -93,12 +93,12 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const strategy = strategyFor(context, task);
   if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
   const named = nameBranch(context, request);
-  if (!named.ok) {
+  if (named.kind === 'refused') {
     return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
   const known = await workspaceOf(context, task.id);
-  const free = known?.worktree?.branch ?? (await freeName(context, named.branch));
+  const free = known?.worktree?.branch ?? (await freeName(context, task.id, named.branch));
   const path = await worktreePath(context, task.id, known);
   await context.git.repair(path);
   const { facts, notes } = await gatherFacts(context, task.id, path, free);
@@ -110,8 +110,8 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const isInTheWay = plan.kind === 'new_worktree' && plan.aside !== null;
   const aside = isInTheWay
     ? await setAside(context, task.id, { path, known, facts, token: request.token })
-    : { rescue: null };
-  if ('refusal' in aside) {
+    : ({ kind: 'free', rescue: null } as const);
+  if (aside.kind === 'refused') {
     const { reason, next } = aside.refusal;
     return { kind: 'refused', because: 'occupied', reason, next };
   }
@@ -124,15 +124,15 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
 
   const branch = plan.kind === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
   const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
-  if (!leased.ok) return { kind: 'refused', because: 'no_ports', ...leased.refusal };
+  if (leased.kind === 'refused') return { kind: 'refused', because: 'no_ports', ...leased.refusal };
   const { ports, occupied } = leased.value;
   const furnished = await context.furnishing.furnish({
-    ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
+    ...furnishingOf(context, request, { path, branch: facts.branch, base: base.branch, ports }),
     commit: plan.kind === 'new_worktree' ? plan.start : await headOf(context, path),
     isFresh: plan.kind === 'new_worktree',
   });
   onStep('furnished');
-  if (!furnished.setup.ok) return setupFailed(task.id, path, furnished.setup);
+  if (furnished.setup.kind === 'failed') return setupFailed(task.id, path, furnished.setup);
   return {
     kind: 'prepared',
     workspace,
@@ -182,7 +182,7 @@ async function elsewhere(
     base: null,
     notes: strategy === 'static' ? ['It works in the main checkout.'] : ['It has no worktree.'],
     ports: [],
-    furnished: { ...nothing, setup: { ok: true, ran: 0 } },
+    furnished: { ...nothing, setup: { kind: 'done', ran: 0 } },
   };
 }
 
@@ -206,7 +206,8 @@ async function gatherFacts(
   const base = baseBranch && (await findNewestBase(git, baseBranch));
   const pushed = remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${branch}`);
   const isOver = pushed && base && (await hasLanded(context, task, pushed, [base.commit]));
-  const holder = await git.holderOf(branch);
+  const ignoring = await worktreesOfOthers(context, task, branch);
+  const holder = await git.holderOf(branch, ignoring);
   const facts: PreparationFacts = {
     worktree,
     branch,
@@ -214,9 +215,10 @@ async function gatherFacts(
     remoteTip: isOver ? undefined : pushed,
     holder: holder === path ? undefined : holder,
     base,
+    isOnForeignBranch: await isOnForeignBranch(context, worktree, { task, own: branch, base: baseBranch }),
   };
   const notes =
-    fetched?.fetched === false ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
+    fetched?.kind === 'failed' ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
   return { facts, notes };
 }
 
@@ -258,7 +260,7 @@ async function recordIntent(
     );
     return change.require('workspace', id);
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }
 
@@ -272,9 +274,9 @@ async function make(
 ): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
   const { git, settings } = context;
   if (plan.from !== 'branch') {
-    const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
+    const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, beginningMessage(task));
     // If another process made the branch meanwhile, it is continued.
-    if (!moved.moved && moved.tip === null)
+    if (moved.kind !== 'moved' && moved.tip === null)
       throw new Error(`The branch ${branch} could not be made: it is locked`);
   }
   onStep('branch_made');
@@ -283,7 +285,8 @@ async function make(
     onStep('checked_out');
     return { branch };
   }
-  const registered = await git.register({ path, name: task, branch });
+  const ignoring = await worktreesOfOthers(context, task, branch);
+  const registered = await git.register({ path, name: task, branch, ignoring });
   if (registered.kind === 'taken') return { takenBy: registered.takenBy };
   onStep('registered');
   await git.checkOut(registered.place, sparse);

@@ -9,6 +9,7 @@ import type { CommitId, NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
 import type { MainCheckout, PathMove } from '../ports/worktrees.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import { type Context, type Outcome, change } from '../../board/context.ts';
+import { isFinished } from '../../tasks/rules/task.ts';
 import { workspaceOf } from '../act/context.ts';
 
 export interface GuardContext extends Context {
@@ -37,7 +38,7 @@ export interface CheckOptions {
   readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
 }
 
-export interface Checked {
+interface Checked {
   /** For the next check. */
   readonly state: CheckoutState;
   readonly escape: Escape | null;
@@ -103,7 +104,7 @@ async function tell(context: GuardContext, escape: Escape, meant: readonly Runni
       if (id !== null)
         await change.apply(decided({ type: 'workspace.escaped', id, at: change.at, ...escape }));
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 export interface MoveEscapeRequest {
@@ -141,12 +142,14 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   const workspace = await workspaceOf(context, task);
   if (!workspace?.worktree) {
     const reason = `Cannot move files to ${task}: it has no worktree on this machine.`;
-    return { kind: 'refused', because: 'no_worktree', reason, next: [`copse work ${task}`] };
+    const status = (await context.board.get('task', task))?.state.status;
+    const next = status === undefined || isFinished(status) ? 'git status' : `copse show ${task}`;
+    return { kind: 'refused', because: 'no_worktree', reason, next: [next] };
   }
   const wanted = paths ?? workspace.escape?.paths ?? [];
   const saved =
     wanted.length > 0 && (await rescues.snapshot({ task, worktree: root, why: 'escape', at: clock.now() }));
-  if (saved === false || !saved.saved) {
+  if (saved === false || saved.kind === 'nothing_to_save') {
     const reason = `The main checkout has no changes to move to ${task}.`;
     return { kind: 'refused', because: 'nothing_to_move', reason, next: ['git status'] };
   }
@@ -178,5 +181,5 @@ function noteMoved(
 }
 
 function must(outcome: Outcome<void>): void {
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }

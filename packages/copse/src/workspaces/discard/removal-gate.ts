@@ -2,12 +2,12 @@
  * The facts for the gate (workspaces/rules/removal.ts): what is alive in a worktree, and which work would leave with it.
  */
 
-import { refused } from '../../kernel/decision.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
 import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../../kernel/ids.ts';
+import { terminalName } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../rules/removal.ts';
 import type { Workspace } from '../rules/workspace.ts';
-import { refusal } from '../../board/context.ts';
 import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand } from '../act/context.ts';
 
@@ -35,7 +35,7 @@ export async function refuseIfAlive(
   path: string,
   workspace: Workspace | undefined,
   { isUnfinished, again, token }: Replacement,
-): Promise<ReturnType<typeof refusal> | undefined> {
+): Promise<Refused | undefined> {
   const alive = await whoIsThere(context, task, path, token);
   const locks = isUnfinished ? alive.locks.filter(({ isHeld }) => isHeld) : alive.locks;
   const owned = ownership(context, task, path, workspace);
@@ -44,11 +44,14 @@ export async function refuseIfAlive(
   if (decision.kind === 'allowed' || decision.kind === 'question') return undefined;
   if (decision.kind === 'end_first')
     throw new Error(`The gate wants to end the agent of ${task}, which only a forced removal may do`);
-  return refusal(refused('wrong_status', decision.reason, ...decision.next));
+  return refused('wrong_status', decision.reason, ...decision.next);
 }
 
 const BY_NAME = { by: 'person', isNamed: true, isForced: false, deleteBranch: false } as const;
 const NOTHING_AT_STAKE = { operation: null, uncommitted: 0, unmerged: 0, branch: 'gone' } as const;
+
+/** Which uncommitted files are counted: none, all, or those that hooks did not write. */
+type Counting = 'none' | 'all' | 'without_hooks';
 
 /** All facts. Those about work stay true while the worktree is empty; `whoIsThere` has to be asked again. */
 export async function gatherFacts(
@@ -56,11 +59,11 @@ export async function gatherFacts(
   task: TaskId,
   path: string,
   workspace: Workspace | undefined,
-  mayCount: boolean,
+  counting: Counting,
 ): Promise<SeenFacts> {
   const [alive, stake] = await Promise.all([
     whoIsThere(context, task, path),
-    whatIsAtStake(context, path, workspace, mayCount),
+    whatIsAtStake(context, path, workspace, counting),
   ]);
   return {
     task,
@@ -101,7 +104,7 @@ export async function whoIsThere(
   };
   // tmux answers while /proc is read.
   const [tmux, inside, locks] = await Promise.all([
-    occupancy.tmuxSessions(`copse-${task}`),
+    occupancy.tmuxSessions(terminalName(task)),
     occupancy.inside(path, owners),
     git.locks(path),
   ]);
@@ -130,15 +133,27 @@ async function whatIsAtStake(
   context: WorkspaceContext,
   path: string,
   workspace: Workspace | undefined,
-  mayCount: boolean,
+  counting: Counting,
 ): Promise<Pick<SeenFacts, 'operation' | 'uncommitted' | 'branch' | 'unmerged' | 'tip'>> {
   const look = await context.git.look(path);
   const isHealthy = look.state === 'healthy';
-  const [uncommitted, branch] = await Promise.all([
-    isHealthy ? (mayCount ? countUncommitted(context, path) : null) : countInRuins(look, workspace),
-    branchState(context, branchOf(look, workspace?.worktree?.branch), workspace),
+  const own = workspace?.worktree?.branch ?? branchOf(look, null);
+  const [uncommitted, branch, elsewhere] = await Promise.all([
+    isHealthy
+      ? counting === 'none'
+        ? null
+        : countUncommitted(context, path, counting === 'all' ? [] : (workspace?.byHooks ?? []))
+      : countInRuins(look, workspace),
+    branchState(context, own, workspace),
+    isHealthy && look.branch !== own && context.git.isMadeIn(path, look.head)
+      ? stateOf(context, look.head, workspace)
+      : undefined,
   ]);
-  return { operation: isHealthy ? look.operation : null, uncommitted, ...branch };
+  const operation = isHealthy ? look.operation : null;
+  // Commits that were made in the worktree, on another branch than its own.
+  if (elsewhere?.branch !== 'unmerged') return { operation, uncommitted, ...branch };
+  const unmerged = elsewhere.unmerged === null ? null : elsewhere.unmerged + (branch.unmerged ?? 0);
+  return { operation, uncommitted, branch: 'unmerged', unmerged, tip: branch.tip };
 }
 
 /** Zero only where no file can have been written; otherwise unknown. */
@@ -151,10 +166,15 @@ function countInRuins(
   return look.isRegistered && workspace === undefined ? null : 0;
 }
 
-async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
+async function countUncommitted(
+  { git }: WorkspaceContext,
+  path: string,
+  byHooks: readonly string[],
+): Promise<number | null> {
   try {
-    const { changed, untracked, isIndexLost } = await git.uncommitted(path);
-    return isIndexLost ? null : changed.length + untracked.length;
+    const { changed, untracked, unreadable, isIndexLost } = await git.uncommitted(path);
+    if (isIndexLost || unreadable.length > 0) return null;
+    return [...changed, ...untracked].filter((file) => !byHooks.includes(file)).length;
   } catch {
     // Unknown to the gate; the rescue reports the error.
     return null;
@@ -172,20 +192,41 @@ async function branchState(
   branch: BranchName | null,
   workspace: Workspace | undefined,
 ): Promise<Pick<SeenFacts, 'branch' | 'unmerged' | 'tip'>> {
+  const tip = branch && (await context.git.tip(branchRef(branch)));
+  return tip ? stateOf(context, tip, workspace) : { branch: 'gone', unmerged: 0, tip: null };
+}
+
+/** Whether these commits are in the base, or landed as others. */
+export async function stateOf(
+  context: WorkspaceContext,
+  tip: CommitId,
+  workspace: Workspace | undefined,
+): Promise<Pick<SeenFacts, 'branch' | 'unmerged' | 'tip'> & { readonly isInBase?: true }> {
   const { git, target } = context;
-  const tip = branch && (await git.tip(branchRef(branch)));
-  if (!tip) return { branch: 'gone', unmerged: 0, tip: null };
   const base = target ?? workspace?.worktree?.baseBranch ?? (await git.detectBase());
   const bases = base === undefined ? [] : await tipsOfBase(context, brand(base));
   const [first] = bases;
   if (first === undefined) return { branch: 'unmerged', unmerged: null, tip };
   for (const into of bases) {
-    if (into === tip || (await git.isAncestor(tip, into))) return { branch: 'merged', unmerged: 0, tip };
+    if (into === tip || (await git.isAncestor(tip, into)))
+      return { branch: 'merged', unmerged: 0, tip, isInBase: true };
   }
-  if (workspace && (await hasLanded(context, workspace.task, tip, bases)))
+  if (
+    workspace &&
+    (await hasLanded(context, workspace.task, tip, [...bases, ...(await targetsOf(context, workspace))]))
+  )
     return { branch: 'merged', unmerged: 0, tip };
   const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
   return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
+}
+
+/** The tips of the branches it landed on, which need not be the one it began from. */
+async function targetsOf(context: WorkspaceContext, { task }: Workspace): Promise<readonly CommitId[]> {
+  const landings = await context.board.list('landing', { task });
+  const targets = new Set(
+    landings.flatMap(({ state, target }) => (state.status === 'landed' ? [target] : [])),
+  );
+  return (await Promise.all([...targets].map((target) => tipsOfBase(context, target)))).flat();
 }
 
 /** Whether it landed as other commits: this tip was submitted, and the commit it became is in the base. */

@@ -1,21 +1,20 @@
 /**
- * What other tools already wrote in the repository about setting up a worktree.
+ * Reads the set-up commands that the files of other tools define for a worktree.
  *
- * Only the main checkout is asked, never a worktree: an agent could write commands there. What cannot be understood, or
- * says two things, is a note for the person and nothing is run.
+ * Only what a person accepted of the main checkout is read, never a worktree: an agent could write commands there. If a file
+ * is unclear, or two files have commands, nothing runs and the person gets a note.
  *
  *   Cursor     `.cursor/worktrees.json`: `setup-worktree-unix` or `-windows`, else `setup-worktree`; a list of command
  *              lines, or the path of a script beside the file
  *   Conductor  `conductor.json`: `scripts.setup`, and `scripts.archive` before a removal
  */
 
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
+import { type PowerFiles, scriptNamedBy, setupOf } from '../../git/accepted/files.ts';
+import type { RunnableFiles } from '../../git/accepted/save.ts';
 import { shellQuoted } from '../../kernel/shell.ts';
 import { isProgram } from '../../kernel/system/find-program.ts';
-import { isWithin } from '../../kernel/system/within.ts';
-import { readPlainFile } from '../../kernel/system/plain-file.ts';
 
 export interface ForeignSetup {
   readonly setup: readonly string[];
@@ -25,22 +24,21 @@ export interface ForeignSetup {
   readonly notes: readonly string[];
 }
 
-interface Commands {
+interface ForeignCommands {
   readonly setup: readonly string[];
   readonly teardown: readonly string[];
 }
 
-type Reading = Commands | { readonly unclear: string } | undefined;
+type ForeignReading = ForeignCommands | { readonly unclear: string } | undefined;
 
 const CURSOR = '.cursor/worktrees.json';
 const CONDUCTOR = 'conductor.json';
 const CONDUCTOR_SETTINGS = '.conductor/settings.toml';
-const MAX_BYTES = 256 * 1024;
 
-export function readForeignSetup(checkout: string): ForeignSetup {
-  const readings: readonly (readonly [string, Reading])[] = [
-    [CURSOR, readCursor(checkout)],
-    [CONDUCTOR, readConductor(checkout)],
+export function readForeignSetup(files: RunnableFiles): ForeignSetup {
+  const readings: readonly (readonly [string, ForeignReading])[] = [
+    [CURSOR, readCursor(files)],
+    [CONDUCTOR, readConductor(files)],
   ];
   const notes = readings.flatMap(([file, reading]) =>
     reading && 'unclear' in reading ? [`${file} was not used: ${reading.unclear}`] : [],
@@ -53,15 +51,15 @@ export function readForeignSetup(checkout: string): ForeignSetup {
   const [first, second] = clear;
   if (second !== undefined)
     notes.push(
-      `${clear.map(({ file }) => file).join(' and ')} both say how to set up a worktree, so neither was used. ${REMEDY}`,
+      `${clear.map(({ file }) => file).join(' and ')} both have set-up commands, so neither was used. ${REMEDY}`,
     );
   if (first === undefined || second !== undefined) return { setup: [], teardown: [], from: null, notes };
   return { setup: first.setup, teardown: first.teardown, from: first.file, notes };
 }
 
-const REMEDY = 'Say it in copse.yml: workspace.setup';
+const REMEDY = 'Set workspace.setup in copse.yml.';
 
-/** What the scripts of those tools expect to find. */
+/** The variables that scripts of those tools expect. */
 export function foreignEnvironment(
   checkout: string,
   worktree: string,
@@ -76,31 +74,30 @@ export function foreignEnvironment(
   };
 }
 
-function readCursor(checkout: string): Reading {
-  const json = readJson(checkout, CURSOR);
+function readCursor(files: RunnableFiles): ForeignReading {
+  const json = readJson(files, CURSOR);
   if (json === undefined || 'unclear' in json) return json;
-  const own = process.platform === 'win32' ? 'setup-worktree-windows' : 'setup-worktree-unix';
-  const value = json.value[own] ?? json.value['setup-worktree'];
+  const value = setupOf(json.value);
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every(isLine)) return { setup: value, teardown: [] };
-  if (typeof value === 'string') return scriptBeside(checkout, value);
-  return { unclear: `${own} is neither a list of commands nor the path of a script. ${REMEDY}` };
+  if (typeof value === 'string') return scriptBeside(files, value);
+  return { unclear: `its set-up is neither a list of commands nor the path of a script. ${REMEDY}` };
 }
 
-function scriptBeside(checkout: string, name: string): Reading {
-  const file = path.resolve(checkout, path.dirname(CURSOR), name);
-  const real = isWithin(checkout, file) && existsSync(file) ? realpathSync(file) : undefined;
-  if (real === undefined || !isWithin(realpathSync(checkout), real) || !lstatSync(real).isFile())
-    return { unclear: `${JSON.stringify(name)} is not a script beside it. ${REMEDY}` };
-  return { setup: [isProgram(real) ? shellQuoted(real) : `sh ${shellQuoted(real)}`], teardown: [] };
+function scriptBeside(files: RunnableFiles, said: string): ForeignReading {
+  const name = scriptNamedBy(files.read(CURSOR));
+  const script = name === undefined ? undefined : files.place(name);
+  if (script === undefined)
+    return { unclear: `${JSON.stringify(said)} is not a script beside it. ${REMEDY}` };
+  return { setup: [isProgram(script) ? shellQuoted(script) : `sh ${shellQuoted(script)}`], teardown: [] };
 }
 
-function readConductor(checkout: string): Reading {
-  if (existsSync(path.join(checkout, CONDUCTOR_SETTINGS)))
+function readConductor(files: PowerFiles): ForeignReading {
+  if (files.read(CONDUCTOR_SETTINGS).kind !== 'absent')
     return {
-      unclear: `Conductor itself goes by ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
+      unclear: `Conductor uses ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
     };
-  const json = readJson(checkout, CONDUCTOR);
+  const json = readJson(files, CONDUCTOR);
   if (json === undefined || 'unclear' in json) return json;
   const { scripts } = json.value;
   if (scripts === undefined) return undefined;
@@ -112,20 +109,14 @@ function readConductor(checkout: string): Reading {
 }
 
 function readJson(
-  checkout: string,
+  files: PowerFiles,
   name: string,
 ): { readonly value: Readonly<Record<string, unknown>> } | { readonly unclear: string } | undefined {
-  const file = path.join(checkout, name);
-  const found = readPlainFile(file, MAX_BYTES);
-  if (found.kind === 'missing') return undefined;
-  if (
-    found.kind !== 'plain' ||
-    found.value.isCut ||
-    realpathSync(file) !== path.join(realpathSync(checkout), name)
-  )
-    return { unclear: 'it is not a small plain file.' };
+  const found = files.read(name);
+  if (found.kind === 'absent') return undefined;
+  if (found.kind === 'unclear') return { unclear: found.why };
   try {
-    const value: unknown = JSON.parse(found.value.text);
+    const value: unknown = JSON.parse(found.text);
     return isObject(value) ? { value } : { unclear: `it is not a JSON object. ${REMEDY}` };
   } catch (error) {
     return {

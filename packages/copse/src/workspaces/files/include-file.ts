@@ -6,10 +6,10 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-import { readPlainFile } from '../../kernel/system/plain-file.ts';
+import type { PowerFiles } from '../../git/accepted/files.ts';
 import type { Skipped } from '../ports/furnishing.ts';
 
-export interface Wanted {
+interface Wanted {
   readonly patterns: readonly string[];
   /** Entries that name one file or folder, so that one that is not brought can be explained. */
   readonly named: readonly string[];
@@ -17,19 +17,17 @@ export interface Wanted {
 }
 
 const INCLUDE_FILE = '.worktreeinclude';
-const MAX_BYTES = 64 * 1024;
 
-export function readIncludeFile(checkout: string): Wanted {
-  const file = path.join(checkout, INCLUDE_FILE);
-  const found = readPlainFile(file, MAX_BYTES);
-  if (found.kind === 'missing') return { patterns: [], named: [], refused: [] };
-  if (found.kind !== 'plain' || found.value.isCut)
+export function readIncludeFile(files: PowerFiles): Wanted {
+  const found = files.read(INCLUDE_FILE);
+  if (found.kind === 'absent') return { patterns: [], named: [], refused: [] };
+  if (found.kind === 'unclear')
     return {
       patterns: [],
       named: [],
-      refused: [{ path: INCLUDE_FILE, why: 'It is not a small plain file.' }],
+      refused: [{ path: INCLUDE_FILE, why: `It is not used: ${found.why}` }],
     };
-  const lines = found.value.text
+  const lines = found.text
     .replace(/^\u{feff}/u, '')
     .split(/\r?\n/)
     // As git does it: spaces at the end mean nothing unless escaped.

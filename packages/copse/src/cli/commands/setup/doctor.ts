@@ -1,18 +1,20 @@
 import { statfs } from 'node:fs/promises';
 
 import { gitVersion } from '../../../compose/on-demand.ts';
+import { loadPending } from '../../../compose/accepted.ts';
 import { findRepository, openContext } from '../../../compose/open.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { shown } from '../../../kernel/text.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { pendingText } from '../../pending.ts';
 
 interface Options {
   readonly json?: boolean;
 }
 
-interface Finding {
+interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly found: string;
@@ -20,7 +22,14 @@ interface Finding {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const checks = [node(), await git(), repository(cli), await board(cli), await disk(cli)];
+  const checks = [
+    node(),
+    await git(),
+    repository(cli),
+    ...(await settings(cli)),
+    await board(cli),
+    await disk(cli),
+  ];
   if (options.json) {
     cli.output.json({ checks });
   } else {
@@ -34,19 +43,19 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'do what the arrows above say');
 }
 
-function node(): Finding {
+function node(): HealthCheck {
   return fine('node', process.versions.node);
 }
 
-async function git(): Promise<Finding> {
+async function git(): Promise<HealthCheck> {
   const git = await gitVersion();
-  if (!git.found) return problem('git', 'not found', `Install git ${git.required} or newer.`);
+  if (git.kind === 'not_found') return problem('git', 'not found', `Install git ${git.required} or newer.`);
   return git.isNewEnough
     ? fine('git', git.version)
     : problem('git', git.version, `Copse needs git ${git.required} or newer: update it.`);
 }
 
-function repository(cli: Cli): Finding {
+function repository(cli: Cli): HealthCheck {
   let found;
   try {
     found = findRepository(cli.cwd);
@@ -59,8 +68,25 @@ function repository(cli: Cli): Finding {
     : problem('repository', `none at ${cli.cwd}`, 'Go into a repository, or create one here: git init');
 }
 
+/** What the repository's own files may decide. */
+async function settings(cli: Cli): Promise<readonly HealthCheck[]> {
+  try {
+    const found = findRepository(cli.cwd);
+    if (found === undefined) return [];
+    const pending = await loadPending(found);
+    const text = pending.isFirst ? null : pendingText(pending);
+    if (text !== null) return [problem('settings', text, 'To see and accept it: copse config accept')];
+    const files = Object.entries(pending.present.files).flatMap(([name, is]) => (is === null ? [] : [name]));
+    return [fine('settings', files.length === 0 ? 'the defaults' : `by ${files.join(', ')}`)];
+  } catch (error) {
+    // Said of the repository and the board.
+    if (error instanceof Unavailable) return [];
+    throw error;
+  }
+}
+
 /** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */
-async function board(cli: Cli): Promise<Finding> {
+async function board(cli: Cli): Promise<HealthCheck> {
   try {
     const context = await openContext(cli);
     try {
@@ -76,7 +102,7 @@ async function board(cli: Cli): Promise<Finding> {
   }
 }
 
-async function disk(cli: Cli): Promise<Finding> {
+async function disk(cli: Cli): Promise<HealthCheck> {
   const { bavail, bsize } = await statfs(cli.cwd);
   const free = bavail * bsize;
   const wanted = defaultPolicy.orchestration.minFreeDiskBytes;
@@ -90,10 +116,10 @@ function gigabytes(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GB`;
 }
 
-function fine(name: string, found: string): Finding {
+function fine(name: string, found: string): HealthCheck {
   return { name, ok: true, found, remedy: null };
 }
 
-function problem(name: string, found: string, remedy: string): Finding {
+function problem(name: string, found: string, remedy: string): HealthCheck {
   return { name, ok: false, found, remedy };
 }

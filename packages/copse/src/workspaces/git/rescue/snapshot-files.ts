@@ -1,10 +1,10 @@
 /**
  * The files of a worktree as a tree, byte for byte, without touching its index.
  *
- * Work is done on a private copy of the index, whose stat information saves reading files that did not change. What
- * such an index can hide is brought to light first: edits behind assume-unchanged and skip-worktree bits, and files
- * changed within the second in which the index was written, for which git needs the index's own time on the copy. An
- * index that git cannot use is replaced by one made from HEAD, which means reading every file.
+ * Git works on a private copy of the index, whose stat information saves reading unchanged files. Changes that an index
+ * can hide are found: edits behind assume-unchanged and skip-worktree bits, and files changed within the second in which
+ * the index was written, for which the copy keeps the index's time. An index that git cannot use is replaced by one made
+ * from HEAD, which means reading every file.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,11 +22,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { latin1, nul, entries, utf8, parseRaw } from '../../../git/output.ts';
+import { listed } from '../../../kernel/text.ts';
+import { latin1, nul, entries, unreadableIn, utf8, parseRaw } from '../../../git/output.ts';
 import { cachedTree } from './cached-tree.ts';
 import { objectsOf } from '../../../git/objects.ts';
 import { copyWithTime, readIndex, requireAddable } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
+import { RepositoryUnavailable } from '../../../git/unavailable.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
 
 interface Staged {
@@ -164,9 +166,17 @@ async function readFiles(
     git(dir, [...careful, ...argv], { ...options, ...(input && { input }) });
   // Looking into submodules would start git with their configuration.
   const compare = ['diff-files', '--raw', '-z', '--no-renames', '--ignore-submodules=dirty'];
+  /** Git passes over what it cannot read, and succeeds. */
+  const readAll = async (argv: readonly string[]): Promise<Buffer> => {
+    const { code, stdout, stderr } = await tryGit(dir, [...careful, ...argv], options);
+    if (code !== 0) throw new GitFailed(argv, code, stderr);
+    const unreadable = unreadableIn(stderr);
+    if (unreadable.length > 0) throw cannotRead(worktree, unreadable);
+    return stdout;
+  };
   const [listing, comparison] = await Promise.all([
-    run(['ls-files', '-z', '--stage', '-v', '--others', '--exclude-standard']),
-    run(compare),
+    readAll(['ls-files', '-z', '--stage', '-v', '--others', '--exclude-standard']),
+    readAll(compare),
   ]);
   const listed = parseListing(listing);
   let differing = parseRaw(comparison);
@@ -185,7 +195,7 @@ async function readFiles(
   const untracked = listed.untracked.filter((file) => !isMain || !file.startsWith('.copse/'));
   const { files: added, special } = requireAddable(worktree, [...new Set([...edited, ...untracked])]);
   const gone = [...deleted, ...special];
-  // Not by name and disk: a path beyond a link that replaced its folder could not be named.
+  // Forced: git refuses to look at a path below a link that replaced its folder.
   if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));
   if (added.length > 0) await addFiles(dir, careful, added, options);
   const nested = listed.nested.map((name) => name.slice(0, -1));
@@ -207,6 +217,13 @@ async function readFiles(
   };
 }
 
+function cannotRead(worktree: string, unreadable: readonly string[]): RepositoryUnavailable {
+  return new RepositoryUnavailable(
+    `The files of ${worktree} cannot be saved, so they stay where they are. Git cannot read:\n${listed(unreadable)}`,
+    `Make them readable, shorten their paths or delete them in ${worktree}, then run this again`,
+  );
+}
+
 /** From so many new objects on, one pack is written: loose objects would be synced to the disk one by one. */
 const MANY = 100;
 
@@ -219,19 +236,19 @@ async function addFiles(
   const together = files.length > MANY ? ['-c', 'core.bigFileThreshold=1'] : [];
   const argv = [...careful, ...together, 'update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
   const { code, stderr } = await tryGit(dir, argv, { ...options, input: nul(files) });
-  // Names that no tree may hold, such as `.GIT`, are passed over by git with a remark only.
+  // Git skips names that no tree may hold, `.GIT` for example, and only prints a remark.
   if (code !== 0 || /^Ignoring path /m.test(stderr)) throw new GitFailed(argv, code, stderr);
 }
 
-/** Without it git passes over names that another system would read differently, with a remark only. */
+/** Without these, git skips names that another system would read differently, and only prints a remark. */
 export const ANY_NAME = ['-c', 'core.protectNTFS=false', '-c', 'core.protectHFS=false'] as const;
 
-/** Settings that would hide changes are set to what hides none. */
+/** Overrides settings that would hide changes. */
 function carefulSettings(index: string): readonly string[] {
   const settings = [
     // With it, git itself drops skip-worktree from files that are there after all.
     'core.sparseCheckout=true',
-    // A file system that has no modes of its own shows every file as a program, this one too.
+    // A file system without modes shows every file as executable, this index too.
     ...(hasModes(index) ? ['core.fileMode=true', 'core.symlinks=true'] : []),
   ];
   return [...ANY_NAME, ...settings.flatMap((setting) => ['-c', setting])];
