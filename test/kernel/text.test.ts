@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultPolicy } from '../../packages/copse/src/kernel/policy.ts';
-import { checkBody, checkName, checkTitle, shown } from '../../packages/copse/src/kernel/text.ts';
+import {
+  checkBody,
+  checkName,
+  checkTitle,
+  shown,
+  unlinked,
+  unreferenced,
+} from '../../packages/copse/src/kernel/text.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -175,5 +182,36 @@ describe('text shown on a terminal', () => {
         expect(shown(text).split('\n')).toHaveLength(text.split('\n').length);
       }),
     );
+  });
+});
+
+describe('text of agents for others', () => {
+  // promise: agent-text-calls-nobody
+  test.each([
+    '<!channel> <!here|x>',
+    '<@U123> @channel @here',
+    '<https://evil.example|the report>',
+    '[the report](https://evil.example)',
+    'see www.evil.example and ftp://evil.example',
+  ])('in a chat calls nobody and leads nowhere: %s', (text) => {
+    const said = unlinked(text);
+    expect(said).not.toMatch(/[<>]|@\w|:\/\/|www\.|\]\(/);
+    expect(unlinked(said)).toBe(said);
+  });
+
+  test.each([
+    ['Closes #12'],
+    ['fixes org/repo#12, resolves GH-12'],
+    ['closes https://github.com/org/repo/issues/12'],
+    ['Closes https://gitlab.com/a/b/-/merge_requests/12 and !12'],
+    ['done\n/merge\n  /close'],
+    ['cc @grace'],
+  ])('in a pull request closes nothing and orders nothing: %j', (text) => {
+    expect(unreferenced(text)).not.toMatch(/[#!]\d|GH-\d|\/(issues|merge_requests)\/\d|^\s*\/\w|@\w/m);
+  });
+
+  test('is otherwise as it was written', () => {
+    const text = 'It costs 5 $ & takes 3 # of a/b; see src/a.ts, 1 < 2.';
+    expect(unreferenced(text)).toBe(text);
   });
 });

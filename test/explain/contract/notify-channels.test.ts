@@ -130,7 +130,10 @@ describe('a webhook', () => {
         },
         body: {
           kind: 'stuck',
-          text: `${notice.headline}\n${notice.text}\n${notice.command}`,
+          // No chat program takes a part of it for a call or a link.
+          text: `${notice.headline}\n${notice.text}\n${notice.command}`
+            .replaceAll('<', '‹')
+            .replaceAll('>', '›'),
           isUrgent: true,
           about: [{ ...about, at: '1970-01-01T00:00:00.000Z' }],
         },

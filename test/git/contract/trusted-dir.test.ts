@@ -2,12 +2,14 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
+  appendFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -46,6 +48,55 @@ function openAt(folder: string): TrustedDir {
 
 const branches = (...names: readonly string[]) => names.map((name) => brand<BranchName>(name));
 const tipOf = (folder: string, ref: string) => brand<CommitId>(git(folder, 'rev-parse', ref));
+
+describe('the directory itself', () => {
+  const changes: Readonly<Record<string, (gitDir: string, marker: string) => void>> = {
+    'a filter in its configuration': (gitDir, marker) => {
+      const filter = `[filter "evil"]\n\tclean = touch '${marker}'; cat\n\tsmudge = touch '${marker}'; cat\n`;
+      appendFileSync(path.join(gitDir, 'config'), filter);
+    },
+    'another address of the remote': (gitDir) =>
+      appendFileSync(path.join(gitDir, 'config'), '[remote "origin"]\n\turl = file:///evil\n'),
+    'a link in the place of its configuration': (gitDir) => {
+      renameSync(path.join(gitDir, 'config'), path.join(gitDir, 'moved'));
+      symlinkSync('moved', path.join(gitDir, 'config'));
+      appendFileSync(path.join(gitDir, 'moved'), '[alias]\n\tx = y\n');
+    },
+    attributes: (gitDir) => writeFileSync(path.join(gitDir, 'info', 'attributes'), '* filter=evil\n'),
+    'another folder of objects': (gitDir) => {
+      rmSync(path.join(gitDir, 'objects'));
+      mkdirSync(path.join(gitDir, 'objects'));
+    },
+    'the end of a shallow history': (gitDir) => writeFileSync(path.join(gitDir, 'shallow'), ''),
+  };
+
+  // promise: own-directory-verified
+  it.each(Object.entries(changes))('is made anew when an agent put %s there', async (_, plant) => {
+    const top = newRepository(area);
+    const marker = path.join(newFolder(), 'marker');
+    const dir = openAt(top);
+    writeFileSync(path.join(top, '.gitattributes'), '* filter=evil\n');
+    const before = readFileSync(path.join(dir.plain, 'config'), 'utf8');
+    for (const again of [dir, undefined]) {
+      plant(dir.plain, marker);
+      const options = { workTree: top, index: path.join(newFolder(), 'index') };
+      await trusted(again ?? openAt(top), ['add', '--all', '.'], options);
+      expect(readFileSync(path.join(dir.plain, 'config'), 'utf8')).toBe(before);
+      expect(lstatSync(path.join(dir.plain, 'config')).isFile()).toBe(true);
+      expect(lstatSync(path.join(dir.plain, 'objects')).isSymbolicLink()).toBe(true);
+      expect([existsSync(marker), existsSync(path.join(dir.plain, 'shallow'))]).toEqual([false, false]);
+    }
+  });
+
+  it('stays as another process of Copse made it anew', async () => {
+    const top = newRepository(area);
+    const [one, other] = [openAt(top), openAt(top)];
+    git(top, 'remote', 'add', 'origin', 'file:///accepted');
+    acceptRemotes(other);
+    await trusted(one, ['rev-parse', 'HEAD'], { env: {} }).catch(() => {});
+    expect(readFileSync(path.join(one.plain, 'config'), 'utf8')).toContain('file:///accepted');
+  });
+});
 
 describe('refs', () => {
   it('that are packed are moved and deleted, and plain git sees the change', async () => {

@@ -143,6 +143,18 @@ describe('the text of a pull request', () => {
     expect(describePullRequest({ task, summary: null, ledger: [] })).toBe('Task: cp-a1b2\n');
   });
 
+  // promise: agent-text-calls-nobody
+  it('closes the issues that a person names, and none that an agent names', () => {
+    const entry = { kind: 'decision', text: 'fixes #8\n/merge' } as const;
+    const said = describePullRequest({
+      task: { ...task, body: 'Closes #6' },
+      summary: 'Closes #7',
+      ledger: [entry],
+    });
+    expect(said).toContain('Closes #6');
+    expect(said).not.toMatch(/#[78]|^ *\/merge/m);
+  });
+
   it('notifies no one, hides nothing, and ends with the trailers at any length', () => {
     const summary = `cc @grace @org/team, mail a@b.example \u202Eabc\u0007 ${'long '.repeat(20_000)}`;
     const body = describePullRequest({ task: { ...task, accept: ['echo ``x``'] }, summary, ledger: [] });

@@ -1,6 +1,6 @@
 /** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
@@ -23,6 +23,7 @@ import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
 import { workspaceDefaults } from '../config/workspace-defaults.ts';
 import type { MergeMethod } from '../queue/rules/landing.ts';
+import { readIfThere } from '../kernel/system/plain-file.ts';
 
 export { findRepository, type Repository } from '../git/directory/locate.ts';
 
@@ -148,7 +149,7 @@ export function nodeHere(repository: Repository): NodeId {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
-  return brand(readFileSync(file, 'utf8').trim());
+  return brand(readIfThere(file)?.trim() ?? '');
 }
 
 interface BoardSettings {

@@ -1,6 +1,6 @@
 /** Shared by the orchestrator and its runners: the clock, the program files, and the `copse` for agents. */
 
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { writeAtomically } from '../kernel/system/write-atomically.ts';
 import { timestamp } from '../kernel/ids.ts';
 import { shellQuoted } from '../kernel/shell.ts';
 import type { Timer } from '../kernel/clock.ts';
+import { readIfPlain } from '../kernel/system/plain-file.ts';
 
 export const systemTimer: Timer = {
   now: () => timestamp(Date.now()),
@@ -34,7 +35,7 @@ export function ownPrograms(home: string): string {
   const folder = path.join(home, '.copse', 'bin');
   const file = path.join(folder, 'copse');
   const script = `#!/bin/sh\nexec ${shellQuoted(process.execPath)} ${shellQuoted(programFile('cli'))} "$@"\n`;
-  if (existsSync(file) && readFileSync(file, 'utf8') === script) return folder;
+  if (readIfPlain(file) === script) return folder;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeAtomically(file, script, { mode: 0o700 });
   return folder;

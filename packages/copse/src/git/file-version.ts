@@ -1,11 +1,13 @@
 /** The version of a file, as git would store its bytes, and replacing a file only while it has the expected version. */
 
 import { createHash } from 'node:crypto';
-import { type BigIntStats, constants, createReadStream } from 'node:fs';
+import { type BigIntStats, constants, createReadStream, readSync } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readlink, realpath, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 
+import { defaultPolicy } from '../kernel/policy.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
+import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { TrustedDir } from './process.ts';
 
 /** `<mode> <id>` as in a tree; null for an absent file, `folder` for a folder, `other` for anything but a file or link. */
@@ -19,12 +21,34 @@ export async function versionOf(dir: TrustedDir, file: string): Promise<string |
   if (!found.isFile()) return found.isDirectory() ? 'folder' : 'other';
   const mode = (found.mode & 0o100n) === 0n ? '100644' : '100755';
   const hash = startHash(dir, Number(found.size));
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   // The size is part of the id, so a file that grows meanwhile matches no version.
   for await (const chunk of createReadStream(file, { flags: flags as unknown as string }))
     hash.update(chunk as Buffer);
   return `${mode} ${hash.digest('hex')}`;
 }
+
+/** As git would name its bytes. Undefined when it is no regular file, is too large, or changed while it was read. */
+export function blobIdOf(
+  file: Buffer,
+  format: TrustedDir['objectFormat'],
+  mostBytes: number = defaultPolicy.rescue.mostBytes,
+): string | undefined {
+  const found = withPlainFile(file, (opened, { size }) => {
+    if (size > mostBytes) return undefined;
+    const hash = createHash(format).update(`blob ${size}\0`);
+    const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, size + 1));
+    let total = 0;
+    for (let read = readSync(opened, buffer); read > 0 && total <= size; read = readSync(opened, buffer)) {
+      hash.update(buffer.subarray(0, read));
+      total += read;
+    }
+    return total === size ? hash.digest('hex') : undefined;
+  });
+  return found.kind === 'plain' ? found.value : undefined;
+}
+
+const CHUNK_BYTES = 1024 ** 2;
 
 export async function statOf(file: string): Promise<BigIntStats | null> {
   try {

@@ -11,6 +11,7 @@ import path from 'node:path';
 
 import { hasCode } from '../kernel/system/error-code.ts';
 import type { TrustedDir } from './process.ts';
+import { readIfThere } from '../kernel/system/plain-file.ts';
 
 export const canListHolders = process.platform === 'linux';
 
@@ -46,9 +47,7 @@ function foldersOf({ commonDir, home, plain, raw }: TrustedDir): ReadonlySet<str
   const registrations = path.join(commonDir, 'worktrees');
   const names = orElse([], () => readdirSync(registrations));
   const worktrees = names.flatMap((name) =>
-    orElse([], () => [
-      path.dirname(readFileSync(path.join(registrations, name, 'gitdir'), 'utf8').trimEnd()),
-    ]),
+    orElse([], () => [path.dirname(readIfThere(path.join(registrations, name, 'gitdir'))?.trimEnd() ?? '')]),
   );
   const all = [commonDir, home, plain, raw, ...worktrees];
   return new Set(all.flatMap((folder) => orElse([], () => [inodeOf(folder)])));

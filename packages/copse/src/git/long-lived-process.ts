@@ -7,20 +7,30 @@
 
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
+import { defaultPolicy } from '../kernel/policy.ts';
+import { endTree } from './run/limits.ts';
+import { isOpeningPipe } from './run/pipes.ts';
+
 export type ProcessAnswer =
   | { readonly kind: 'answered'; readonly answer: Buffer }
   /** It received the request and ended without a complete answer. */
   | { readonly kind: 'died'; readonly answer: undefined; readonly stderr: string }
+  /** The answer would be larger than Copse reads. */
+  | { readonly kind: 'too_large'; readonly answer: undefined; readonly what: string }
   /** It did not receive the request. */
   | { readonly kind: 'unavailable'; readonly answer: undefined };
 
 /** The length of the answer in the output so far, or a lower bound of it. */
-export type Measure = (said: Buffer) => { readonly whole: number } | { readonly atLeast: number };
+export type Measure = (
+  said: Buffer,
+) => { readonly whole: number } | { readonly atLeast: number } | { readonly tooLarge: string };
 
 interface ProcessSettings {
   readonly start: () => ChildProcessWithoutNullStreams;
   /** The error text of a death that the request caused; such a death does not count. */
   readonly expectedLastWords?: RegExp;
+  /** Called when it waits for a named pipe in the place of a file, before it is ended. */
+  readonly onPipe?: () => void;
 }
 
 const MAX_DEATHS_IN_A_ROW = 3;
@@ -75,6 +85,7 @@ export class LongLivedProcess {
     const outcome = await this.#exchange(this.#child, request, measure);
     const isHealthy =
       outcome.kind === 'answered' ||
+      outcome.kind === 'too_large' ||
       (outcome.kind === 'died' && this.#settings.expectedLastWords?.test(outcome.stderr) === true);
     if (isHealthy) this.#deathsInARow = 0;
     else this.#deathsInARow += 1;
@@ -107,7 +118,7 @@ export class LongLivedProcess {
       let length = 0;
       let atLeast = 1;
       const settle = (answer: ProcessAnswer) => {
-        clearTimeout(impatience);
+        clearInterval(impatience);
         child.stdout.off('data', hear);
         child.stderr.off('data', complain);
         child.off('close', die).off('error', die);
@@ -121,17 +132,28 @@ export class LongLivedProcess {
         const so = Buffer.concat(said);
         const measured = measure(so);
         if ('whole' in measured) settle({ kind: 'answered', answer: so.subarray(0, measured.whole) });
-        else atLeast = Math.max(measured.atLeast, length + 1);
+        else if ('tooLarge' in measured) {
+          // The rest of the answer would come before the next one.
+          this.#child = undefined;
+          child.kill('SIGKILL');
+          settle({ kind: 'too_large', answer: undefined, what: measured.tooLarge });
+        } else atLeast = Math.max(measured.atLeast, length + 1);
       };
       const complain = (chunk: Buffer) => complaints.push(chunk);
       const die = () => {
         if (this.#child === child) this.#child = undefined;
         settle({ kind: 'died', answer: undefined, stderr: Buffer.concat(complaints).toString() });
       };
-      const impatience = setTimeout(() => {
-        if (length === 0) this.#deathsInARow = MAX_DEATHS_IN_A_ROW;
-        child.kill('SIGKILL');
-      }, PATIENCE_MS);
+      const since = performance.now();
+      const impatience = setInterval(() => {
+        const isStuck = child.pid !== undefined && isOpeningPipe(child.pid);
+        const isLate = performance.now() - since >= PATIENCE_MS;
+        if (!isStuck && !isLate) return;
+        if (isStuck) this.#settings.onPipe?.();
+        else if (length === 0) this.#deathsInARow = MAX_DEATHS_IN_A_ROW;
+        clearInterval(impatience);
+        void endTree(child);
+      }, defaultPolicy.git.lookEveryMs);
       hold(child, true);
       child.stdout.on('data', hear);
       child.stderr.on('data', complain);

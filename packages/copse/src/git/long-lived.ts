@@ -15,6 +15,7 @@ import { refuseLinkedRef } from './refs/linked-refs.ts';
 import { findTip, moveRef } from './refs/refs.ts';
 import { utf8 } from './output.ts';
 import { type Measure, LongLivedProcess } from './long-lived-process.ts';
+import { removePipes } from './run/pipes.ts';
 
 /** Moves refs by compare-and-swap. */
 export class RefWriter {
@@ -30,6 +31,7 @@ export class RefWriter {
     this.#process = new LongLivedProcess({
       start: () => startGit(dir, ['update-ref', '-m', reason, '-z', '--stdin']),
       expectedLastWords: /^fatal: /,
+      onPipe: () => void removePipes(dir.commonDir),
     });
   }
 
@@ -100,6 +102,7 @@ export class Merger {
     this.#process = new LongLivedProcess({
       start: () => startGit(dir, argv, { ...options, isUnbuffered: true }),
       expectedLastWords: /not something we can merge|unrelated histories/,
+      onPipe: () => void removePipes(dir.commonDir),
     });
   }
 

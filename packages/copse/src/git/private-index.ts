@@ -7,11 +7,14 @@
  * replaced by one made from the commit.
  */
 
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { lstatSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { entries, nul } from './output.ts';
+import { defaultPolicy } from '../kernel/policy.ts';
+import { readPlainBytes } from '../kernel/system/plain-file.ts';
+import { BeyondLimits } from '../kernel/unavailable.ts';
+import { entries, nul, onDisk, utf8 } from './output.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from './process.ts';
 import type { Place } from './worktrees/place.ts';
 
@@ -27,7 +30,7 @@ export async function copyIndex(
 ): Promise<boolean> {
   const options: GitOptions = { index, workTree: worktree };
   const refresh = [...CAREFUL, 'update-index', '-q', '--really-refresh'];
-  if (existsSync(path.join(gitDir, 'index'))) {
+  if (lstatSync(path.join(gitDir, 'index'), { throwIfNoEntry: false })?.isFile()) {
     copyWithTime(path.join(gitDir, 'index'), index);
     // Exit code 1: some files differ.
     if ((await tryGit(dir, refresh, options)).code <= 1) return true;
@@ -44,21 +47,66 @@ export async function addEverything(dir: TrustedDir, worktree: string, index: st
   const options: GitOptions = { index, workTree: worktree };
   const [differing, others] = await Promise.all([
     git(dir, ['diff-files', '-z', '--name-only', '--ignore-submodules=dirty'], options),
-    git(dir, ['ls-files', '-z', '--others', '--exclude-standard'], options),
+    git(dir, ['ls-files', '-z', '--others', ...NOT_COPSES], options),
   ]);
-  const files = new Set([...entries(differing), ...entries(others).filter((name) => !name.endsWith('/'))]);
-  if (files.size === 0) return;
+  const found = new Set([...entries(differing), ...entries(others).filter((name) => !name.endsWith('/'))]);
+  const { files, special } = requireAddable(worktree, [...found]);
+  const remove = ['update-index', '-z', '--force-remove', '--stdin'];
+  if (special.length > 0) await git(dir, remove, { ...options, input: nul(special) });
+  if (files.length === 0) return;
   const argv = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
-  await git(dir, argv, { ...options, input: nul([...files]) });
+  await git(dir, argv, { ...options, input: nul(files) });
+}
+
+/** For `ls-files --others`: Copse's own files are not the agent's, even if the line that ignores them was removed. */
+export const NOT_COPSES = [
+  '--exclude-standard',
+  '--exclude=/.copse/',
+  '--exclude=/AGENT_CONTEXT.md',
+] as const;
+
+export interface Addable {
+  readonly files: readonly string[];
+  /** Pipes, sockets and devices: git can store none of them. */
+  readonly special: readonly string[];
+}
+
+/** Throws when the files are more, or larger, than Copse saves. A sparse file can be larger than the disk. */
+export function requireAddable(worktree: string, names: readonly string[]): Addable {
+  const { mostFiles, mostBytes } = defaultPolicy.rescue;
+  if (names.length > mostFiles) throw tooMuch(`${worktree} has more than ${mostFiles} changed files`);
+  const special = new Set<string>();
+  let bytes = 0;
+  for (const name of names) {
+    const found = lstatSync(onDisk(worktree, name), { throwIfNoEntry: false });
+    if (found === undefined || found.isDirectory() || found.isSymbolicLink()) continue;
+    if (!found.isFile()) special.add(name);
+    else bytes += found.size;
+    if (bytes > mostBytes)
+      throw tooMuch(
+        `The changed files of ${worktree}, with ${utf8(name)}, have more than ${mostBytes} bytes`,
+      );
+  }
+  return { files: names.filter((name) => !special.has(name)), special: [...special] };
+}
+
+function tooMuch(what: string): BeyondLimits {
+  return new BeyondLimits(
+    `${what}, which is more than Copse saves.`,
+    'Delete what is not needed, or let git ignore it (.gitignore).',
+  );
 }
 
 export function copyWithTime(from: string, to: string): void {
-  const descriptor = openSync(from, 'r');
-  try {
-    const seconds = Math.floor(fstatSync(descriptor).mtimeMs / 1000);
-    writeFileSync(to, readFileSync(descriptor), { mode: 0o600 });
-    utimesSync(to, seconds, seconds);
-  } finally {
-    closeSync(descriptor);
-  }
+  // Before it is read: an index that is written meanwhile looks older than it is, and git compares more.
+  const { mtimeMs } = lstatSync(from);
+  const content = readIndex(from);
+  if (content === undefined) throw new Error(`The index ${from} is gone.`);
+  const seconds = Math.floor(mtimeMs / 1000);
+  writeFileSync(to, content, { mode: 0o600 });
+  utimesSync(to, seconds, seconds);
+}
+
+export function readIndex(file: string): Buffer | undefined {
+  return readPlainBytes(file, { mostBytes: defaultPolicy.files.indexBytes });
 }

@@ -2,15 +2,20 @@
  * Starts git. Only the room git does.
  *
  * Git never sees the environment's `GIT_*` variables, nor the configuration, hooks, attributes, replacement objects or grafts
- * of the repository, because agents can write those; see trusted-dir.ts. It opens no editor, pager or prompt, and no shell
- * runs.
+ * of the repository, because agents can write those; see trusted-dir.ts. It opens no editor, pager or prompt, and no text
+ * reaches a shell. Each has limits of time, memory and output (run/limits.ts), and none waits for a named pipe (run/pipes.ts).
  */
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
+import { defaultPolicy } from '../kernel/policy.ts';
 import { shellQuoted } from '../kernel/shell.ts';
-import { refuseLinkedRefs } from './refs/linked-refs.ts';
+import { Unavailable } from '../kernel/unavailable.ts';
+import { keepIntact } from './directory/intact.ts';
 import { absolutePath } from './directory/trusted-config.ts';
+import { refuseLinkedRefs } from './refs/linked-refs.ts';
+import { type Ended, Supervision, endedBecause, limited } from './run/limits.ts';
+import { findPipe, removeKnownPipes, removePipes } from './run/pipes.ts';
 
 /** The git directory that Copse's git uses instead of the repository's own; directory/trusted-dir.ts makes it. */
 export interface TrustedDir {
@@ -52,81 +57,132 @@ export interface GitResult {
   readonly stderr: string;
 }
 
-/** Git failed unexpectedly. */
-export class GitFailed extends Error {
+/** Git failed unexpectedly, or was ended: by a signal, or because it ran into a limit. */
+export class GitFailed extends Unavailable {
   override readonly name = 'GitFailed';
+  override readonly isBeyondLimits: boolean;
+  override readonly mayPass = true;
   readonly argv: readonly string[];
   readonly code: number | null;
   readonly stderr: string;
+  readonly ended: Ended['kind'] | null;
 
-  constructor(argv: readonly string[], code: number | null, stderr: string) {
+  constructor(
+    argv: readonly string[],
+    code: number | null,
+    stderr: string,
+    ended: Ended['kind'] | null = null,
+  ) {
     const how = code === null ? 'a signal' : `exit code ${code}`;
     const message = stderr.trim() === '' ? ' and printed no error' : `: ${stderr.trim()}`;
-    super(`git ${argv.join(' ')} ended with ${how}${message}`);
+    super(`git ${argv.join(' ')} ended with ${how}${message}`, 'copse doctor');
     this.argv = argv;
     this.code = code;
     this.stderr = stderr;
+    this.ended = ended;
+    this.isBeyondLimits = (ended !== null && ended !== 'cancelled') || OUT_OF_MEMORY.test(stderr);
   }
 }
 
+/** The words of git, and those of the system for the programs that it starts. */
+const OUT_OF_MEMORY = /^fatal: Out of memory|^fatal: mmap failed|Cannot allocate memory/m;
+
 /** For commands that may fail: the exit code is part of the result. */
-export function tryGit(
+export async function tryGit(
   dir: TrustedDir,
   argv: readonly string[],
   options: GitOptions = {},
 ): Promise<GitResult> {
-  // A process group of its own lets Copse end git with every process that it started, and leaves ssh no terminal to ask on.
-  const isGroup = options.isNetwork === true || options.timeoutMs !== undefined;
+  refuseLinkedRefs(dir.commonDir, argv);
+  keepIntact(dir);
+  removeKnownPipes(dir.commonDir);
+  try {
+    return await run(dir, argv, options);
+  } catch (error) {
+    const hasWaited = error instanceof GitFailed && error.ended === 'waited_for_pipe';
+    if (!hasWaited || !removePipes(dir.commonDir)) throw error;
+    return run(dir, argv, options);
+  }
+}
+
+function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Promise<GitResult> {
   return new Promise((resolve, reject) => {
-    refuseLinkedRefs(dir.commonDir, argv);
-    const child = spawn('git', hardened(argv), {
+    const [program, args] = limited(['git'], hardened(argv), {
+      isNetwork: options.isNetwork === true,
+    });
+    const child = spawn(program, args, {
       cwd: options.workTree ?? dir.home,
       env: environment(dir, options),
       stdio: 'pipe',
-      detached: isGroup,
+      // A session of its own leaves ssh no terminal to ask on.
+      detached: options.isNetwork === true,
     });
-    const stdout: Buffer[] = [];
-    const stderr: Buffer[] = [];
-    let ended: string | undefined;
-    const end = (why: string) => {
-      ended ??= why;
-      endChild(child.pid, isGroup);
-    };
-    const abort = () => end('it was cancelled');
-    const limit =
-      options.timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => end(`it took longer than ${options.timeoutMs} ms`), options.timeoutMs);
+    const supervision = new Supervision(child, options.timeoutMs ?? defaultPolicy.git.mostMs);
+    const output = new Output(() =>
+      supervision.end({ kind: 'too_much_output', bytes: defaultPolicy.git.outputBytes }),
+    );
+    const abort = () => supervision.end({ kind: 'cancelled' });
     const forget = () => {
-      clearTimeout(limit);
+      supervision.stop();
       options.signal?.removeEventListener('abort', abort);
     };
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener('abort', abort);
-    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.stdout.on('data', (chunk: Buffer) => output.add('stdout', chunk));
+    child.stderr.on('data', (chunk: Buffer) => output.add('stderr', chunk));
     child.on('error', (error) => {
       forget();
       reject(new GitFailed(argv, null, error.message));
     });
     child.on('close', (code, signal) => {
       forget();
-      const said = Buffer.concat(stderr).toString();
-      if (code !== null) return resolve({ code, stdout: Buffer.concat(stdout), stderr: said });
-      const why = ended ?? `it was killed by ${String(signal)}`;
-      reject(new GitFailed(argv, null, said.trim() === '' ? why : `${said.trim()} (${why})`));
+      const { ended } = supervision;
+      const said = output.all('stderr').toString();
+      if (code !== null && ended === undefined)
+        return resolve({ code, stdout: output.all('stdout'), stderr: said });
+      reject(failure(argv, { ended, signal, said, workTree: options.workTree }));
     });
     // Git may end before it has read all input.
     child.stdin.on('error', () => {}).end(options.input ?? '');
   });
 }
 
-function endChild(pid: number | undefined, isGroup: boolean): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(isGroup ? -pid : pid, 'SIGKILL');
-  } catch {
-    // Already ended.
+function failure(
+  argv: readonly string[],
+  of: {
+    readonly ended: Ended | undefined;
+    readonly signal: NodeJS.Signals | null;
+    readonly said: string;
+    readonly workTree: string | undefined;
+  },
+): GitFailed {
+  const { ended, signal, workTree } = of;
+  const said = of.said.trim();
+  const reason = ended === undefined ? `it was killed by ${String(signal)}` : endedBecause(ended);
+  const pipe = ended?.kind === 'waited_for_pipe' && workTree ? findPipe(workTree) : undefined;
+  const why = pipe === undefined ? reason : `${reason}: ${pipe}`;
+  const message = said === '' ? why : `${said} (${why})`;
+  return new GitFailed(argv, null, message, ended?.kind ?? null);
+}
+
+/** What git prints, up to a limit. */
+class Output {
+  readonly #chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  readonly #onTooMuch: () => void;
+  #bytes = 0;
+
+  constructor(onTooMuch: () => void) {
+    this.#onTooMuch = onTooMuch;
+  }
+
+  add(to: 'stdout' | 'stderr', chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > defaultPolicy.git.outputBytes) this.#onTooMuch();
+    else this.#chunks[to].push(chunk);
+  }
+
+  all(of: 'stdout' | 'stderr'): Buffer {
+    return Buffer.concat(this.#chunks[of]);
   }
 }
 
@@ -175,8 +231,10 @@ export function startGit(
   argv: readonly string[],
   options: Pick<GitOptions, 'env' | 'isRaw' | 'workTree'> & { readonly isUnbuffered?: boolean } = {},
 ): ChildProcessWithoutNullStreams {
-  const [program = '', ...prefix] = options.isUnbuffered ? ['stdbuf', '-o0', 'git'] : ['git'];
-  return spawn(program, [...prefix, ...hardened(argv)], {
+  keepIntact(dir);
+  removeKnownPipes(dir.commonDir);
+  const [program, args] = limited(options.isUnbuffered ? ['stdbuf', '-o0', 'git'] : ['git'], hardened(argv));
+  return spawn(program, args, {
     cwd: options.workTree ?? dir.home,
     env: environment(dir, options),
     stdio: 'pipe',

@@ -1,11 +1,12 @@
 /** The port `Git`, for one repository. */
 
-import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { brand, timestamp } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
+import { withPlainFile } from '../kernel/system/plain-file.ts';
 import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
@@ -109,13 +110,11 @@ function remoteUntilChanged(dir: TrustedDir): () => string | undefined {
 /** Reads the header of the index: a signature, a version and the number of entries. */
 function countEntries(gitDir: string | undefined): number {
   if (gitDir === undefined) return 0;
-  const index = openSync(path.join(gitDir, 'index'), 'r');
-  try {
+  const counted = withPlainFile(path.join(gitDir, 'index'), (index) => {
     const head = Buffer.alloc(12);
     return readSync(index, head, 0, head.length, 0) === head.length ? head.readUInt32BE(8) : 0;
-  } finally {
-    closeSync(index);
-  }
+  });
+  return counted.kind === 'plain' ? counted.value : 0;
 }
 
 function locksIn(gitDir: string | undefined): Awaited<ReturnType<Git['locks']>> {
@@ -123,7 +122,7 @@ function locksIn(gitDir: string | undefined): Awaited<ReturnType<Git['locks']>> 
   return readdirSync(gitDir)
     .filter((name) => name.endsWith('.lock'))
     .flatMap((name) => {
-      const found = statSync(path.join(gitDir, name), { throwIfNoEntry: false });
+      const found = lstatSync(path.join(gitDir, name), { throwIfNoEntry: false });
       return found ? [{ file: path.join(gitDir, name), since: timestamp(Math.round(found.mtimeMs)) }] : [];
     });
 }

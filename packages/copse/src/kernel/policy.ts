@@ -10,6 +10,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+const MEGABYTE = 1024 ** 2;
 const GIGABYTE = 1024 ** 3;
 
 export const defaultPolicy = {
@@ -357,6 +358,40 @@ export const defaultPolicy = {
     /** Only issues that carry this label become tasks, so that strangers cannot hand out work. */
     label: 'copse',
     statusComments: true,
+  },
+
+  /** What a rescue saves at most, and Copse commits for an agent: more is refused, and stays where it is. */
+  rescue: {
+    mostBytes: 4 * GIGABYTE,
+    mostFiles: 250_000,
+  },
+
+  /** Processes of git, and whatever is computed from a branch. */
+  git: {
+    /** A git that takes longer is ended with the processes that it started. */
+    mostMs: 10 * MINUTE,
+    /** How often a running git is checked for waiting on a pipe, and how long it may. */
+    lookEveryMs: 500,
+    pipeMs: SECOND,
+    /** Between asking a git to end and killing it. */
+    endGraceMs: SECOND,
+    /** Of one process of git, where the system can limit it. */
+    memoryBytes: 4 * GIGABYTE,
+    /** What one git may print. */
+    outputBytes: 512 * MEGABYTE,
+    /** The largest object that Copse reads into its own memory. */
+    objectBytes: 256 * MEGABYTE,
+    /** Paths that a branch may change, against its target. */
+    changedPaths: 250_000,
+    /** Folders in folders; no system can check out more. */
+    folderDepth: 2_000,
+  },
+
+  /** The largest files that Copse reads whole, of those that agents can write; larger ones count as damaged. */
+  files: {
+    smallBytes: 8 * MEGABYTE,
+    indexBytes: GIGABYTE,
+    packedRefsBytes: 256 * MEGABYTE,
   },
 
   board: {

@@ -48,6 +48,39 @@ export function shown(text: string): string {
   return wellFormed.split('\n').map(shownLine).join('\n');
 }
 
+/**
+ * Text of agents for a chat program, which shows it as it is: nobody is called (`@name`, `<!channel>`), and no address or link
+ * leads anywhere. An invisible character takes the meaning, and angle brackets are replaced by similar ones.
+ */
+export function unlinked(text: string): string {
+  return text
+    .replaceAll('<', '\u2039')
+    .replaceAll('>', '\u203a')
+    .replaceAll(/@(?=[\p{L}\p{N}])/gu, `@${JOINER}`)
+    .replaceAll(/\b([a-z][a-z0-9+.-]*):\/\//giu, `$1:/${JOINER}/`)
+    .replaceAll(/\b(www)\./giu, `$1${JOINER}.`)
+    .replaceAll('](', `]${JOINER}(`);
+}
+
+/**
+ * Text of agents for a forge: it calls nobody, closes and names no issue or merge request, and gives the forge no order
+ * (`/merge` at the beginning of a line).
+ */
+export function unreferenced(text: string): string {
+  return withoutMentions(text)
+    .replaceAll(/([#!&~%$])(?=\d)/g, `$1${JOINER}`)
+    .replaceAll(/\b(GH|GL)-(?=\d)/gi, `$1-${JOINER}`)
+    .replaceAll(/\/(issues|pull|merge_requests|work_items|epics)\/(?=\d)/gi, `/$1/${JOINER}`)
+    .replaceAll(/^([ \t>*-]*)\/(?=[a-z])/gim, `$1${JOINER}/`);
+}
+
+/** An invisible character after @ keeps the forge from notifying people of that name. */
+export function withoutMentions(text: string): string {
+  return text.replaceAll(/@(?=[\p{L}\p{N}])/gu, `@${JOINER}`);
+}
+
+const JOINER = '\u2060';
+
 /** `1 file`, `3 files`. */
 export function counted(count: number, noun: string, plural = 's'): string {
   return `${count} ${noun}${count === 1 ? '' : plural}`;

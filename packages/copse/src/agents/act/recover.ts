@@ -21,12 +21,13 @@ import { terminalName } from '../../workspaces/rules/naming.ts';
 import type { Recovery } from '../../orchestrator/rules/reconcile.ts';
 import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
-import { decideCrash } from '../../tasks/rules/outcomes.ts';
+import { decideCrash, decideGiveUp } from '../../tasks/rules/outcomes.ts';
 import { listed } from '../../kernel/text.ts';
-import { Unavailable } from '../../kernel/unavailable.ts';
+import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
+import { keepWorkspace } from '../../workspaces/act/keep-workspace.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
 
 export interface Crash {
@@ -98,12 +99,16 @@ export async function endLeftBehind(context: RunContext, attempt: AttemptId): Pr
 
 export async function recordCrash(context: RunContext, crash: Crash): Promise<Outcome<TaskStatus>> {
   const { task: id, token, attempt } = crash;
-  const rescue = await rescueWork(context, id);
+  const rescue = await rescueIfReadable(context, id);
   return change(context, async (change) => {
     const task = await change.require('task', id);
     if (crash.runner === null && (await change.board.get('attempt', attempt))?.process)
       change.refuse(refused('too_early', `The runner of ${id} started meanwhile.`, `copse show ${id}`));
-    await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
+    if ('unreadable' in rescue) {
+      const cause = { because: 'unreadable', reason: rescue.unreadable } as const;
+      await change.apply(decideGiveUp(task, { token }, cause, change.at));
+      await keepWorkspace(change, { task: id, node: context.node }, cause);
+    } else await change.apply(decideCrash(task, token, crash.reason, change.at, context.policy.retry));
     const session = task.session === null ? undefined : await change.board.get('session', task.session);
     if (session?.state.life === 'live') {
       await change.apply(decideSession(session, { action: 'interrupt', because: crash.because }, change.at));
@@ -125,9 +130,23 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
 
 interface Rescued {
   readonly ref: string | null;
-  readonly uncommitted: readonly string[];
+  /** Null when they cannot be listed. */
+  readonly uncommitted: readonly string[] | null;
   /** Why they are not saved. */
   readonly problem?: string;
+}
+
+/** Work that cannot be read is not tried again: the next attempt would change it. */
+async function rescueIfReadable(
+  context: RunContext,
+  task: TaskId,
+): Promise<Rescued | (Rescued & { readonly unreadable: string })> {
+  try {
+    return await rescueWork(context, task);
+  } catch (error) {
+    if (!isBeyondLimits(error)) throw error;
+    return { ref: null, uncommitted: null, unreadable: error.message };
+  }
 }
 
 async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
@@ -143,6 +162,7 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
     return { ref: await rescueFirst(context, request), uncommitted };
   } catch (error) {
     // Recording a crash changes no file. The next attempt does not start before its files are saved.
+    if (isBeyondLimits(error)) throw error;
     if (!(error instanceof Unavailable)) throw error;
     return { ref: null, uncommitted, problem: error.message };
   }
@@ -150,9 +170,11 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
 
 function crashText({ reason }: Crash, { ref, uncommitted, problem }: Rescued): string {
   const lines =
-    uncommitted.length === 0
-      ? ['All changes were committed.']
-      : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
+    uncommitted === null
+      ? ['Its worktree cannot be read; nothing in it was changed.']
+      : uncommitted.length === 0
+        ? ['All changes were committed.']
+        : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
   const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];

@@ -1,13 +1,14 @@
 /** Files about an attempt while it runs: its orders, its runner's process, and the processes that it started. */
 
-import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { type AttemptId, brand } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders } from '../ports/runners.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 
 export interface AttemptFiles {
   readonly orders: string;
@@ -47,19 +48,18 @@ export function writeOrders(home: string, written: WrittenOrders): string {
   return file;
 }
 
+/** It may hold the whole text of a task, and answers. */
+const ORDERS = { mostBytes: defaultPolicy.files.packedRefsBytes };
+
 /** The runner gets the file's name as its last argument. */
 export function readOrders(file: string): WrittenOrders {
-  return JSON.parse(readFileSync(file, 'utf8')) as WrittenOrders;
+  return JSON.parse(readIfThere(file, ORDERS) ?? '') as WrittenOrders;
 }
 
 /** Undefined once the attempt is over. */
 export function readOrdersOf(home: string, attempt: AttemptId): WrittenOrders | undefined {
-  try {
-    return readOrders(attemptFiles(home, attempt).orders);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  const text = readIfThere(attemptFiles(home, attempt).orders, ORDERS);
+  return text === undefined ? undefined : (JSON.parse(text) as WrittenOrders);
 }
 
 export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIdentity): void {
@@ -68,10 +68,6 @@ export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIde
 
 export function readRunner(home: string, attempt: AttemptId): ProcessIdentity | undefined {
   const { runner: file } = attemptFiles(home, attempt);
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  const text = readIfThere(file);
+  return text === undefined ? undefined : (JSON.parse(text) as ProcessIdentity);
 }

@@ -18,7 +18,8 @@
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). An
- * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`).
+ * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or
+ * branch is beyond what Copse reads (`needs_attention`).
  */
 
 import { decided } from '../../kernel/decision.ts';
@@ -51,7 +52,7 @@ import {
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
 import { BoardUnavailable } from '../../board/port.ts';
-import { Unavailable } from '../../kernel/unavailable.ts';
+import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import { type Crash, recordCrash } from '../act/recover.ts';
@@ -81,6 +82,14 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (lease.lost.aborted) return { kind: 'lost' };
+    // Trying again would read the same.
+    if (isBeyondLimits(error))
+      return await end(
+        context,
+        orders,
+        { kind: 'needs_attention', because: 'unreadable', reason: error.message },
+        null,
+      );
     const reason = error instanceof Error ? error.message : String(error);
     if (isPermanent(error)) return await end(context, orders, { kind: 'stuck', reason }, null);
     return await crash(context, orders, { reason, because: 'crashed', exitCode: null });
@@ -91,7 +100,7 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
 
 /** A retry would fail in the same way, until a person installs a program or changes a setting. An unreachable board passes. */
 function isPermanent(error: unknown): boolean {
-  if (error instanceof BoardUnavailable) return false;
+  if (error instanceof BoardUnavailable || (error instanceof Unavailable && error.mayPass)) return false;
   return [RuntimeUnavailable, ProgramMissing, NotConfined, Unavailable].some((kind) => error instanceof kind);
 }
 

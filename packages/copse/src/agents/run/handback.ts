@@ -1,6 +1,7 @@
 /** The gate during an attempt: asking it, and handing work back to the agent when it refuses. */
 
 import { decideHandback } from '../../tasks/rules/outcomes.ts';
+import { isBeyondLimits } from '../../kernel/unavailable.ts';
 import { change } from '../../board/context.ts';
 import { syncTask } from '../../workspaces/act/sync.ts';
 import type { Orders } from '../ports/runners.ts';
@@ -34,10 +35,20 @@ function committing({ agent, runtime }: AttemptContext): AttemptContext['agent']
 
 /** For programs that ask before they stop. */
 export async function beforeStop(attempt: RunningAttempt): Promise<StopAnswer> {
-  const { verdict } = await askGate(attempt);
+  const verdict = await verdictOf(attempt);
   if (verdict.kind === 'passed' || verdict.isFinal) return { kind: 'allowed' };
   const isHandedBack = await handBack(attempt.context, attempt.orders, verdict);
   return isHandedBack ? { kind: 'refused', reason: verdict.reason } : { kind: 'allowed' };
+}
+
+/** When it stopped, the gate is asked again, and what cannot be read ends the attempt. */
+async function verdictOf(attempt: RunningAttempt): Promise<GateLook['verdict']> {
+  try {
+    return (await askGate(attempt)).verdict;
+  } catch (error) {
+    if (isBeyondLimits(error)) return { kind: 'passed', hasChanges: true, notes: [] };
+    throw error;
+  }
 }
 
 /** False when the task was handed back as often as the policy allows; then nothing is recorded. */

@@ -1,11 +1,11 @@
 /** Which agent programs this machine has. Searching the PATH is cheap; asking for a version starts the program. */
 
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { findClaudeSdk } from './claude-sdk/package.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -61,7 +61,9 @@ async function detect(runtime: VendorRuntime, places: RuntimePlaces): Promise<De
 /** From the package.json beside the file that would be loaded. */
 function versionOfPackage(file: string): string | null {
   try {
-    const json: unknown = JSON.parse(readFileSync(path.join(path.dirname(file), 'package.json'), 'utf8'));
+    const json: unknown = JSON.parse(
+      readIfThere(path.join(path.dirname(file), 'package.json'), { isFollowing: true }) ?? '',
+    );
     return typeof json === 'object' && json !== null && 'version' in json ? String(json.version) : null;
   } catch {
     return null;

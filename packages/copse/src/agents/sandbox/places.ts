@@ -3,7 +3,7 @@
  * have put a symbolic link there, and the sandbox would open the link's target.
  */
 
-import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BranchName, brand, parseTaskId } from '../../kernel/ids.ts';
@@ -15,6 +15,7 @@ import {
 } from '../rules/session/sandbox.ts';
 import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 export interface SandboxRepository {
   readonly commonDir: string;
@@ -86,13 +87,11 @@ export function removePlaceholders(placeholders: Iterable<string>): void {
 /** Taken from the repository; the worktree's own `.git` file is only compared with it. */
 function gitDirOf(worktree: string, commonDir: string): string {
   const entry = path.join(worktree, '.git');
-  const said = /^gitdir: (.+?)[\r\n]*$/s.exec(
-    lstatSync(entry).isFile() ? readFileSync(entry, 'utf8') : '',
-  )?.[1];
+  const said = /^gitdir: (.+?)[\r\n]*$/s.exec(readIfPlain(entry) ?? '')?.[1];
   const gitDir = said === undefined ? undefined : path.resolve(worktree, said);
   if (gitDir === undefined || path.dirname(realpathSync(gitDir)) !== path.join(commonDir, 'worktrees'))
     throw new NotConfined(`${worktree} is no longer a worktree of this repository.`);
-  const back = readFileSync(path.join(gitDir, 'gitdir'), 'utf8').trimEnd();
+  const back = readIfPlain(path.join(gitDir, 'gitdir'))?.trimEnd() ?? '';
   if (realpathSync(path.resolve(gitDir, back)) !== entry)
     throw new NotConfined(`${worktree} claims to be the worktree at ${back}.`);
   return realpathSync(gitDir);

@@ -274,9 +274,12 @@ function parseUrl(text: string): ParsedUrl {
     );
   }
   const schema = url.searchParams.get('schema') ?? 'copse';
-  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
+  const isSystems = /^pg_|^information_schema$/.test(schema);
+  if (isSystems || !/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
     throw new BoardUnavailable(
-      'The schema in the address of the board is not a plain name.',
+      isSystems
+        ? `The schema ${schema} in the address of the board belongs to PostgreSQL itself.`
+        : 'The schema in the address of the board is not a plain name.',
       'Use at most 50 lower-case letters, digits and underscores: postgres://host/database?schema=my_repository',
     );
   }

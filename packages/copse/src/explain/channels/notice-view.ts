@@ -1,5 +1,9 @@
-/** The JSON that a webhook gets. `text` has everything for people, under the name that chat programs read. */
+/**
+ * The JSON that a webhook gets. `text` has everything for people, under the name that chat programs read: text of agents in it
+ * calls nobody and leads nowhere. `about` has the words as they were written, for programs.
+ */
 
+import { unlinked } from '../../kernel/text.ts';
 import type { Notice, NoticeKind } from '../rules/notice.ts';
 
 export interface NoticeView {
@@ -22,8 +26,8 @@ export function noticeView({ headline, text, command, isUrgent, about }: Notice)
   const [only, ...others] = about;
   return {
     kind: only !== undefined && others.length === 0 ? only.kind : 'several',
-    text: [headline, text, command].filter((line) => line !== '').join('\n'),
-    headline,
+    text: unlinked([headline, text, command].filter((line) => line !== '').join('\n')),
+    headline: unlinked(headline),
     command,
     isUrgent,
     about: about.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),

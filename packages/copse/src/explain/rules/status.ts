@@ -50,6 +50,7 @@ const attentionTexts: Readonly<
   push: { clause: 'it could not be pushed', reason: 'says_all' },
   unfit: { clause: 'git cannot check out all of it everywhere', reason: 'says_all' },
   landing: { clause: 'landing it failed', reason: 'adds' },
+  unreadable: { clause: 'Copse cannot read its worktree or branch', reason: 'adds' },
   dirty: { clause: 'the agent stopped without committing', reason: 'details' },
   nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
   branch: { clause: 'its commits are not where they belong', reason: 'details' },

@@ -12,7 +12,7 @@ import path from 'node:path';
 
 import { powerFileNames } from '../../config/power-files.ts';
 import { readPlainFile } from '../../kernel/system/plain-file.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 import { type PowerFiles, filesIn, scriptNamedBy } from './files.ts';
 

@@ -6,18 +6,12 @@
  * after a while.
  */
 
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { hasCode } from '../../kernel/system/error-code.ts';
+import { readPlainBytes } from '../../kernel/system/plain-file.ts';
+import { removeKnownPipes } from '../run/pipes.ts';
 
 const LEFT_BEHIND_MS = 2_000;
 const PAUSE_MS = 5;
@@ -26,6 +20,7 @@ export function excludeFromGit(commonDir: string, pattern: string): void {
   const file = path.join(commonDir, 'info', 'exclude');
   const lock = `${file}.lock`;
   mkdirSync(path.dirname(file), { recursive: true });
+  removeKnownPipes(commonDir);
   while (!isExcluded(file, pattern)) {
     if (!takeLock(lock)) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
@@ -51,7 +46,7 @@ function isExcluded(file: string, pattern: string): boolean {
 
 /** As bytes: the file may have any encoding. */
 function read(file: string): string {
-  return existsSync(file) ? readFileSync(file, 'latin1') : '';
+  return readPlainBytes(file, { isFollowing: true })?.toString('latin1') ?? '';
 }
 
 function takeLock(lock: string): boolean {

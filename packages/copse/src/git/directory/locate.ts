@@ -6,9 +6,10 @@
  * every worktree finds the same board.
  */
 
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 
 export interface Repository {
@@ -77,7 +78,7 @@ function gitDirOf(entry: string): string | undefined {
   const found = statSync(entry, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
   if (found.isDirectory()) return isGitDir(entry) ? realpathSync(entry) : undefined;
-  const named = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8'))?.[1];
+  const named = /^gitdir: (.+?)[\r\n]*$/s.exec(readIfPlain(entry) ?? '')?.[1];
   const gitDir = named === undefined ? undefined : path.resolve(path.dirname(entry), named);
   if (gitDir !== undefined && (isGitDir(gitDir) || isWorktreeGitDir(gitDir))) return realpathSync(gitDir);
   // Searching further up would find the board of another repository.
@@ -91,7 +92,14 @@ function gitDirOf(entry: string): string | undefined {
 function commonDirOf(gitDir: string): string {
   const file = path.join(gitDir, 'commondir');
   if (!existsSync(file)) return gitDir;
-  return realpathSync(path.resolve(gitDir, readFileSync(file, 'utf8').trimEnd()));
+  const named = readIfPlain(file)?.trimEnd();
+  const commonDir = named === undefined ? undefined : path.resolve(gitDir, named);
+  if (commonDir !== undefined && isGitDir(commonDir)) return realpathSync(commonDir);
+  throw new RepositoryUnavailable(
+    `${file} does not name the git directory of a repository.`,
+    'Go to the main checkout of the repository, and run the command there.',
+    { isMissing: true },
+  );
 }
 
 function isWorktreeGitDir(folder: string): boolean {

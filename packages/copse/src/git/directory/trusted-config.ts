@@ -4,10 +4,11 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { availableParallelism, homedir } from 'node:os';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 
 export type Settings = ReadonlyMap<string, readonly string[]>;
@@ -141,24 +142,36 @@ function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }
 
-/** With `--file`, git follows no include and reads no other file. */
+/**
+ * With `--file`, git follows no include and reads no other file. Git gets the text and not the file, which an agent may
+ * replace by a pipe. People may keep the file elsewhere and link to it.
+ */
 export function readSettings(file: string): Settings {
-  return existsSync(file) ? listed(['--file', file]) : new Map();
+  let text: Buffer | undefined;
+  try {
+    text = readPlainBytes(file, { isFollowing: true });
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+  return text === undefined ? new Map() : listed(['--file', '-'], { file, text });
 }
 
-function listed(from: readonly string[]): Settings {
+function listed(from: readonly string[], of?: { readonly file: string; readonly text: Buffer }): Settings {
   const settings = new Map<string, string[]>();
   let output = '';
   try {
     output = execFileSync('git', ['config', ...from, '--null', '--list'], {
       encoding: 'utf8',
       cwd: '/',
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
+      input: of?.text ?? '',
+      timeout: defaultPolicy.git.mostMs,
+      maxBuffer: defaultPolicy.files.packedRefsBytes,
       env: { ...personalEnvironment(), GIT_DIR: '/nowhere' },
     });
   } catch (error) {
     // A missing file holds no settings; an unreadable file must not count as empty.
-    if (from[0] === '--file') throw unreadable(String(from[1]), error);
+    if (of !== undefined) throw unreadable(of.file, error);
   }
   for (const entry of output.split('\0')) {
     const end = entry.indexOf('\n');

@@ -15,25 +15,25 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import type { Remembered, TrustedDir } from '../process.ts';
+import {
+  type OwnFiles,
+  type Stamp,
+  areIntact,
+  expectFiles,
+  lay,
+  layAll,
+  readStamp,
+  stampFile,
+  unused,
+} from './intact.ts';
 import type { Repository } from './locate.ts';
 import {
   type DiskTraits,
@@ -43,32 +43,19 @@ import {
   personalDefaultBranch,
   personalFiles,
   readSettings,
+  remoteAddresses,
   usualRemote,
 } from './trusted-config.ts';
 
-const SHARED = ['objects', 'refs', 'logs', 'packed-refs', 'lfs', 'modules'] as const;
-
-/** Files that could redirect git. A cloned repository may contain a `.copse` folder with them. */
-const FOREIGN = [
-  'commondir',
-  'gitdir',
-  'config.worktree',
-  'hooks',
-  'worktrees',
-  'remotes',
-  'branches',
-  'info/grafts',
-  'info/sparse-checkout',
-];
-
 export function openTrustedDir(repository: Pick<Repository, 'commonDir' | 'home'>): TrustedDir {
   refuseLinks(repository.home);
-  const [format, madeFrom, noted = ''] = readIfThere(stampFile(repository))?.split('\n') ?? [];
-  const remembered = parseRemembered(noted);
-  const isKnown = madeFrom === stampOf(repository.commonDir) && remembered !== undefined;
-  if (isKnown && (format === 'sha1' || format === 'sha256')) {
-    const known = describe(repository, format, remembered);
-    if (isIntact(known)) return known;
+  const stamp = readStamp(stampFile(folderOf(repository)));
+  if (stamp?.madeFrom === stampOf(repository.commonDir) && isRemembered(stamp.remembered)) {
+    const known = describe(repository, stamp.objectFormat, stamp.remembered);
+    if (areIntact(known, stamp)) {
+      expectFiles(known, stamp);
+      return known;
+    }
   }
   return makeTrustedDir(repository, { isAccepting: false });
 }
@@ -79,30 +66,53 @@ export function makeTrustedDir(
   { isAccepting }: { readonly isAccepting: boolean },
 ): TrustedDir {
   const { commonDir } = repository;
+  const folder = folderOf(repository);
   // First: the next opening then notices a change made during the reads below.
-  const stamp = stampOf(commonDir);
+  const madeFrom = stampOf(commonDir);
   const config = stampOfFile(path.join(commonDir, 'config'));
   const settings = readSettings(path.join(commonDir, 'config'));
   refuseWhatIsUnknown(settings, commonDir);
   const objectFormat = settings.get('extensions.objectformat')?.at(-1) === 'sha256' ? 'sha256' : 'sha1';
-  mkdirSync(folderOf(repository), { recursive: true, mode: 0o700 });
-  const before = isAccepting ? new Map() : readSettings(path.join(folderOf(repository), 'plain', 'config'));
-  const remotes = before.size > 0 ? before : settings;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const remotes = (isAccepting ? undefined : acceptedRemotes(folder)) ?? settings;
   const remembered: Remembered = {
     config,
     remote: usualRemote(remotes, settings) ?? null,
     defaultBranch: personalDefaultBranch() ?? null,
   };
+  const disk = traitsOf(folder);
+  const filesOf = (isRaw: boolean): OwnFiles => ({
+    HEAD: 'ref: refs/heads/copse-has-no-branch\n',
+    config: configText({ repository: settings, remotes, disk, isRaw }),
+    'info/attributes': isRaw ? RAW_ATTRIBUTES : '',
+  });
+  const [plain, raw] = [filesOf(false), filesOf(true)];
+  const shallow = shallowText(folder, commonDir, raw);
+  const stamp: Stamp = {
+    objectFormat,
+    madeFrom,
+    remembered,
+    remotes: [...remoteAddresses(remotes)],
+    plain: { ...plain, ...shallow },
+    raw: { ...raw, ...shallow },
+  };
   const made = describe(repository, objectFormat, remembered);
-  const disk = traitsOf(folderOf(repository));
-  for (const gitDir of [made.plain, made.raw]) {
-    const isRaw = gitDir === made.raw;
-    lay(gitDir, commonDir, configText({ repository: settings, remotes, disk, isRaw }));
-    writeAtomically(path.join(gitDir, 'info', 'attributes'), isRaw ? RAW_ATTRIBUTES : '');
-    keepShallow(gitDir, commonDir);
-  }
-  writeAtomically(stampFile(repository), `${objectFormat}\n${stamp}\n${JSON.stringify(remembered)}\n`);
+  // Before the files: other processes of Copse accept files that differ from what they know if the stamp has them.
+  writeAtomically(stampFile(folder), `${JSON.stringify(stamp)}\n`);
+  layAll(made, stamp);
+  expectFiles(made, stamp);
   return made;
+}
+
+/** The addresses that were accepted before; undefined when the directory is new. */
+function acceptedRemotes(folder: string): Settings | undefined {
+  const stamp = readStamp(stampFile(folder));
+  if (stamp !== undefined)
+    return new Map(stamp.remotes.map(([name, url]) => [`remote.${name}.url`, [url]] as const));
+  const config = path.join(folder, 'plain', 'config');
+  if (readIfPlain(config) === undefined) return undefined;
+  const before = readSettings(config);
+  return before.size > 0 ? before : undefined;
 }
 
 /** Overrides every `.gitattributes`: git converts nothing. */
@@ -119,21 +129,12 @@ function describe(
   return { plain, raw, commonDir, home, objectFormat, remembered };
 }
 
-function parseRemembered(line: string): Remembered | undefined {
-  try {
-    return line === '' ? undefined : (JSON.parse(line) as Remembered);
-  } catch {
-    // Damaged: the directory is made again.
-    return undefined;
-  }
+function isRemembered(value: unknown): value is Remembered {
+  return typeof value === 'object' && value !== null && 'config' in value;
 }
 
 function folderOf({ home }: Pick<Repository, 'home'>): string {
   return path.join(home, '.copse', 'git');
-}
-
-function stampFile(repository: Pick<Repository, 'home'>): string {
-  return path.join(folderOf(repository), 'stamp');
 }
 
 /** A link could move the directory to a place that others can write. */
@@ -148,37 +149,22 @@ function refuseLinks(home: string): void {
   }
 }
 
-function lay(gitDir: string, commonDir: string, config: string): void {
-  mkdirSync(path.join(gitDir, 'info'), { recursive: true, mode: 0o700 });
-  for (const name of FOREIGN) rmSync(path.join(gitDir, name), { recursive: true, force: true });
-  mkdirSync(path.join(commonDir, 'logs'), { recursive: true });
-  for (const name of SHARED) link(path.join(commonDir, name), path.join(gitDir, name));
-  link(path.join(commonDir, 'info', 'exclude'), path.join(gitDir, 'info', 'exclude'));
-  writeAtomically(path.join(gitDir, 'HEAD'), 'ref: refs/heads/copse-has-no-branch\n');
-  writeAtomically(path.join(gitDir, 'config'), config);
-}
-
-function isIntact({ plain, raw, commonDir }: TrustedDir): boolean {
-  return [plain, raw].every(
-    (gitDir) =>
-      existsSync(path.join(gitDir, 'config')) &&
-      readIfThere(path.join(gitDir, 'info', 'attributes')) === (gitDir === raw ? RAW_ATTRIBUTES : '') &&
-      !FOREIGN.some((name) => existsSync(path.join(gitDir, name))) &&
-      SHARED.every((name) => leadsTo(path.join(gitDir, name), path.join(commonDir, name))),
-  );
-}
-
 /**
  * Copies the lines of the repository's `shallow` file whose commits really lack a parent. A copy suffices: git does not write
  * to it when it fetches without a depth.
  */
-function keepShallow(gitDir: string, commonDir: string): void {
-  const file = path.join(gitDir, 'shallow');
-  const named = readIfThere(path.join(commonDir, 'shallow'))?.split('\n') ?? [];
+function shallowText(folder: string, commonDir: string, files: OwnFiles): OwnFiles {
+  const named = readIfPlain(path.join(commonDir, 'shallow'))?.split('\n') ?? [];
   const commits = named.filter((id) => /^[0-9a-f]{40,64}$/.test(id));
-  const kept = commits.length === 0 ? [] : commits.filter(lacksParent(gitDir, commits));
-  if (kept.length === 0) rmSync(file, { force: true });
-  else writeAtomically(file, kept.map((id) => `${id}\n`).join(''));
+  if (commits.length === 0) return {};
+  const probe = unused(path.join(folder, 'probe'));
+  try {
+    lay(probe, commonDir, files);
+    const kept = commits.filter(lacksParent(probe, commits));
+    return kept.length === 0 ? {} : { shallow: kept.map((id) => `${id}\n`).join('') };
+  } finally {
+    rmSync(probe, { recursive: true, force: true });
+  }
 }
 
 function lacksParent(gitDir: string, commits: readonly string[]): (commit: string) => boolean {
@@ -188,6 +174,7 @@ function lacksParent(gitDir: string, commits: readonly string[]): (commit: strin
       encoding: 'latin1',
       maxBuffer: 1024 ** 3,
       stdio: ['pipe', 'pipe', 'ignore'],
+      timeout: defaultPolicy.git.mostMs,
       cwd: gitDir,
       env: {
         PATH: absolutePath(process.env['PATH']),
@@ -238,25 +225,6 @@ function traitsOf(folder: string): DiskTraits {
   }
 }
 
-function link(target: string, at: string): void {
-  if (leadsTo(at, target)) return;
-  const found = lstatSync(at, { throwIfNoEntry: false });
-  if (found?.isDirectory()) rmSync(at, { recursive: true });
-  const fresh = unused(at);
-  symlinkSync(target, fresh);
-  renameSync(fresh, at);
-}
-
-function leadsTo(at: string, target: string): boolean {
-  const found = lstatSync(at, { throwIfNoEntry: false });
-  return found?.isSymbolicLink() === true && readlinkSync(at) === target;
-}
-
-/** Random, because threads share a process id, and containers on one disk may have the same ids. */
-function unused(file: string): string {
-  return `${file}.${randomBytes(9).toString('hex')}`;
-}
-
 function refuseWhatIsUnknown(settings: Settings, commonDir: string): void {
   const storage = settings.get('extensions.refstorage')?.at(-1) ?? 'files';
   if (storage === 'files') return;
@@ -279,4 +247,4 @@ export function stampOfFile(file: string): string {
 }
 
 /** Increase it when the code above makes the directory differently. */
-const VERSION = 3;
+const VERSION = 4;

@@ -7,10 +7,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 
+import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 import type { GitObject } from './object-reader.ts';
 import type { TrustedDir } from '../process.ts';
 
@@ -34,9 +34,9 @@ export function readLoose(
 }
 
 function inflated(file: string): Buffer | undefined {
-  if (!existsSync(file)) return undefined;
   try {
-    return inflateSync(readFileSync(file), { maxOutputLength: MOST_BYTES });
+    const packed = readPlainBytes(file, { mostBytes: MOST_BYTES });
+    return packed && inflateSync(packed, { maxOutputLength: MOST_BYTES });
   } catch {
     // Packed meanwhile, damaged or too large: git is asked.
     return undefined;

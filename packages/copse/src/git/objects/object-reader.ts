@@ -5,6 +5,9 @@
 
 import { type GitOptions, git, startGit, type TrustedDir } from '../process.ts';
 import { type Measure, LongLivedProcess } from '../long-lived-process.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { BeyondLimits } from '../../kernel/unavailable.ts';
+import { removePipes } from '../run/pipes.ts';
 
 export interface GitObject {
   readonly id: string;
@@ -25,6 +28,7 @@ export class ObjectReader {
     this.#options = options;
     this.#process = new LongLivedProcess({
       start: () => startGit(dir, ['cat-file', '--batch-command'], options),
+      onPipe: () => void removePipes(dir.commonDir),
     });
   }
 
@@ -77,12 +81,21 @@ export class ObjectReader {
     names: readonly string[],
   ): Promise<Buffer> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const { answer } = await this.#process.ask(request, measure());
-      if (answer !== undefined) return answer;
+      const outcome = await this.#process.ask(request, measure());
+      if (outcome.kind === 'too_large') throw beyond(outcome.what);
+      if (outcome.answer !== undefined) return outcome.answer;
     }
     const input = names.map((name) => `${name}\n`).join('');
     return git(this.#dir, ['cat-file', plain], { ...this.#options, input });
   }
+}
+
+function beyond(id: string): BeyondLimits {
+  const { objectBytes } = defaultPolicy.git;
+  return new BeyondLimits(
+    `The object ${id} has more than ${objectBytes} bytes, which is more than Copse reads.`,
+    `Look at it: git cat-file -t ${id}`,
+  );
 }
 
 const readers = new WeakMap<TrustedDir, ObjectReader>();
@@ -116,8 +129,9 @@ function wholeObjects(count: number): Measure {
   let [known, at] = [0, 0];
   return (said) => {
     for (; known < count; known += 1) {
-      const { end } = objectAt(said, at);
+      const { found, end } = objectAt(said, at);
       if (end === -1) return { atLeast: said.length + 1 };
+      if (found !== undefined && found.size > defaultPolicy.git.objectBytes) return { tooLarge: found.id };
       if (end > said.length) return { atLeast: end };
       at = end;
     }

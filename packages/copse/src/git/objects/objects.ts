@@ -6,7 +6,6 @@
  * cached commits are dropped.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
@@ -14,8 +13,10 @@ import { readLoose } from './loose.ts';
 import { type Commit, parseCommit } from './commit-object.ts';
 import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from './object-reader.ts';
 import { git, type TrustedDir } from '../process.ts';
+import { RepositoryUnavailable } from '../unavailable.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
@@ -70,7 +71,7 @@ export class Objects {
     if (known !== undefined) return known;
     this.commitsRead += 1;
     const found = await this.#read(id);
-    if (found?.type !== 'commit') throw new Error(`The commit ${id} is no longer in the repository.`);
+    if (found?.type !== 'commit') throw missing('commit', id);
     return this.#remember(parseCommit(id, found.content));
   }
 
@@ -109,7 +110,7 @@ export class Objects {
     if (known !== undefined) return known;
     if (id === this.#emptyTree) return NOTHING;
     const found = await this.#read(id);
-    if (found?.type !== 'tree') throw new Error(`The tree ${id} is no longer in the repository.`);
+    if (found?.type !== 'tree') throw missing('tree', id);
     // A copy: a slice would keep the whole answer in memory.
     const content = Buffer.from(found.content);
     this.#trees.set(id, content);
@@ -118,7 +119,7 @@ export class Objects {
 
   async blob(id: string): Promise<Buffer> {
     const found = await this.#read(id);
-    if (found?.type !== 'blob') throw new Error(`The file ${id} is no longer in the repository.`);
+    if (found?.type !== 'blob') throw missing('file', id);
     return found.content;
   }
 
@@ -141,7 +142,7 @@ export class Objects {
     const stamp = stampOfFile(file);
     if (this.#shallow?.stamp === stamp) return;
     const isFirst = this.#shallow === undefined;
-    const commits = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    const commits = readIfPlain(file)?.split('\n') ?? [];
     this.#shallow = { stamp, commits: new Set(commits) };
     if (!isFirst) this.#commits.clear();
   }
@@ -180,6 +181,15 @@ export class Objects {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+class ObjectMissing extends RepositoryUnavailable {
+  override readonly mayPass = true;
+}
+
+function missing(what: string, id: string): ObjectMissing {
+  const reason = `The ${what} ${id} is no longer in the repository.`;
+  return new ObjectMissing(reason, 'See what else is missing: git fsck --connectivity-only');
+}
 
 const known = new WeakMap<TrustedDir, Objects>();
 

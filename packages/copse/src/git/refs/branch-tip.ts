@@ -1,11 +1,12 @@
 /** Reads a branch's tip from git's files, for commands in which starting git would cost more than all the rest. */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { TipOf } from '../../radar/rules/radar.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 export function openBranchTips(commonDir: string): TipOf {
   const tipOf = openTips(commonDir);
@@ -29,10 +30,11 @@ const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 /** Undefined when it is absent, null when it cannot be read. */
 function read(file: string): string | undefined | null {
   try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    // The last two: a folder of the same name, and a file in place of a folder.
-    return hasCode(error, 'ENOENT', 'EISDIR', 'ENOTDIR') ? undefined : null;
+    // A folder of the same name holds other refs.
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+    return readIfThere(file, { mostBytes: defaultPolicy.files.packedRefsBytes, isFollowing: true });
+  } catch {
+    return null;
   }
 }
 

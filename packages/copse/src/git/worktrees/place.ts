@@ -5,19 +5,10 @@
  * too. Copse follows and executes nothing in the git directory: it reads regular files and skips everything else.
  */
 
-import {
-  lstatSync,
-  mkdtempSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { lstatSync, mkdtempSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import { withPlainFile } from '../../kernel/system/plain-file.ts';
+import { readPlainBytes } from '../../kernel/system/plain-file.ts';
 import type { TrustedDir } from '../process.ts';
 
 export interface Place {
@@ -152,10 +143,9 @@ function filesIn(gitDir: string, folder: string): readonly string[] {
   });
 }
 
-/** Undefined when the file is absent or is not a regular file. */
+/** Undefined when the file is absent or is not a regular file; throws when it is too large. */
 export function readRegular(file: string): Buffer | undefined {
-  const found = withPlainFile(file, (opened) => readFileSync(opened));
-  return found.kind === 'plain' ? found.value : undefined;
+  return lstatSync(file, { throwIfNoEntry: false })?.isFile() === true ? readPlainBytes(file) : undefined;
 }
 
 function oneLine(file: string): string | undefined {

@@ -12,7 +12,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
   realpathSync,
   renameSync,
@@ -22,7 +21,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 export interface Registration {
   readonly name: string;
@@ -42,7 +41,7 @@ export function registrations(commonDir: string): readonly Registration[] {
 
 export function registrationNamed(commonDir: string, name: string): Registration | undefined {
   const gitDir = path.join(commonDir, 'worktrees', name);
-  const file = readIfThere(path.join(gitDir, 'gitdir'))?.replace(/[\r\n]+$/, '');
+  const file = readIfPlain(path.join(gitDir, 'gitdir'))?.replace(/[\r\n]+$/, '');
   return file ? { name, gitDir, path: path.dirname(path.resolve(gitDir, file)) } : undefined;
 }
 
@@ -80,7 +79,7 @@ export function registrationOf(commonDir: string, worktree: string): Registratio
   const kind = lstatSync(entry, { throwIfNoEntry: false });
   if (kind === undefined) return { kind: 'broken', why: 'it has no .git file' };
   if (!kind.isFile()) return { kind: 'broken', why: 'its .git is not the file that a worktree has' };
-  const [, named] = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8')) ?? [];
+  const [, named] = /^gitdir: (.+?)[\r\n]*$/s.exec(readIfPlain(entry) ?? '') ?? [];
   if (named === undefined) return { kind: 'broken', why: 'its .git file does not name a git directory' };
   const gitDir = path.resolve(worktree, named);
   if (canonical(path.dirname(gitDir)) !== canonical(path.join(commonDir, 'worktrees'))) {
@@ -144,7 +143,7 @@ export async function repairMoved(commonDir: string, worktree: string): Promise<
   const entry = path.join(worktree, '.git');
   if (!lstatSync(worktree, { throwIfNoEntry: false })?.isDirectory()) return false;
   if (!lstatSync(entry, { throwIfNoEntry: false })?.isFile()) return false;
-  const [, named] = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(entry, 'utf8')) ?? [];
+  const [, named] = /^gitdir: (.+?)[\r\n]*$/s.exec(readIfPlain(entry) ?? '') ?? [];
   if (named === undefined || registrationOf(commonDir, worktree).kind === 'registered') return false;
   const found = registrationNamed(commonDir, path.basename(named));
   if (found === undefined || !isNamedFor(found.name, worktree)) return false;

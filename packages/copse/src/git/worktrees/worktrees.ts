@@ -7,10 +7,11 @@ import path from 'node:path';
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { Git, Ignored, NewWorktree, RegisteredWorktree, Registered, Uncommitted } from '../port.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
-import { copyIndex } from '../private-index.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
+import { NOT_COPSES, copyIndex } from '../private-index.ts';
 import { entries, unreadableIn, utf8 } from '../output.ts';
 import { GitFailed, git, tryGit, type TrustedDir } from '../process.ts';
+import { requireBoundedTip } from '../refs/bounded-tip.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -39,9 +40,11 @@ export async function lookAtWorktree(
   if (existsSync(path.join(gitDir, UNFINISHED))) {
     return { state: 'broken', why: 'its checkout was never finished', isUnfinished: true };
   }
-  if (!existsSync(path.join(gitDir, 'index')))
+  if (!lstatSync(path.join(gitDir, 'index'), { throwIfNoEntry: false })?.isFile())
     return { state: 'broken', why: 'its index is gone', isUnfinished: false };
   const { branch, commit } = headOf(gitDir);
+  if (branch === null && commit === null)
+    return { state: 'broken', why: 'its HEAD cannot be read', isUnfinished: false };
   const head = commit ?? (branch && (await tipOf(`refs/heads/${branch}`)));
   if (!head) {
     const why =
@@ -87,7 +90,7 @@ export function holderOf(
 function holds(gitDir: string, branch: BranchName): boolean {
   if (headOf(gitDir).branch === branch) return true;
   return ['rebase-merge', 'rebase-apply'].some(
-    (folder) => readIfThere(path.join(gitDir, folder, 'head-name'))?.trimEnd() === `refs/heads/${branch}`,
+    (folder) => readIfPlain(path.join(gitDir, folder, 'head-name'))?.trimEnd() === `refs/heads/${branch}`,
   );
 }
 
@@ -168,6 +171,7 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   const { branch, commit } = headOf(place.gitDir);
   const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
   if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
+  await requireBoundedTip(dir, head, `The branch ${branch ?? ''} of ${workTree}`);
   return withScratch(dir, async (scratch) => {
     const quick = await quickLook(dir, place, path.join(scratch, 'quick'), head);
     if (quick !== undefined) return quick;
@@ -176,7 +180,7 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
     const [changed, untracked] = await Promise.all(
       [
         ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head],
-        ['ls-files', '--others', '--exclude-standard', '-z'],
+        ['ls-files', '--others', ...NOT_COPSES, '-z'],
       ].map(async (argv) => {
         const { code, stdout, stderr } = await tryGit(dir, argv, { workTree, index });
         if (code !== 0) throw new GitFailed(argv, code, stderr);

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { defaultPolicy } from '../policy.ts';
+import { readIfThere } from './plain-file.ts';
 import { writeAtomically } from './write-atomically.ts';
 
 /** One JSON file in `.copse`. `load` is undefined if it is missing or damaged. */
@@ -9,7 +10,7 @@ export function openMemory<T>(home: string, name: string): { load(): T | undefin
   return {
     load() {
       try {
-        return JSON.parse(readFileSync(file, 'utf8')) as T;
+        return JSON.parse(readIfThere(file, { mostBytes: defaultPolicy.files.packedRefsBytes }) ?? '') as T;
       } catch {
         return undefined;
       }

@@ -15,6 +15,7 @@ import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 
 import { descent, hasProc, identifyNow, listProcesses } from '../identity.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Where `ps` has to be asked, which costs as much as a hundred looks at /proc. */
@@ -64,7 +65,7 @@ export function recordProcesses({
 export function readRecord(file: string): readonly ProcessIdentity[] {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(file, 'utf8'));
+    value = JSON.parse(readIfThere(file) ?? '');
   } catch {
     return [];
   }

@@ -14,7 +14,7 @@
  * gets a window beside them.
  */
 
-import { closeSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
@@ -23,6 +23,7 @@ import { endAttempt } from '../end.ts';
 import { identify, isAlive } from '../identity.ts';
 import { missing, openLog } from './starting.ts';
 import { type TmuxServer, askTmux } from '../tmux.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 export async function startInTmux(
   program: Program,
@@ -195,7 +196,8 @@ interface LastWord {
 
 /** It arrives by a rename, so it is whole. */
 function lastWord(exit: string): LastWord | undefined {
-  return existsSync(exit) ? (JSON.parse(readFileSync(exit, 'utf8')) as LastWord) : undefined;
+  const text = readIfThere(exit);
+  return text === undefined ? undefined : (JSON.parse(text) as LastWord);
 }
 
 function programEnd(word: LastWord | undefined): ProgramEnd {

@@ -26,7 +26,7 @@ import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
 import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
 import type { Git, RegisteredWorktree } from '../../git/port.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { checkOutCandidate } from './place-files.ts';
 import { copyWithTime } from '../../git/private-index.ts';
 import { tryGit, type TrustedDir } from '../../git/process.ts';
@@ -148,11 +148,7 @@ function isSame(one: string, other: string): boolean {
 }
 
 function leadsTo(worktree: string, gitDir: string): boolean {
-  const entry = path.join(worktree, '.git');
-  return (
-    lstatSync(entry, { throwIfNoEntry: false })?.isFile() === true &&
-    readIfThere(entry)?.trimEnd() === `gitdir: ${gitDir}`
-  );
+  return readIfPlain(path.join(worktree, '.git'))?.trimEnd() === `gitdir: ${gitDir}`;
 }
 
 function whatIsWrong({ dir, path: at, gitDir, index }: Slot): string | null {

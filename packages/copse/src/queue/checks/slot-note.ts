@@ -5,12 +5,13 @@
  *   .copse/queue/<slot>/step-<step>.json    the processes seen (recorder.ts)
  */
 
-import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Moment } from '../../processes/ports/programs.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 export interface SlotNote extends Moment {
   readonly id: string;
@@ -67,7 +68,7 @@ function queueFolder(home: string): string {
 
 function readNote(file: string): SlotNote | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as SlotNote;
+    return JSON.parse(readIfThere(file) ?? '') as SlotNote;
   } catch {
     // Absent, or cut short while it was written.
     return undefined;

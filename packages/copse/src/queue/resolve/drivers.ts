@@ -9,7 +9,7 @@
  * Values that agents can choose, the path for one, reach the command as variables, never as part of a shell line.
  */
 
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommandsOutcome } from '../../workspaces/ports/furnishing.ts';
@@ -17,6 +17,8 @@ import { git, type TrustedDir } from '../../git/process.ts';
 import type { ContentConflict } from './conflict.ts';
 import { hasMarkers } from './markers.ts';
 import { nul, utf8, entries } from '../../git/output.ts';
+import { readPlainBytes } from '../../kernel/system/plain-file.ts';
+import { defaultPolicy } from '../../kernel/policy.ts';
 
 /** A line for the shell, or a program with its arguments. */
 export type DriverCommand = string | readonly string[];
@@ -80,10 +82,20 @@ export async function runDriver(
     writeFileSync(path.join(folder, FILES[name]), content, 'latin1');
   const outcome = await run(lineOf(command, { ...called, P: file }), folder, 'merge-driver');
   if (outcome.kind === 'failed') return { kind: 'failed', reason: whyNot(file, outcome) };
-  const content = readFileSync(path.join(folder, FILES.A), 'latin1');
+  const content = resultIn(path.join(folder, FILES.A));
+  if (content === undefined)
+    return { kind: 'failed', reason: `The merge driver of ${file} left no file that can be read.` };
   if (hasMarkers(content) && !hasMarkers(ours.content) && !hasMarkers(theirs.content))
     return { kind: 'failed', reason: `The merge driver of ${file} left conflict markers in the file.` };
   return { kind: 'resolved', content };
+}
+
+function resultIn(file: string): string | undefined {
+  try {
+    return readPlainBytes(file, { mostBytes: defaultPolicy.resolutions.generatedBytes })?.toString('latin1');
+  } catch {
+    return undefined;
+  }
 }
 
 type DriverValues = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;

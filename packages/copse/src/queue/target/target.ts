@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type BranchName, type CommitId, parseTaskId } from '../../kernel/ids.ts';
 import type { TargetMove, TargetSettled } from '../ports/merging.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import { RefWriter } from '../../git/long-lived.ts';
 import { copyIndex } from '../../git/private-index.ts';
@@ -145,7 +145,7 @@ function holdersOf(dir: TrustedDir, target: BranchName, options: TargetOptions):
     .filter((one) => existsSync(one.path) || existsSync(path.join(one.gitDir, 'locked')));
   return [...(isBare ? [] : [main]), ...linked].flatMap(({ path: at, gitDir }) => {
     const isRebasing = REBASES.some(
-      (name) => readIfThere(path.join(gitDir, name, 'head-name'))?.trimEnd() === `refs/heads/${target}`,
+      (name) => readIfPlain(path.join(gitDir, name, 'head-name'))?.trimEnd() === `refs/heads/${target}`,
     );
     if (!isRebasing && branchOf(gitDir) !== target) return [];
     return [{ path: at, gitDir, isRebasing }];

@@ -4,7 +4,7 @@ import type { CommitId } from '../../kernel/ids.ts';
 import { type Touched, foldersOf } from '../rules/radar.ts';
 import type { Radar } from '../port.ts';
 import { utf8 } from '../../git/output.ts';
-import { type Objects, knownObjectsOf, TreeView, diffTrees } from '../../git/objects.ts';
+import { type Objects, knownObjectsOf, TreeView, diffTrees, requireBounded } from '../../git/objects.ts';
 import type { TrustedDir } from '../../git/process.ts';
 
 export function openTouched(dir: TrustedDir): Radar['touched'] {
@@ -19,6 +19,7 @@ async function touchedBetween(
   most: number,
 ): Promise<Touched> {
   const [before, after] = await Promise.all([objects.commit(from), objects.commit(to)]);
+  await requireBounded(objects, before.tree, after.tree, `The commit ${to}`);
   const changes = await diffTrees(objects, before.tree, after.tree);
   if (changes.length > most) return { paths: [], emptied: [], isWide: true };
   const deleted = changes.filter((change) => change.after === undefined).map(({ path }) => path);

@@ -3,7 +3,7 @@
 import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 import type { Task } from '../../tasks/rules/task.ts';
-import { shown } from '../../kernel/text.ts';
+import { shown, unreferenced, withoutMentions } from '../../kernel/text.ts';
 
 export interface PullRequestWords {
   readonly task: Pick<Task, 'id' | 'title' | 'body' | 'accept' | 'plan'>;
@@ -16,10 +16,13 @@ export function describePullRequest({ task, summary, ledger }: PullRequestWords)
   const decisions = ledger.filter(({ kind }) => kind === 'decision').map(({ text }) => text);
   const accept = task.accept.map((line) => `- ${quotedCode(line)}`).join('\n');
   const parts = [
-    words(summary ?? ''),
+    agentWords(summary ?? ''),
     section('Assignment', words(task.body)),
     section('Accept commands', accept),
-    section('Decisions', decisions.map((text) => `- ${words(text).replaceAll('\n', '\n  ')}`).join('\n')),
+    section(
+      'Decisions',
+      decisions.map((text) => `- ${agentWords(text).replaceAll('\n', '\n  ')}`).join('\n'),
+    ),
   ].filter((part) => part !== '');
   const trailers = [`Task: ${task.id}`, ...(task.plan === null ? [] : [`Plan: ${task.plan}`])].join('\n');
   return `${cut(parts.join('\n\n'))}${parts.length === 0 ? '' : '\n\n'}${trailers}\n`;
@@ -29,9 +32,13 @@ function section(title: string, text: string): string {
   return text === '' ? '' : `### ${title}\n\n${text}`;
 }
 
-/** An invisible character after @ keeps the forge from notifying people of that name. */
+/** What a person wrote may close an issue; what an agent wrote may not. */
 function words(text: string): string {
-  return shown(text.trim().replaceAll('\r\n', '\n')).replaceAll(/@(?=[\p{L}\p{N}])/gu, '@\u2060');
+  return withoutMentions(shown(text.trim().replaceAll('\r\n', '\n')));
+}
+
+function agentWords(text: string): string {
+  return unreferenced(words(text));
 }
 
 function quotedCode(line: string): string {

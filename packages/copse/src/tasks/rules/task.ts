@@ -119,8 +119,11 @@ export const handbackReasons = [
 ] as const;
 export type HandbackReason = (typeof handbackReasons)[number];
 
-/** Why finished work could not land and a person has to look. */
-export type AttentionCause = HandbackReason | 'push' | 'landing';
+/**
+ * Why finished work could not land and a person has to look. `unreadable`: its worktree or branch is beyond what Copse
+ * reads.
+ */
+export type AttentionCause = HandbackReason | 'push' | 'landing' | 'unreadable';
 
 export type DoneHow = 'landed' | 'pull_request' | 'artifacts' | 'no_changes' | 'as_it_is';
 

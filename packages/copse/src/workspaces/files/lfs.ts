@@ -5,12 +5,13 @@
  */
 
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { lutimes, open } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Checkout } from '../ports/furnishing.ts';
 import { git, tryGit, type TrustedDir } from '../../git/process.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 const POINTER = 'version https://git-lfs.github.com/spec/v1\n';
 const MAX_POINTER_BYTES = 1024;
@@ -79,7 +80,7 @@ function mayUseLfs(dir: TrustedDir, target: Checkout): boolean {
   const attributes = path.join(target.folder, '.gitattributes');
   return (
     existsSync(path.join(dir.commonDir, 'lfs', 'objects')) ||
-    (existsSync(attributes) && readFileSync(attributes, 'utf8').includes('filter=lfs'))
+    readIfPlain(attributes)?.includes('filter=lfs') === true
   );
 }
 

@@ -12,13 +12,14 @@
  */
 
 import { existsSync } from 'node:fs';
-import { copyFile, link, lstat, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Checkout, SubmoduleOutcome } from '../ports/furnishing.ts';
 import { loadAccepted } from '../../git/accepted/record.ts';
 import { GitFailed, git, gitLine, tryGit, type TrustedDir } from '../../git/process.ts';
+import { readIfThere } from '../../kernel/system/plain-file.ts';
 
 const UNFINISHED = 'copse-unfinished';
 const MAX_DEPTH = 5;
@@ -266,7 +267,7 @@ async function linkObjects(from: string, to: string): Promise<void> {
       await mkdir(place, { recursive: true });
       await linkObjects(source, place);
     } else if (entry.name === 'alternates') {
-      const lines = (await readFile(source, 'utf8')).split('\n').filter((line) => line !== '');
+      const lines = (readIfThere(source) ?? '').split('\n').filter((line) => line !== '');
       await writeFile(place, lines.map((line) => `${path.resolve(path.dirname(from), line)}\n`).join(''));
     } else if (entry.isFile() && !entry.name.startsWith('tmp_')) {
       await link(source, place).catch(() => copyFile(source, place));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ChangedFile, Diff, DiffRequest, Diffs } from '../ports/worktrees.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
 import { git, gitLine, type TrustedDir } from '../../git/process.ts';
+import { requireBoundedTip } from '../../git/refs/bounded-tip.ts';
 import { requirePlace, withScratch } from '../../git/worktrees/place.ts';
 
 export function openDiffs(dir: TrustedDir): Diffs {
@@ -27,6 +28,7 @@ const PATCH = [
 
 async function compare(dir: TrustedDir, request: DiffRequest): Promise<Diff> {
   const { from, to, withUncommittedIn, withoutPatch = false } = request;
+  await requireBoundedTip(dir, to, `The commit ${to}`);
   const after = withUncommittedIn === undefined ? to : await treeOfFiles(dir, withUncommittedIn, to);
   const [summary, patch] = await Promise.all([
     git(dir, [...COMPARE, ...SUMMARY, from, after]),

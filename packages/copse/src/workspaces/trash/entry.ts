@@ -6,7 +6,7 @@ import path from 'node:path';
 import { syncFolder, writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 export const RECORD = 'record.json';
 const RETIRED = 'retired';
@@ -34,7 +34,7 @@ export function writeEntry({ folder, record, files, gitDir, gitDirWas }: TrashEn
 }
 
 export function readEntry(folder: string): TrashEntry | undefined {
-  const text = readIfThere(path.join(folder, RECORD));
+  const text = readIfPlain(path.join(folder, RECORD));
   if (text === undefined) return undefined;
   const stored = parseRecord(text);
   if (stored === undefined) return undefined;

@@ -7,10 +7,11 @@
  * repository counts as worked in.
  */
 
-import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import type { TrashEntry } from '../ports/trash.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 /** Paths of repositories that may hold work, in the worktree or in its git directory. */
 export function repositoriesIn({ files, gitDir }: Pick<TrashEntry, 'files' | 'gitDir'>): readonly string[] {
@@ -70,7 +71,7 @@ function hasHistory(logs: string): boolean {
   if (!existsSync(logs)) return false;
   const names = readdirSync(logs);
   const head = path.join(logs, 'HEAD');
-  return names.some((name) => name !== 'HEAD') || readFileSync(head, 'utf8').trimEnd().includes('\n');
+  return names.some((name) => name !== 'HEAD') || readIfPlain(head)?.trimEnd().includes('\n') !== false;
 }
 
 function foldersIn(folder: string): readonly string[] {

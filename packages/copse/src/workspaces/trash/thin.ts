@@ -7,12 +7,12 @@
  */
 
 import { createHash } from 'node:crypto';
-import { lstatSync, readSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync, rmdirSync, unlinkSync } from 'node:fs';
 import { setImmediate as breathe } from 'node:timers/promises';
 
 import type { HeldFile } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { withPlainFile } from '../../kernel/system/plain-file.ts';
+import { blobIdOf } from '../../git/file-version.ts';
 
 export interface Thinned {
   readonly deleted: number;
@@ -56,7 +56,6 @@ export async function thin(
 // Yields to other work in this process about every 10 ms.
 const BREATH_BYTES = 4 * 1024 * 1024;
 const COST_PER_FILE_BYTES = 64 * 1024;
-const CHUNK_BYTES = 64 * 1024;
 
 interface Fate {
   readonly is: 'absent' | 'deleted' | 'differs';
@@ -69,7 +68,9 @@ function deleteIfHeld(place: Buffer, { mode, id }: HeldFile, format: ThinOptions
   const differs: Fate = { is: 'differs', bytes: before.size };
   const found = before.isSymbolicLink()
     ? mode === '120000' && blobId([readlinkSync(place, { encoding: 'buffer' })], format)
-    : before.isFile() && mode === (isExecutable(before.mode) ? '100755' : '100644') && fileId(place, format);
+    : before.isFile() &&
+      mode === (isExecutable(before.mode) ? '100755' : '100644') &&
+      blobIdOf(place, format);
   if (found !== id) return differs;
   const after = lstatSync(place);
   const isUntouched =
@@ -81,21 +82,6 @@ function deleteIfHeld(place: Buffer, { mode, id }: HeldFile, format: ThinOptions
 
 function isExecutable(mode: number): boolean {
   return (mode & 0o100) !== 0;
-}
-
-/** Undefined when the file changed while it was read, or is not a file any more. */
-function fileId(place: Buffer, format: ThinOptions['objectFormat']): string | undefined {
-  const found = withPlainFile(place, (opened, { size }) => {
-    const hash = createHash(format).update(`blob ${size}\0`);
-    const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, size + 1));
-    let total = 0;
-    for (let read = readSync(opened, buffer); read > 0; read = readSync(opened, buffer)) {
-      hash.update(buffer.subarray(0, read));
-      total += read;
-    }
-    return total === size ? hash.digest('hex') : undefined;
-  });
-  return found.kind === 'plain' ? found.value : undefined;
 }
 
 function blobId([content]: readonly [Buffer], format: ThinOptions['objectFormat']): string {

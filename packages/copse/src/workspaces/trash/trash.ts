@@ -24,7 +24,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../kernel/system/plain-file.ts';
 import { RECORD, isThere, listTrash, namesIn, readEntry, trashFolder, writeEntry } from './entry.ts';
 
 export type TrashStep = 'recorded' | 'files_moved' | 'git_dir_moved';
@@ -120,7 +120,7 @@ export function stateOf({ record, files, gitDir, gitDirWas }: TrashEntry): Trash
 
 /** The path that git has registered: another worktree may have the name by now. */
 function registeredPath(gitDir: string): string | undefined {
-  const text = readIfThere(path.join(gitDir, 'gitdir'));
+  const text = readIfPlain(path.join(gitDir, 'gitdir'));
   return text === undefined ? undefined : path.dirname(path.resolve(gitDir, text.trimEnd()));
 }
 

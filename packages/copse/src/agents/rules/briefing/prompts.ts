@@ -120,6 +120,7 @@ const attentionTitles: Readonly<Record<AttentionCause, string>> = {
   ...handbackTitles,
   push: 'it could not be pushed',
   landing: 'landing it failed',
+  unreadable: 'Copse cannot read its worktree or branch',
 };
 
 const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
@@ -137,4 +138,5 @@ const attentionAdvice: Readonly<Record<AttentionCause, string>> = {
   ...handbackAdvice,
   push: 'A person fixes the remote; there is nothing to do here.',
   landing: 'If your commits are the cause, fix them; otherwise a person does.',
+  unreadable: 'Remove what Copse cannot read, and commit the rest.',
 };

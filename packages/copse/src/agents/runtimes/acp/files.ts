@@ -1,8 +1,10 @@
 /** File access through the client. Copse does not offer it; an agent that asks anyway stays inside its folder. */
 
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
+import { readIfThere } from '../../../kernel/system/plain-file.ts';
+import { isBeyondLimits } from '../../../kernel/unavailable.ts';
 import { number, text } from '../fields.ts';
 import { isInside } from './permissions.ts';
 import { INVALID, RpcError } from './rpc.ts';
@@ -16,13 +18,24 @@ export type WriteInside = (
 export async function readForAgent(folder: string, params: unknown): Promise<{ readonly content: string }> {
   const file = await realpath(path.resolve(folder, requirePath(params)));
   if (!isInside(await realpath(folder), file)) throw outside(file);
-  const content = await readFile(file, 'utf8');
+  const content = readForPrompt(file);
   const line = number(params, 'line');
   const limit = number(params, 'limit');
   if (line === undefined && limit === undefined) return { content };
   const first = Math.max(0, (line ?? 1) - 1);
   const lines = content.split('\n').slice(first, limit === undefined ? undefined : first + limit);
   return { content: lines.join('\n') };
+}
+
+function readForPrompt(file: string): string {
+  try {
+    const content = readIfThere(file);
+    if (content !== undefined) return content;
+  } catch (error) {
+    if (!isBeyondLimits(error)) throw error;
+    throw new RpcError(INVALID, error.message);
+  }
+  throw new RpcError(INVALID, `${file} does not exist.`);
 }
 
 export async function writeForAgent(

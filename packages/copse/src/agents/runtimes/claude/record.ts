@@ -3,13 +3,14 @@
  * for the log and the cost.
  */
 
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { type Usage, noUsage, usageSince } from '../../../kernel/usage.ts';
 import type { RuntimeEvent } from '../../ports/runtime.ts';
 import { type Fields, fields, isFields, number, text } from '../fields.ts';
 import { type LineReader, readJsonLines } from '../json-lines.ts';
+import { readIfThere } from '../../../kernel/system/plain-file.ts';
 
 const LOOK_EVERY_MS = 250;
 
@@ -110,7 +111,7 @@ export class ClaudeStatus {
     this.#changed = changed;
     let status: unknown;
     try {
-      status = JSON.parse(readFileSync(this.#file, 'utf8'));
+      status = JSON.parse(readIfThere(this.#file) ?? '');
     } catch {
       return;
     }

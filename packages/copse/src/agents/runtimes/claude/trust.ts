@@ -10,7 +10,7 @@
  * questions, if a key in the environment makes a login unnecessary. A file that cannot be parsed is not changed.
  */
 
-import { mkdirSync, readFileSync, realpathSync, rmSync, rmdirSync, statSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, rmdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +18,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
 import { type Fields, fields, isFields } from '../fields.ts';
+import { readIfThere } from '../../../kernel/system/plain-file.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -96,12 +98,7 @@ function parsed(text: string | undefined): Fields | undefined {
 }
 
 function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  return readIfThere(file, { mostBytes: defaultPolicy.files.packedRefsBytes, isFollowing: true });
 }
 
 /** Some users link the file to another place; the link stays. */

@@ -4,10 +4,12 @@
  * and begins no second one with the same id.
  */
 
-import { readFileSync, readdirSync, realpathSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Turn } from '../../ports/runtime.ts';
+import { readIfPlain } from '../../../kernel/system/plain-file.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 
 type ConversationPlace = Pick<Turn, 'environment' | 'folder'>;
 
@@ -45,11 +47,7 @@ function entries(folder: string): readonly string[] {
 }
 
 function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+  return readIfPlain(file, { mostBytes: defaultPolicy.files.packedRefsBytes, isFollowing: true }) ?? '';
 }
 
 function real(folder: string): string {

@@ -34,10 +34,11 @@ import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { Git, RegisteredWorktree } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
-import { readIfThere } from '../../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../../kernel/system/plain-file.ts';
 import { git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { registrationOf } from '../../../git/worktrees/registrations.ts';
 import { headOf } from '../../../git/worktrees/place.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 
 export interface PoolPlace {
   readonly dir: TrustedDir;
@@ -100,7 +101,7 @@ function numbersIn(folder: string, pattern: RegExp): readonly number[] {
 }
 
 function readSeal(pool: PoolPlace, number: number): Seal | undefined {
-  const text = readIfThere(sealFile(pool, number));
+  const text = readIfPlain(sealFile(pool, number), { mostBytes: defaultPolicy.files.indexBytes });
   if (text === undefined) return undefined;
   try {
     const seal = JSON.parse(text) as Seal;

@@ -17,7 +17,7 @@ import path from 'node:path';
 import type { CommitId } from '../../../kernel/ids.ts';
 import type { NewWorktree, RegisteredWorktree } from '../../../git/port.ts';
 import type { Pool, PoolEntry, Taken } from '../../ports/pool.ts';
-import { readIfThere } from '../../../kernel/system/read-if-there.ts';
+import { readIfPlain } from '../../../kernel/system/plain-file.ts';
 import {
   type PoolPlace,
   breakSeal,
@@ -121,7 +121,7 @@ async function moveEntry(
 
 /** Reads the ref's file, which was nearly always just written: starting git would cost more than all the rest. */
 async function tipOf(dir: TrustedDir, { branch, tip }: Wanted): Promise<CommitId | undefined> {
-  const loose = readIfThere(path.join(dir.commonDir, 'refs', 'heads', branch))?.trimEnd();
+  const loose = readIfPlain(path.join(dir.commonDir, 'refs', 'heads', branch))?.trimEnd();
   return loose === tip ? tip : findTip(dir, `refs/heads/${branch}`);
 }
 

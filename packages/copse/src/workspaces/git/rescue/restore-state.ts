@@ -113,9 +113,10 @@ export function detachHead({ gitDir }: Place, from: string | null, to: string): 
   const line = `${from ?? '0'.repeat(to.length)} ${to} Copse <copse@localhost> ${Math.floor(Date.now() / 1000)} +0000\tcopse: restored\n`;
   underLock(path.join(gitDir, 'HEAD'), (lock) => writeFileSync(lock, `${to}\n`));
   mkdirSync(path.join(gitDir, 'logs'), { recursive: true });
-  // An agent can replace the reflog by a link; following it would write elsewhere.
-  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
-  const log = openSync(path.join(gitDir, 'logs', 'HEAD'), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o644);
+  // An agent can replace the reflog by a link or a pipe: nothing is written elsewhere, and nothing waits.
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  const log = openSync(path.join(gitDir, 'logs', 'HEAD'), flags, 0o644);
   try {
     appendFileSync(log, line);
   } finally {

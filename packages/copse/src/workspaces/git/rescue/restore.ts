@@ -10,8 +10,7 @@
  * a rebase for example, moves HEAD there, detached, if the worktree has no changes of its own; branches stay.
  */
 
-import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Rescue, Restored } from '../../../git/port.ts';
@@ -37,6 +36,7 @@ import {
   requirePlace,
   withScratch,
 } from '../../../git/worktrees/place.ts';
+import { blobIdOf } from '../../../git/file-version.ts';
 
 export function restoreRescue(dir: TrustedDir, rescue: Rescue, worktree: string): Promise<Restored> {
   const place = requirePlace(dir, worktree);
@@ -189,9 +189,7 @@ function isAlready(place: Place, file: string, wanted: string): boolean {
   const [mode, id = ''] = wanted.split(' ');
   const found = lstatSync(onDisk(place.worktree, file));
   if (!found.isFile() || mode !== ((found.mode & 0o100) === 0 ? '100644' : '100755')) return false;
-  const content = readFileSync(onDisk(place.worktree, file));
-  const hash = createHash(id.length === 64 ? 'sha256' : 'sha1');
-  return hash.update(`blob ${content.length}\0`).update(content).digest('hex') === id;
+  return blobIdOf(onDisk(place.worktree, file), id.length === 64 ? 'sha256' : 'sha1') === id;
 }
 
 /** The paths that git refused to overwrite; if there are any, nothing was written. */

@@ -13,11 +13,12 @@ import {
   copyFileSync,
   existsSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readdirSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 
@@ -25,7 +26,7 @@ import { listed } from '../../../kernel/text.ts';
 import { latin1, nul, entries, unreadableIn, utf8, parseRaw } from '../../../git/output.ts';
 import { cachedTree } from './cached-tree.ts';
 import { objectsOf } from '../../../git/objects.ts';
-import { copyWithTime } from '../../../git/private-index.ts';
+import { copyWithTime, readIndex, requireAddable } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { RepositoryUnavailable } from '../../../git/unavailable.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
@@ -124,7 +125,7 @@ async function capture(
 
 /** Undefined when there are paths in conflict, of which no tree can be made. */
 async function writeStaged(dir: TrustedDir, { worktree }: Place, index: string): Promise<string | undefined> {
-  const noted = cachedTree(readFileSync(index), dir.objectFormat);
+  const noted = cachedTree(readIndex(index) ?? Buffer.alloc(0), dir.objectFormat);
   const [tree] = noted === undefined ? [] : await objectsOf(dir).check([noted]);
   if (tree?.type === 'tree') return tree.id;
   const { code, stdout } = await tryGit(dir, ['write-tree'], { index, workTree: worktree, isRaw: true });
@@ -188,13 +189,14 @@ async function readFiles(
     await tryGit(dir, [...careful, 'update-index', '-q', '--refresh'], options);
     differing = parseRaw(await run(compare));
   }
-  const gone = differing.filter(({ status }) => status === 'D').map(({ file }) => file);
+  const deleted = differing.filter(({ status }) => status === 'D').map(({ file }) => file);
   const edited = differing.filter(({ status }) => status !== 'D').map(({ file }) => file);
-  // Forced: git refuses to look at a path below a link that replaced its folder.
-  if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));
   // Copse's own folder beside the main checkout, in case the line that ignores it was removed.
   const untracked = listed.untracked.filter((file) => !isMain || !file.startsWith('.copse/'));
-  const added = [...new Set([...edited, ...untracked])];
+  const { files: added, special } = requireAddable(worktree, [...new Set([...edited, ...untracked])]);
+  const gone = [...deleted, ...special];
+  // Forced: git refuses to look at a path below a link that replaced its folder.
+  if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));
   if (added.length > 0) await addFiles(dir, careful, added, options);
   const nested = listed.nested.map((name) => name.slice(0, -1));
   const submodules = listed.gitlinks.filter((name) =>
@@ -295,14 +297,15 @@ function parseListing(output: Buffer): Listing {
 /** False when there is none. */
 function copyIndex({ gitDir }: Place, to: string): boolean {
   const from = path.join(gitDir, 'index');
-  if (!existsSync(from)) return false;
+  // A pipe or a link holds nothing that was staged.
+  if (lstatSync(from, { throwIfNoEntry: false })?.isFile() !== true) return false;
   copyWithTime(from, to);
   return true;
 }
 
 /** Git itself reads an index without looking at the checksum at its end, which may also be left out as zeros. */
 function isWholeIndex({ objectFormat }: TrustedDir, { gitDir }: Place): boolean {
-  const index = readFileSync(path.join(gitDir, 'index'));
+  const index = readIndex(path.join(gitDir, 'index')) ?? Buffer.alloc(0);
   const end = index.length - (objectFormat === 'sha256' ? 32 : 20);
   if (end <= 0) return false;
   const checksum = index.subarray(end);
@@ -321,7 +324,10 @@ async function joinSplitIndex(dir: TrustedDir, { gitDir, worktree }: Place, inde
     if (name === 'HEAD') copyFileSync(path.join(dir.raw, name), path.join(own, name));
     else symlinkSync(path.join(dir.raw, name), path.join(own, name));
   }
-  for (const name of shared) copyFileSync(path.join(gitDir, name), path.join(own, name));
+  for (const name of shared) {
+    const content = readIndex(path.join(gitDir, name));
+    if (content !== undefined) writeFileSync(path.join(own, name), content);
+  }
   await git(dir, ['-c', 'core.splitIndex=false', 'update-index', '--force-write-index'], {
     index,
     workTree: worktree,

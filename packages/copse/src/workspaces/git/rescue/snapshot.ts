@@ -28,6 +28,7 @@ import { unusualPermissions } from './permissions.ts';
 import { refsOf } from '../../../git/long-lived.ts';
 import { git, gitLine, GitFailed, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { registrationAt } from '../../../git/worktrees/registrations.ts';
+import { requireBoundedTip } from '../../../git/refs/bounded-tip.ts';
 import { updateRef } from '../../../git/refs/refs.ts';
 import { type RescueRecord, messageOf, parseRescue, refOf } from './record.ts';
 import { existingCommits, idsIn, makeCommit, unreferencedTips } from './snapshot-commits.ts';
@@ -143,6 +144,7 @@ async function findCommits(
   const at = known.get(named) ?? before.find((commit) => commit !== undefined);
   // The commit of a detached HEAD is kept as the rescue's first parent.
   const others = new Set([...known.values()].map(({ commit }) => commit).filter((id) => id !== at?.commit));
+  if (at !== undefined) await requireBoundedTip(dir, brand(at.commit), `The worktree of ${named}`);
   const tips = await unreferencedTips(dir, [...others], at?.commit);
   return { at, tips, isBranchGone: at !== undefined && !known.has(named) };
 }

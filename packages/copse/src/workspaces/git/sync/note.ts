@@ -16,9 +16,10 @@ import path from 'node:path';
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { BranchName, CommitId } from '../../../kernel/ids.ts';
 import { hasCode } from '../../../kernel/system/error-code.ts';
-import { readIfThere } from '../../../kernel/system/read-if-there.ts';
+import { readIfPlain, readIfThere } from '../../../kernel/system/plain-file.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
 import type { TrustedDir } from '../../../git/process.ts';
+import { defaultPolicy } from '../../../kernel/policy.ts';
 
 /** One side of a path in conflict. */
 export interface Stage {
@@ -69,7 +70,7 @@ export function takeLock(place: Place): boolean {
 }
 
 export function isOurLock({ gitDir }: Place): boolean {
-  return existsSync(path.join(gitDir, LOCK)) && readIfThere(path.join(gitDir, LOCK)) === OURS;
+  return readIfPlain(path.join(gitDir, LOCK)) === OURS;
 }
 
 export function giveUp(dir: TrustedDir, place: Place): void {
@@ -78,7 +79,7 @@ export function giveUp(dir: TrustedDir, place: Place): void {
 }
 
 export function readNote(dir: TrustedDir, place: Place): Note | undefined {
-  const text = readIfThere(noteFile(dir, place));
+  const text = readIfThere(noteFile(dir, place), { mostBytes: defaultPolicy.files.indexBytes });
   return text === undefined ? undefined : (JSON.parse(text) as Note);
 }
 

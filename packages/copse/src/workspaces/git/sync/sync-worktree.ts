@@ -1,6 +1,6 @@
 /** The part of a sync that writes into the worktree; its order is explained in sync.ts. */
 
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
@@ -8,6 +8,7 @@ import type { BranchName } from '../../../kernel/ids.ts';
 import type { RefMove } from '../../../git/port.ts';
 import type { SyncRefusal, SyncRequest } from '../../ports/worktrees.ts';
 import { nul } from '../../../git/output.ts';
+import { readIndex } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { findTip, moveRef } from '../../../git/refs/refs.ts';
 import { type Place, withScratch } from '../../../git/worktrees/place.ts';
@@ -204,5 +205,5 @@ async function writeIndex(
     writeAtomically(path.join(gitDir, 'MERGE_HEAD'), `${conflict.base}\n`, { isDurable: true });
   }
   const { mtime: modified } = statSync(index);
-  writeAtomically(path.join(gitDir, 'index'), readFileSync(index), { mode: 0o644, modified });
+  writeAtomically(path.join(gitDir, 'index'), readIndex(index) ?? '', { mode: 0o644, modified });
 }

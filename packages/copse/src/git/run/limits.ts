@@ -1,0 +1,110 @@
+/**
+ * What a process of git may use: time, memory and output. A branch of a few small objects can describe more files than a
+ * disk has room for, so no git computes without these limits. Past one, the process is ended with all that it started.
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { totalmem } from 'node:os';
+
+import { defaultPolicy } from '../../kernel/policy.ts';
+import { endProcesses } from '../../processes/end.ts';
+import { identify } from '../../processes/identity.ts';
+import { isOpeningPipe } from './pipes.ts';
+
+/** They read and write a ref, a setting or one object. All others may walk trees. */
+const SMALL = new Set(['update-ref', 'symbolic-ref', 'rev-parse', 'config', 'commit-tree', 'version']);
+
+interface LimitedOptions {
+  /** It deals with what a remote sends, which can be a whole repository. */
+  readonly isNetwork?: boolean;
+  readonly memoryBytes?: number;
+}
+
+/** The program and arguments with which git starts under a limit of memory, where the system has one. */
+export function limited(
+  program: readonly string[],
+  argv: readonly string[],
+  { isNetwork = false, memoryBytes = defaultPolicy.git.memoryBytes }: LimitedOptions = {},
+): readonly [string, readonly string[]] {
+  const [first = '', ...rest] = [...program, ...argv];
+  const isSmall =
+    isNetwork || SMALL.has(argv.find((word, at) => word !== '-c' && argv[at - 1] !== '-c') ?? '');
+  if (isSmall || process.platform === 'win32') return [first, rest];
+  return ['/bin/sh', ['-c', WITH_LIMIT, 'sh', String(kilobytes(memoryBytes)), first, ...rest]];
+}
+
+/** A system without such a limit goes on without. The command is in the arguments, so the shell interprets no word of it. */
+const WITH_LIMIT = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
+
+function kilobytes(memoryBytes: number): number {
+  return Math.floor(Math.min(memoryBytes, totalmem() / 2) / 1024);
+}
+
+/** What ended a git before its time. */
+export type Ended =
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'too_long'; readonly ms: number }
+  | { readonly kind: 'too_much_output'; readonly bytes: number }
+  /** It waited for a named pipe that no program writes to. */
+  | { readonly kind: 'waited_for_pipe' };
+
+export function endedBecause(ended: Ended): string {
+  switch (ended.kind) {
+    case 'cancelled':
+      return 'it was cancelled';
+    case 'too_long':
+      return `it took longer than ${ended.ms} ms`;
+    case 'too_much_output':
+      return `it printed more than ${ended.bytes} bytes`;
+    case 'waited_for_pipe':
+      return 'it waited for a named pipe in the place of a file';
+    default:
+      throw new Error(`Git cannot end ${String(ended satisfies never)}`);
+  }
+}
+
+/** Ends the process when it runs into a limit. `settle` is called when it has ended, and says why. */
+export class Supervision {
+  readonly #child: ChildProcess;
+  readonly #mostMs: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #startedMs = performance.now();
+  #waitingSinceMs: number | undefined;
+  #ended: Ended | undefined;
+
+  constructor(child: ChildProcess, mostMs: number) {
+    this.#child = child;
+    this.#mostMs = mostMs;
+    const everyMs = Math.min(defaultPolicy.git.lookEveryMs, mostMs);
+    this.#timer = setInterval(() => this.#look(), everyMs);
+  }
+
+  get ended(): Ended | undefined {
+    return this.#ended;
+  }
+
+  end(why: Ended): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = why;
+    void endTree(this.#child);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#startedMs >= this.#mostMs) return this.end({ kind: 'too_long', ms: this.#mostMs });
+    const isWaiting = this.#child.pid !== undefined && isOpeningPipe(this.#child.pid);
+    this.#waitingSinceMs = isWaiting ? (this.#waitingSinceMs ?? nowMs) : undefined;
+    if (isWaiting && nowMs - (this.#waitingSinceMs ?? nowMs) >= defaultPolicy.git.pipeMs)
+      this.end({ kind: 'waited_for_pipe' });
+  }
+}
+
+/** Asks it to end first: git then removes its locks. */
+export async function endTree(child: ChildProcess): Promise<void> {
+  const root = child.pid === undefined ? undefined : await identify(child.pid);
+  if (root !== undefined) await endProcesses([root], { graceMs: defaultPolicy.git.endGraceMs });
+}

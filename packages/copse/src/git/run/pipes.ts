@@ -1,0 +1,102 @@
+/**
+ * Named pipes, sockets and devices in the place of files that git reads.
+ *
+ * Git opens a file without looking what it is: a pipe that no program writes to keeps it for ever, and with it everybody who
+ * needs the same refs or objects. Agents can make one anywhere. In the repository's git directory nothing but files and
+ * folders belongs, and such an entry holds no data, so Copse removes it: git then sees that the file is missing. In a
+ * worktree Copse removes nothing; git is ended, and the error names the entry.
+ */
+
+import { type Dirent, type Stats, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/** Every git reads these, so they are looked at before it starts. */
+const READ_BY_EVERY_GIT = ['packed-refs', 'info/exclude', 'objects/info/alternates'] as const;
+
+export function removeKnownPipes(commonDir: string): void {
+  for (const name of READ_BY_EVERY_GIT) {
+    const file = path.join(commonDir, name);
+    if (isSpecial(statSync(file, { throwIfNoEntry: false }))) rmSync(file, { force: true });
+  }
+}
+
+/** Looks at everything in the repository's git directory. True when it removed something. */
+export function removePipes(commonDir: string): boolean {
+  let hasRemoved = false;
+  for (const file of specialFilesIn(commonDir, MOST_ENTRIES)) {
+    rmSync(file, { force: true });
+    hasRemoved = true;
+  }
+  return hasRemoved;
+}
+
+const MOST_ENTRIES = 2_000_000;
+
+/** The first one of a worktree under a name that git reads, for a message. */
+export function findPipe(worktree: string): string | undefined {
+  for (const file of specialFilesIn(worktree, MOST_LOOKED_AT)) {
+    if (READ_IN_WORKTREES.has(path.basename(file))) return file;
+  }
+  return undefined;
+}
+
+const MOST_LOOKED_AT = 200_000;
+const READ_IN_WORKTREES: ReadonlySet<string> = new Set([
+  '.git',
+  '.gitignore',
+  '.gitattributes',
+  '.gitmodules',
+]);
+
+function* specialFilesIn(folder: string, most: number): Generator<string> {
+  const folders = [folder];
+  let left = most;
+  for (let at = folders.pop(); at !== undefined && left > 0; at = folders.pop()) {
+    for (const entry of entriesOf(at)) {
+      left -= 1;
+      const place = path.join(at, entry.name);
+      if (entry.isDirectory()) folders.push(place);
+      else if (!entry.isFile() && (!entry.isSymbolicLink() || leadsToSpecial(place))) yield place;
+    }
+  }
+}
+
+/** None when the folder is gone or may not be read. */
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+function leadsToSpecial(link: string): boolean {
+  try {
+    return isSpecial(statSync(link, { throwIfNoEntry: false }));
+  } catch {
+    return false;
+  }
+}
+
+function isSpecial(found: Stats | undefined): boolean {
+  return found !== undefined && !found.isFile() && !found.isDirectory();
+}
+
+/** Whether a process, or a child of it, is opening a pipe whose other end nobody has. Only Linux tells. */
+export function isOpeningPipe(pid: number): boolean {
+  return (
+    /^(?:wait_for_partner|fifo_open)/.test(procFile(`${pid}/wchan`)) || childrenOf(pid).some(isOpeningPipe)
+  );
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return procFile(`${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+}
+
+function procFile(name: string): string {
+  try {
+    return readFileSync(`/proc/${name}`, 'latin1');
+  } catch {
+    return '';
+  }
+}

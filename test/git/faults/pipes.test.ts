@@ -1,0 +1,133 @@
+/**
+ * A named pipe in the place of a file: whoever opens it waits until a program writes to it, which never happens. An agent
+ * can put one wherever it can write. No command waits for it, and the tasks of others go on.
+ */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { bundleWorker } from '../../support/agents/worker-program.ts';
+import { answer, copse, git, newArea, newTasks, plainEnv } from '../../support/cli.ts';
+import type { CommandEnd } from '../../support/commands-worker.ts';
+
+const area = newArea();
+const folder = path.join(area, 'repo');
+const kept = path.join(area, 'kept');
+const worker = bundleWorker(new URL('../../support/commands-worker.ts', import.meta.url));
+
+let hostile: string;
+let honest: string;
+
+beforeAll(async () => {
+  mkdirSync(folder);
+  git(folder, 'init', '--quiet', '--initial-branch=main');
+  writeFileSync(path.join(folder, 'code.txt'), 'one\n');
+  writeFileSync(path.join(folder, '.gitignore'), '/ignored/\n');
+  git(folder, 'add', '--all');
+  git(folder, 'commit', '--quiet', '--message=first');
+  const tasks = await newTasks(['hostile', 'honest'], { cwd: folder });
+  [hostile, honest] = [tasks[0].id, tasks[1].id];
+  for (const { id } of tasks) {
+    await copse(['work', id], { cwd: folder, env: { COPSE_BACKGROUND: '0' } });
+    const worktree = worktreeOf(id);
+    writeFileSync(path.join(worktree, `${id}.txt`), 'new\n');
+    git(worktree, 'add', '--all');
+    git(worktree, 'commit', '--quiet', `--message=feat: ${id}`);
+    writeFileSync(path.join(worktree, 'uncommitted.txt'), 'new\n');
+  }
+  rmSync(path.join(worktreeOf(honest), 'uncommitted.txt'));
+  await answer(['list'], { cwd: folder });
+  renameSync(folder, kept);
+});
+
+const worktreeOf = (id: string) => path.join(folder, '.worktrees', id);
+const own = (file: string) => () => path.join(folder, '.git', 'worktrees', hostile, file);
+const inWorktree = (file: string) => () => path.join(worktreeOf(hostile), file);
+const shared = (file: string) => () => path.join(folder, '.git', file);
+const branch = (prefix: string) => () =>
+  path.join(folder, '.git', prefix, git(worktreeOf(hostile), 'branch', '--show-current'));
+
+/** Where an agent can put one, and whether the task of the agent can still be worked with. */
+const places: Readonly<Record<string, () => string>> = {
+  '.git of its worktree': inWorktree('.git'),
+  '.gitignore': inWorktree('.gitignore'),
+  '.gitignore of a folder': inWorktree('sub/.gitignore'),
+  '.gitattributes': inWorktree('.gitattributes'),
+  '.gitmodules': inWorktree('.gitmodules'),
+  'its report': inWorktree('.copse/session.json'),
+  'AGENT_CONTEXT.md': inWorktree('AGENT_CONTEXT.md'),
+  'a file of its own': inWorktree('code.txt'),
+  'its HEAD': own('HEAD'),
+  'its index': own('index'),
+  'its gitdir': own('gitdir'),
+  'its commondir': own('commondir'),
+  'its reflog': own('logs/HEAD'),
+  'its MERGE_HEAD': own('MERGE_HEAD'),
+  'its ORIG_HEAD': own('ORIG_HEAD'),
+  'the name of a rebase': own('rebase-merge/head-name'),
+  'a part of its index': own('sharedindex.0123456789012345678901234567890123456789'),
+  'its branch': branch('refs/heads'),
+  'the reflog of its branch': branch('logs/refs/heads'),
+  'another ref': shared('refs/heads/waits'),
+  'packed-refs': shared('packed-refs'),
+  'info/exclude': shared('info/exclude'),
+  'the list of other object folders': shared('objects/info/alternates'),
+  'the index of a pack': shared('objects/pack/pack-0123456789012345678901234567890123456789.idx'),
+  shallow: shared('shallow'),
+  'the HEAD of the remote': shared('refs/remotes/origin/HEAD'),
+};
+
+describe('a named pipe in the place of', () => {
+  // promise: pipes-block-nobody
+  it.each(Object.entries(places))('%s stops no command, and nobody else', async (_, place) => {
+    rmSync(folder, { recursive: true, force: true });
+    cpSync(kept, folder, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+    const file = place();
+    rmSync(file, { recursive: true, force: true });
+    mkdirSync(path.dirname(file), { recursive: true });
+    execFileSync('mkfifo', [file]);
+    const others = [
+      ['list'],
+      ['worktrees'],
+      ['why', honest],
+      ['diff', honest],
+      ['radar'],
+      ['finish', honest],
+      ['merge', honest],
+    ];
+    const own = [
+      ['why', hostile],
+      ['diff', hostile],
+      ['rescue', 'list'],
+      ['cleanup', hostile, '--force'],
+    ];
+    const ends = await run([...others, ...own]);
+    expect(ends.map(({ command }) => command)).toEqual([...others, ...own].map((argv) => argv.join(' ')));
+    expect(ends.slice(0, others.length).filter(({ code }) => code !== 0)).toEqual([]);
+    expect(ends.filter(({ said }) => /should not have happened|^\s+at /m.test(said))).toEqual([]);
+  });
+});
+
+const PATIENCE_MS = 60_000;
+
+async function run(commands: readonly (readonly string[])[]): Promise<readonly CommandEnd[]> {
+  const env = { ...plainEnv, ...worker.env, COPSE_BACKGROUND: '0' };
+  const child = spawn(process.execPath, [worker.file, folder, JSON.stringify(commands)], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const limit = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), PATIENCE_MS);
+  await new Promise((resolve) => child.on('close', resolve));
+  clearTimeout(limit);
+  return said
+    .trimEnd()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as CommandEnd);
+}
