@@ -123,6 +123,11 @@ const agentSection = section(
         'More folders and files that an agent in a sandbox may write, besides its worktree; relative to the repository, or from `~/`.',
       ),
     env: environment.describe('Environment variables for the agent’s processes.'),
+    pass_env: z
+      .array(text)
+      .describe(
+        'Variables of yours that the agent gets although they open a remote or another provider, such as `GH_TOKEN` or `SSH_AUTH_SOCK`; without this it gets the others only.',
+      ),
     schedules: z.record(name, schedule).describe('Schedules on which the agent starts, by name.'),
     hooks,
     docker,
@@ -139,6 +144,7 @@ const agentSection = section(
     sandbox_hosts: [],
     sandbox_write: [],
     env: {},
+    pass_env: [],
     schedules: {},
     hooks: {},
     docker: {},

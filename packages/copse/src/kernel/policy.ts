@@ -338,6 +338,10 @@ export const defaultPolicy = {
     waitEveryMs: 25,
     /** How long a hook waits for the folder of its runner. */
     noRunnerMs: 2 * SECOND,
+    /** Commands that an agent asks its runner to run: how many at once, how long, and how much of their output it gets. */
+    commandsAtOnce: 4,
+    commandMs: 10 * MINUTE,
+    outputBytes: 256 * 1024,
   },
 
   /** Locks of a git that was killed. */

@@ -31,6 +31,7 @@ import {
   loadBriefing,
   writeContext,
 } from './agent-context.ts';
+import { answerCommands } from './answer-commands.ts';
 import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
@@ -100,18 +101,20 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       return end(context, orders, { kind: 'parked', until: place.until, because: 'taken' }, null);
     case 'failed':
       return crash(context, orders, { reason: place.reason, because: 'crashed', exitCode: null });
-    case 'prepared':
+    case 'prepared': {
       await watchMainCheckout(context, orders, 'begin');
-      return takeTurns({
-        context,
-        orders,
-        lost: lease.lost,
-        task,
-        prepared: place.workspace,
-        worktree: place.worktree,
-        environment: environmentOf(context, orders, task, place.workspace),
-        reported: reportFolder(context, task.id, place.worktree),
-      });
+      const { workspace: prepared, worktree } = place;
+      const reported = reportFolder(context, task.id, worktree);
+      const environment = environmentOf(context, orders, task, prepared, reported);
+      const of = { task, prepared, worktree, environment, reported };
+      const attempt: RunningAttempt = { context, orders, lost: lease.lost, ...of };
+      const commands = answerCommands(attempt);
+      try {
+        return await takeTurns(attempt);
+      } finally {
+        commands.stop();
+      }
+    }
     default:
       throw new Error(`A workspace cannot be ${String(place satisfies never)}`);
   }

@@ -34,6 +34,7 @@ export function environmentOf(
   { attempt, session, token, agent: name }: Orders,
   task: Task,
   { path, branch, ports, workspace }: PreparedWorkspace,
+  reported: string,
 ): Readonly<Record<string, string>> {
   const { worktree, strategy } = workspace;
   const facts = agentEnvironment({
@@ -46,7 +47,14 @@ export function environmentOf(
     worktree: worktree && { path, branch: branch ?? worktree.branch, baseBranch: worktree.baseBranch },
     ports,
   });
-  return { ...environment, ...agent.env, ...facts, COPSE_ATTEMPT_ID: attempt, COPSE_TOKEN: String(token) };
+  return {
+    ...environment,
+    ...agent.env,
+    ...facts,
+    COPSE_ATTEMPT_ID: attempt,
+    COPSE_TOKEN: String(token),
+    COPSE_RUNNER_FOLDER: reported,
+  };
 }
 
 export async function runHook(

@@ -40,7 +40,7 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
       const { folders } = programWriteSet({ runtime, command, environment: inside, home });
       for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });
       const environment = {
-        ...confinedEnvironment(inside, { kind: 'docker', temporary, reports: opened.reports }),
+        ...confinedEnvironment(inside, { kind: 'docker', temporary }),
         TMPDIR: temporary,
       };
       const argv = dockerArguments(program, {

@@ -23,8 +23,6 @@ export interface SandboxRepository {
 }
 
 export interface Opened extends WriteSet {
-  /** The folder for the agent's report. */
-  readonly reports: string;
   /** Files that keep git from removing a folder as empty while the sandbox uses it. */
   readonly placeholders: readonly string[];
 }
@@ -42,7 +40,7 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
       );
     const own = path.join(realpathSync(repository.home), '.copse', 'context', task);
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    return { write: [requireReal(own)], keep: [], placeholders: [], reports: own };
+    return { write: [requireReal(own)], keep: [], placeholders: [] };
   }
   if (folder !== worktree)
     throw new NotConfined(`The agent of ${task} would start in ${folder}, which is not its worktree.`);
@@ -64,7 +62,7 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
   write.forEach(requireReal);
   const placeholders = folders.map((one) => path.join(one, PLACEHOLDER));
   placeholders.forEach(put);
-  return { write, keep, placeholders, reports: places.worktree };
+  return { write, keep, placeholders };
 }
 
 /** Git ignores names that begin with a dot. */

@@ -91,11 +91,7 @@ function wrap<P extends Confinable>(
     argv: [process.execPath, srt, '--settings', files.settings, '--', '/bin/sh', files.script],
     folder: folders.empty,
     environment: withoutTemporary(
-      confinedEnvironment(environment, {
-        kind: 'runtime',
-        temporary: folders.temporary,
-        reports: opened.reports,
-      }),
+      confinedEnvironment(environment, { kind: 'runtime', temporary: folders.temporary }),
     ),
   };
 }

@@ -18,11 +18,13 @@ import { openMemory } from '../../kernel/system/json-file.ts';
 import { openReports } from '../../agents/files/report-file.ts';
 import type { AttemptContext } from '../../agents/run/context.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from '../open.ts';
-import { REPOSITORY_VARIABLES } from '../../workspaces/rules/environment.ts';
+import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
+import { openCommandAsks } from '../inside-attempt.ts';
+import { openSessionCommands } from '../../agents/files/session-commands.ts';
 import type { Orders } from '../../agents/ports/runners.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
-import { ownPrograms, systemTimer } from '../parts.ts';
+import { ownPrograms, programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
 import type { AttemptSettings } from './run.ts';
@@ -74,12 +76,15 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
     checks: checksOf(dir, workspaces, surroundings.env),
     commands: {
-      // Accept commands run code of the agent, so they run in the agent's sandbox.
-      run: (lines) =>
-        runCommands({
+      // Accept commands run code of the agent, so they run in the agent's sandbox, with its environment.
+      run: (lines) => {
+        const isAccept = lines.name === 'accept';
+        return runCommands({
           ...lines,
-          ...(sandbox && lines.name === 'accept' && { confined: { sandbox, attempt } }),
-        }),
+          isWhole: isAccept,
+          ...(sandbox && isAccept && { confined: { sandbox, attempt } }),
+        });
+      },
     },
     artifacts: openArtifacts(home),
     runners,
@@ -95,6 +100,11 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       sandbox,
     }),
     reports: openReports(),
+    asked: openCommandAsks(orders.attempt),
+    sessionCommands: openSessionCommands({
+      program: [process.execPath, programFile('cli')],
+      environment: surroundings.env,
+    }),
     checkoutMemory: openMemory(home, 'main-checkout'),
     contextFiles: openContextFiles({
       git: furnishingGit(dir),
@@ -102,7 +112,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
     }),
     pid: process.pid,
-    environment: environmentOf(surroundings, ownPrograms(home)),
+    environment: environmentOf(surroundings, agent, ownPrograms(home)),
     stop: surroundings.stop,
     log: surroundings.log,
   };
@@ -121,12 +131,14 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   };
 }
 
-/** Without variables that would make the agent's git use another repository. */
-function environmentOf({ env }: Surroundings, programs: string): Readonly<Record<string, string>> {
-  const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] =>
-      entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]) && !/^COPSE_(?!BOARD$)/.test(entry[0]),
-  );
-  const known = Object.fromEntries(kept);
+/** With this installation's `copse` first. */
+function environmentOf(
+  { env }: Surroundings,
+  { runtime, command, model, pass_env: pass }: AttemptSettings['agent'],
+  programs: string,
+): Readonly<Record<string, string>> {
+  const line = typeof command === 'string' ? command : (command ?? []).join(' ');
+  const program = { runtime, command: line, model };
+  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] });
   return { ...known, PATH: [programs, known['PATH'] ?? ''].join(path.delimiter) };
 }

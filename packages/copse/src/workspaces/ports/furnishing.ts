@@ -114,7 +114,7 @@ export interface CommandLines {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
-  /** For a folder that is removed afterwards: their processes are ended, and they get no `COPSE_` variables. */
+  /** For a folder that is removed afterwards: their processes are ended. */
   readonly leavesNothing?: boolean;
 }
 
