@@ -122,6 +122,11 @@ const agentSection = section(
       .describe(
         'More folders and files that an agent in a sandbox may write, besides its worktree; relative to the repository, or from `~/`.',
       ),
+    sandbox_read: z
+      .array(text)
+      .describe(
+        'Folders and files that an agent in a sandbox may read although they are hidden: `.copse`, other worktrees, `~/.ssh`, `~/.aws` and the like; relative to the repository, or from `~/`.',
+      ),
     env: environment.describe('Environment variables for the agent’s processes.'),
     pass_env: z
       .array(text)
@@ -143,6 +148,7 @@ const agentSection = section(
     permissions: agent.permissions,
     sandbox_hosts: [],
     sandbox_write: [],
+    sandbox_read: [],
     env: {},
     pass_env: [],
     schedules: {},

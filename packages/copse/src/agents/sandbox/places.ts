@@ -3,7 +3,15 @@
  * have put a symbolic link there, and the sandbox would open the link's target.
  */
 
-import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
 import { type BranchName, brand, parseTaskId } from '../../kernel/ids.ts';
@@ -15,6 +23,8 @@ import {
 } from '../rules/session/sandbox.ts';
 import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
+import { readPlainFile } from '../../kernel/system/plain-file.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 
 export interface SandboxRepository {
   readonly commonDir: string;
@@ -63,6 +73,35 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
   const placeholders = folders.map((one) => path.join(one, PLACEHOLDER));
   placeholders.forEach(put);
   return { write, keep, placeholders };
+}
+
+/**
+ * Worktrees of the repository besides this one. Agents may write what git keeps about worktrees, so one counts only if its own
+ * `.git` agrees, and never one that would hide what everybody needs.
+ */
+export function otherWorktrees(commonDir: string, needed: readonly string[]): readonly string[] {
+  const registered = path.join(realpathSync(commonDir), 'worktrees');
+  if (lstatSync(registered, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(registered).flatMap((name) => {
+    const back = readShort(path.join(registered, name, 'gitdir'));
+    if (back === undefined) return [];
+    const place = path.dirname(path.resolve(registered, name, back));
+    const said = /^gitdir: (.+)$/.exec(readShort(path.join(place, '.git')) ?? '')?.[1];
+    const isOne = said !== undefined && path.resolve(place, said) === path.join(registered, name);
+    return isOne && !needed.some((one) => isWithin(place, one)) ? [place] : [];
+  });
+}
+
+const MOST_BYTES = 16 * 1024;
+
+/** The first line of a plain file. */
+function readShort(file: string): string | undefined {
+  try {
+    const found = readPlainFile(file, MOST_BYTES);
+    return found.kind === 'plain' ? found.value.text.split('\n', 1)[0] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Git ignores names that begin with a dot. */

@@ -5,6 +5,8 @@ import path from 'node:path';
 
 import { furnishingGit } from '../../workspaces/files/furnish-git.ts';
 import { openMerging } from '../../queue/merge/open.ts';
+import { type IsOutside, outsideOf } from '../../git/directory/work-tree.ts';
+import { searchedFolders } from '../../kernel/system/find-program.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
 import { closeInherited } from '../../processes/inherited.ts';
@@ -64,7 +66,16 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     processesOf: processesOfAttempt,
   });
   const { session, token, attempt } = orders;
-  const sandbox = openSandbox(agent, { repository, root: workspaces.root, attempt, env: surroundings.env });
+  const mayTake = outsideOf(repository);
+  const { env } = surroundings;
+  const sandbox = openSandbox(agent, {
+    repository,
+    root: workspaces.root,
+    worktreeFolder: workspaces.worktreeFolder,
+    attempt,
+    env,
+    mayTake,
+  });
   const context: AttemptContext = {
     ...workspaces,
     by: { kind: 'session', session, token },
@@ -98,6 +109,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       attempt: orders.attempt,
       onStart: (process) => recorder?.add(process),
       sandbox,
+      mayTake,
     }),
     reports: openReports(),
     asked: openCommandAsks(orders.attempt),
@@ -112,7 +124,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
     }),
     pid: process.pid,
-    environment: environmentOf(surroundings, agent, ownPrograms(home)),
+    environment: environmentOf(surroundings, agent, { programs: ownPrograms(home), mayTake }),
     stop: surroundings.stop,
     log: surroundings.log,
   };
@@ -131,14 +143,15 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   };
 }
 
-/** With this installation's `copse` first. */
+/** With this installation's `copse` first, and without folders of the repository: the agent's program is looked for in it. */
 function environmentOf(
   { env }: Surroundings,
   { runtime, command, model, pass_env: pass }: AttemptSettings['agent'],
-  programs: string,
+  { programs, mayTake }: { readonly programs: string; readonly mayTake: IsOutside },
 ): Readonly<Record<string, string>> {
   const line = typeof command === 'string' ? command : (command ?? []).join(' ');
   const program = { runtime, command: line, model };
   const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] });
-  return { ...known, PATH: [programs, known['PATH'] ?? ''].join(path.delimiter) };
+  const folders = searchedFolders(known['PATH'] ?? '', mayTake);
+  return { ...known, PATH: [programs, folders].join(path.delimiter) };
 }

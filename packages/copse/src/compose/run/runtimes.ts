@@ -19,11 +19,13 @@ export interface RuntimeSurroundings {
   readonly onStart: (process: ProcessIdentity) => void;
   /** The sandbox of all these programs, if any. */
   readonly sandbox: Sandbox | null;
+  /** Whether a file is outside of the repository. */
+  readonly mayTake: (file: string) => boolean;
 }
 
 export async function runtimeOf(
   agent: EffectiveAgent,
-  { root, home, attempt, onStart, sandbox }: RuntimeSurroundings,
+  { root, home, attempt, onStart, sandbox, mayTake }: RuntimeSurroundings,
 ): Promise<Runtime> {
   const { name, runtime, command, prompt_by, permissions, model, system_prompt, limits } = agent;
   const unconfined = openPrograms({ onStart });
@@ -47,7 +49,7 @@ export async function runtimeOf(
     case 'claude-sdk': {
       const { claudeSdkRuntime } = await import('../../agents/runtimes/claude-sdk/runtime.ts');
       const windows = rememberedWindows(home);
-      const settings = { ...common, ...dollars, windows, projectFolder: root, packageFrom: [root] };
+      const settings = { ...common, ...dollars, windows, projectFolder: root, mayTake };
       return claudeSdkRuntime(settings, programs);
     }
     case 'claude': {

@@ -10,6 +10,8 @@ import { tryOnce } from '../../agents/sandbox/try-once.ts';
 import type { Repository, Surroundings } from '../open.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
+import type { IsOutside } from '../../git/directory/work-tree.ts';
+import { findProgram } from '../../kernel/system/find-program.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 
@@ -17,7 +19,7 @@ import type { EffectiveAgent } from '../../config/effective.ts';
 export function sandboxProblem(
   { name, sandbox, workspace, docker }: EffectiveAgent,
   env: Surroundings['env'],
-  root: string,
+  mayTake: IsOutside,
 ): string | null {
   if (sandbox === 'none') return null;
   const asks = `The agent ${name} asks for the sandbox ${sandbox}, and`;
@@ -25,27 +27,32 @@ export function sandboxProblem(
     return `${asks} works in the main checkout, which a sandbox must protect: set \`workspace.strategy\` to git_worktree.`;
   if (workspace.strategy === 'git_worktree' && !hasOwnNamespace(workspace.branch_pattern))
     return `${asks} its branch names (${workspace.branch_pattern}) do not begin with the task, so it could move branches of other tasks: set \`workspace.branch_pattern\` to {task}/{slug}.`;
+  const find = (program: string) => findProgram(program, env, mayTake);
   const tryOut = (argv: readonly [string, ...string[]]) => tryOnce(argv, env);
   const problem =
     sandbox === 'docker'
-      ? dockerProblem(docker.image, tryOut)
-      : runtimeProblem(findSrt(root, env), env, tryOut);
+      ? dockerProblem(docker.image, find, tryOut)
+      : runtimeProblem(findSrt(env, mayTake), find, tryOut);
   return problem === null ? null : `${asks} ${problem}.`;
 }
 
 export interface SandboxSurroundings {
   readonly repository: Repository;
   readonly root: string;
+  readonly worktreeFolder: string;
   readonly attempt: AttemptId;
   readonly env: Surroundings['env'];
+  /** Whether a file is outside of the repository. */
+  readonly mayTake: IsOutside;
 }
 
 /** Null for an agent without a sandbox. */
 export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurroundings): Sandbox | null {
-  const { repository, root, attempt, env } = surroundings;
+  const { repository, root, worktreeFolder, attempt, env, mayTake } = surroundings;
   const { sandbox, runtime, command, sandbox_hosts: hosts, sandbox_write: write, docker } = agent;
+  const { sandbox_read: read } = agent;
   if (sandbox === 'none') return null;
-  const problem = sandboxProblem(agent, env, root);
+  const problem = sandboxProblem(agent, env, mayTake);
   if (problem !== null) return unavailable(problem);
   const settings = {
     repository,
@@ -54,12 +61,16 @@ export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurround
     command: typeof command === 'string' ? command : (command ?? []).join(' '),
     hosts,
     write,
+    read,
+    root,
+    worktreeFolder,
     userHome: env['HOME'] ?? homedir(),
+    find: (program: string) => findProgram(program, env, mayTake),
   };
-  const srt = findSrt(root, env);
+  const srt = findSrt(env, mayTake);
   if (sandbox === 'runtime' && srt !== undefined) return runtimeSandbox({ ...settings, srt });
   if (sandbox === 'docker' && docker.image !== undefined)
-    return dockerSandbox({ ...settings, root, image: docker.image, variables: docker.env });
+    return dockerSandbox({ ...settings, image: docker.image, variables: docker.env });
   return unavailable(`There is no sandbox ${sandbox}.`);
 }
 
@@ -73,6 +84,6 @@ function unavailable(problem: string): Sandbox {
   };
 }
 
-function findSrt(root: string, env: Surroundings['env']): string | undefined {
-  return findPackageFile(`${PACKAGE}/dist/cli.js`, [root], env);
+function findSrt(environment: Surroundings['env'], mayTake: IsOutside): string | undefined {
+  return findPackageFile(`${PACKAGE}/dist/cli.js`, { environment, mayTake });
 }
