@@ -81,6 +81,10 @@ export const defaultPolicy = {
   task: {
     priority: 3,
     kind: 'code',
+    /** Tasks that agents may add while they work on one task. */
+    mostAddedByAgents: 20,
+    /** A person's task has depth 0, one that its agent adds 1, and so on. */
+    deepestAddedByAgents: 2,
   },
 
   naming: {

@@ -112,7 +112,10 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     ['attention', facts.question ? null : facts.attention],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
     ['used', facts.usage && usageText(facts.usage)],
-    ['added', `${age(task.createdAt, now)} ago`],
+    [
+      'added',
+      `${age(task.createdAt, now)} ago${task.addedBy ? ` by the agent of ${task.addedBy.task}` : ''}`,
+    ],
   ]);
   for (const row of rows) output.line(`    ${row}`);
   if (facts.question) {
