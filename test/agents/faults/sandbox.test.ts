@@ -189,6 +189,55 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     expect(await site.task(id)).toMatchObject({ status: 'in_review' });
   });
 
+  // promise: sandbox-files
+  it(
+    'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
+    { timeout: 120_000 },
+    async () => {
+      const site = new Site();
+      const escape = (name: string) =>
+        [
+          `echo x > "$COPSE_REPO_ROOT/escaped-${name}"`,
+          `git update-ref refs/heads/escaped-${name} HEAD`,
+          `cat "$HOME/.ssh/id_ed25519" "$COPSE_REPO_ROOT/.copse/board.db" "$COPSE_REPO_ROOT/.git/HEAD"`,
+          `env; echo "sandbox: $COPSE_SANDBOX"`,
+          'true',
+        ].join('; ');
+      site.configure(
+        {
+          command: `echo ${quoted(escape('check'))} > check.sh && echo ${quoted(escape('teardown'))} > teardown.sh && git add --all && git commit --quiet --message="feat: scripts" && copse finish`,
+        },
+        {
+          landing: { policy: 'auto', checks: { test: 'sh ./check.sh' } },
+          workspace: { teardown: ['sh ./teardown.sh'] },
+        },
+      );
+      const id = await site.add('Escape later');
+      const env = { ...site.at.env, GH_TOKEN: 'hidden' };
+      await copse(['orchestrate', '--until-idle'], { ...site.at, env });
+      expect(await site.task(id)).toMatchObject({ status: 'done' });
+      await copse(['cleanup', id, '--force'], { ...site.at, env });
+      const logs = path.join(site.folder, '.copse', 'logs');
+      const [run = ''] = readdirSync(path.join(logs, 'queue'));
+      const check = readFileSync(path.join(logs, 'queue', run, 'test.log'), 'utf8');
+      const teardown = readFileSync(path.join(logs, id, 'teardown-1.log'), 'utf8');
+      for (const said of [check, teardown]) {
+        expect(said).toContain('sandbox: runtime');
+        expect(said).toContain('ref: refs/heads/main');
+        expect(said).not.toMatch(/^secret|SQLite format|hidden/m);
+      }
+      const main = readdirSync(site.folder).filter((name) => name.startsWith('escaped'));
+      expect({
+        main,
+        refs: git(site.folder, 'for-each-ref', '--format=%(refname)', 'refs/heads/escaped*'),
+      }).toEqual({
+        main: [],
+        refs: '',
+      });
+      expect(readdirSync(path.join(site.folder, '.copse', 'checks'))).toEqual([]);
+    },
+  );
+
   // promise: sandbox-processes-end
   it(
     'leaves no process behind when it is paused, or when the sandbox itself is killed',

@@ -93,6 +93,7 @@ export function checksAt(
     settings: { copy: [], link: [], sparse: [], commandTimeoutMs: 30_000, ...settings },
     setup: () => setupOf(settings.setup === undefined ? [] : settings.setup, root),
     steps,
+    sandbox: null,
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,
       withLock: (work) => withFileLock(lock('worktrees'), 60_000, work),

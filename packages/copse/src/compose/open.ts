@@ -112,7 +112,10 @@ export async function openWorkspaceContext(
     diffs: adapters.openDiffs(dir),
     checkout: adapters.openCheckout(dir, configFolder),
     trash,
-    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir)),
+    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir), async (name, task) => {
+      const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
+      return teardownSandbox({ name, task, worktreeFolder, agent }, repository, surroundings);
+    }),
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,

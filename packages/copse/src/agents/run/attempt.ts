@@ -20,6 +20,7 @@
  */
 
 import { decided } from '../../kernel/decision.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import type { RunningTurn } from '../ports/runtime.ts';
@@ -217,15 +218,33 @@ async function takeTurn(
 }
 
 /** Ends processes that the agent's program started to outlive it. */
-async function endLeftovers(context: AttemptContext, { attempt }: Orders, turn: RunningTurn): Promise<void> {
+async function endLeftovers(
+  context: AttemptContext,
+  { attempt, task }: Orders,
+  turn: RunningTurn,
+): Promise<void> {
   const { runners, occupancy, policy, pid } = context;
   const graceMs = policy.session.stopGraceMs;
   const left = (await runners.processesOf(attempt)).filter((one) => one.pid !== pid);
   if (left.length > 0) {
     context.log(`Ending ${left.length} processes that the agent left behind`);
-    await occupancy.end(left, { graceMs });
+    const { remaining } = await occupancy.end(left, { graceMs });
+    if (remaining.length > 0) await nameRemaining(context, task, remaining);
   }
   await turn.ended;
+}
+
+/** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
+async function nameRemaining(
+  context: AttemptContext,
+  task: Task['id'],
+  remaining: readonly ProcessIdentity[],
+): Promise<void> {
+  const pids = remaining.map(({ pid }) => pid).join(', ');
+  const text = `Processes of this attempt still run and could not be ended: ${pids}. End them by hand.`;
+  context.log(text);
+  const added = await addLedgerEntry(context, task, { kind: 'learning', text });
+  if (!added.ok) context.log(added.refusal.reason);
 }
 
 type AfterGate =

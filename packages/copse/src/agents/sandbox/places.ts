@@ -75,6 +75,12 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
   return { write, keep, placeholders };
 }
 
+/** What a check may write: its worktree, and nothing of the repository. */
+export function openForCheck({ environment }: Confinable): Opened {
+  const worktree = requireReal(realpathSync(environment['COPSE_WORKTREE_PATH'] ?? ''));
+  return { write: [worktree], keep: [path.join(worktree, '.git')], placeholders: [] };
+}
+
 /**
  * Worktrees of the repository besides this one. Agents may write what git keeps about worktrees, so one counts only if its own
  * `.git` agrees, and never one that would hide what everybody needs.

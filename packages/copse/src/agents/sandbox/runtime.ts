@@ -28,7 +28,13 @@ import {
   type Sandbox,
 } from '../../processes/ports/programs.ts';
 import { confinedEnvironment } from './environment.ts';
-import { type SandboxRepository, openPlaces, otherWorktrees, removePlaceholders } from './places.ts';
+import {
+  type Opened,
+  type SandboxRepository,
+  openPlaces,
+  otherWorktrees,
+  removePlaceholders,
+} from './places.ts';
 import { programExists, scriptOf } from './script.ts';
 
 export interface SandboxSettings {
@@ -53,6 +59,8 @@ export interface SandboxSettings {
 export interface RuntimeSandboxSettings extends SandboxSettings {
   /** The Node.js script of sandbox-runtime. */
   readonly srt: string;
+  /** What is opened for the program; without it, what its task needs. */
+  readonly open?: (program: Confinable) => Opened;
 }
 
 export function runtimeSandbox(settings: RuntimeSandboxSettings): Sandbox {
@@ -82,7 +90,7 @@ function wrap<P extends Confinable>(
   const own = makeOwn(settings.folder);
   const folders = { empty: path.join(own, 'empty'), temporary: path.join(own, 'tmp') };
   for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const opened = openPlaces(program, repository);
+  const opened = settings.open?.(program) ?? openPlaces(program, repository);
   opened.placeholders.forEach((file) => placeholders.add(file));
   const facts: ProgramFacts = {
     runtime: settings.runtime,

@@ -9,6 +9,7 @@ import { type IsOutside, outsideOf } from '../../git/directory/work-tree.ts';
 import { searchedFolders } from '../../kernel/system/find-program.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
+import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { closeInherited } from '../../processes/inherited.ts';
 import { recordProcesses } from '../../processes/start/recorder.ts';
 import { attemptFiles, readOrders } from '../../agents/files/attempt-files.ts';
@@ -58,7 +59,10 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const merging = openMerging(dir, { mainCheckout: repository.configFolder });
   const files = attemptFiles(home, orders.attempt);
   const self = await workspaces.occupancy.identify(process.pid);
-  const recorder = self && recordProcesses({ file: files.processes, around: self });
+  const group = openGroup(orders.attempt);
+  const recorder = self && recordProcesses({ file: files.processes, around: self, group });
+  // Until there is a record, nobody else knows of the group.
+  await recorder?.look().catch(() => {});
   const runners = openRunners({
     home,
     program: [process.execPath],
@@ -85,7 +89,8 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     resolving: resolvingOf(dir, agent.landing, settings.policy),
     radar: openRadar(repository, dir),
     forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
-    checks: checksOf(dir, workspaces, surroundings.env),
+    // A runner runs none: they are the queue's.
+    checks: checksOf(dir, workspaces, { env, sandbox: null }),
     commands: {
       // Accept commands run code of the agent, so they run in the agent's sandbox, with its environment.
       run: (lines) => {
@@ -108,6 +113,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
       attempt: orders.attempt,
       onStart: (process) => recorder?.add(process),
+      group,
       sandbox,
       mayTake,
     }),
@@ -134,6 +140,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     async close() {
       recorder?.stop();
       sandbox?.close();
+      if (group !== undefined) closeGroup(group);
       // Last: until here a successor has to know which processes to end.
       if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
       else rmSync(files.orders, { force: true });

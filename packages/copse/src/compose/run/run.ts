@@ -7,10 +7,20 @@ import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import type { RunContext } from '../../queue/context.ts';
-import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
+import {
+  type Repository,
+  type Surroundings,
+  configOf,
+  openWorkspaceContext,
+  requireRepository,
+} from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
-import { checksOf } from './checks.ts';
+import { type ChecksSurroundings, checksOf } from './checks.ts';
+import { areChecksConfined, checkSandbox } from './sandbox.ts';
+import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
+import { outsideOf } from '../../git/directory/work-tree.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { forgeOf } from './forge.ts';
 import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
@@ -67,7 +77,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     resolving,
     radar: openRadar(repository, dir),
     forge: forgeOf(dir, { kind: config.landing.forge, env: surroundings.env, policy }),
-    checks: checksOf(dir, { ...workspaces, policy }, surroundings.env),
+    checks: checksOf(dir, { ...workspaces, policy }, checksIn(config, repository, workspaces, surroundings)),
     commands: { run: runCommands },
     artifacts: openArtifacts(home),
     runners: openRunners({
@@ -95,6 +105,21 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
       await context.board.close();
     },
   };
+}
+
+/** In a sandbox they get the variables of an agent whose program is unknown. */
+function checksIn(
+  config: Config,
+  repository: Repository,
+  { root, worktreeFolder }: WorkspaceContext,
+  { env }: Surroundings,
+): ChecksSurroundings {
+  if (!areChecksConfined(config)) return { env, sandbox: null };
+  const program = { runtime: 'command', command: '', model: undefined };
+  const pass = config.landing.pass_env;
+  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] ?? config.board });
+  const of = { repository, root, worktreeFolder, env, mayTake: outsideOf(repository) };
+  return { env: known, sandbox: checkSandbox(config.landing, of) };
 }
 
 /** Fewer garbage collections at the start, and a small heap to copy when it starts git. */

@@ -17,6 +17,8 @@ export interface RuntimeSurroundings {
   readonly attempt: AttemptId;
   /** Called for the first process of each program. */
   readonly onStart: (process: ProcessIdentity) => void;
+  /** The control group of all these programs, if any. */
+  readonly group: string | undefined;
   /** The sandbox of all these programs, if any. */
   readonly sandbox: Sandbox | null;
   /** Whether a file is outside of the repository. */
@@ -25,10 +27,10 @@ export interface RuntimeSurroundings {
 
 export async function runtimeOf(
   agent: EffectiveAgent,
-  { root, home, attempt, onStart, sandbox, mayTake }: RuntimeSurroundings,
+  { root, home, attempt, onStart, group, sandbox, mayTake }: RuntimeSurroundings,
 ): Promise<Runtime> {
   const { name, runtime, command, prompt_by, permissions, model, system_prompt, limits } = agent;
-  const unconfined = openPrograms({ onStart });
+  const unconfined = openPrograms({ onStart, group });
   const programs = sandbox === null ? unconfined : confinedPrograms(unconfined, sandbox);
   const common = {
     permissions,

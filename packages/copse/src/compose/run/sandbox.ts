@@ -1,10 +1,13 @@
 /** Opens the sandbox of an agent, and says whether this machine has it. */
 
+import { rmSync } from 'node:fs';
 import { homedir } from 'node:os';
+import path from 'node:path';
 
 import { attemptFiles } from '../../agents/files/attempt-files.ts';
 import { findPackageFile } from '../../agents/runtimes/claude-sdk/package.ts';
 import { dockerProblem, dockerSandbox } from '../../agents/sandbox/docker.ts';
+import { openForCheck } from '../../agents/sandbox/places.ts';
 import { PACKAGE, runtimeProblem, runtimeSandbox } from '../../agents/sandbox/runtime.ts';
 import { tryOnce } from '../../agents/sandbox/try-once.ts';
 import type { Repository, Surroundings } from '../open.ts';
@@ -14,6 +17,7 @@ import type { IsOutside } from '../../git/directory/work-tree.ts';
 import { findProgram } from '../../kernel/system/find-program.ts';
 import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
+import type { Config } from '../../config/schema.ts';
 
 /** Why the agent's sandbox is not available, or null. */
 export function sandboxProblem(
@@ -74,6 +78,37 @@ export function openSandbox(agent: EffectiveAgent, surroundings: SandboxSurround
   return unavailable(`There is no sandbox ${sandbox}.`);
 }
 
+/** Whether the checks of the queue run in a sandbox: as `landing.sandbox` says, or as the agents do. */
+export function areChecksConfined({ landing, agents }: Pick<Config, 'landing' | 'agents'>): boolean {
+  const isUsual = Object.values(agents).some(({ sandbox }) => sandbox === 'runtime');
+  return landing.sandbox === undefined ? isUsual : landing.sandbox === 'runtime';
+}
+
+/** The sandbox of a run of checks. What they run was written by agents: it writes its own worktree only. */
+export function checkSandbox(
+  { sandbox_hosts: hosts, sandbox_write: write }: Config['landing'],
+  { repository, root, worktreeFolder, env, mayTake }: Omit<SandboxSurroundings, 'attempt'>,
+): (run: string) => Sandbox {
+  return (run) => {
+    const find = (program: string) => findProgram(program, env, mayTake);
+    const srt = findSrt(env, mayTake);
+    const problem = runtimeProblem(srt, find, (argv) => tryOnce(argv, env));
+    if (srt === undefined || problem !== null)
+      return unavailable(
+        `The checks are to run in a sandbox, and ${problem ?? 'there is none'}. Or set \`landing.sandbox\` to none.`,
+      );
+    const folder = path.join(repository.home, '.copse', 'checks', run);
+    const of = { repository, root, worktreeFolder, folder, find, srt, hosts, write, open: openForCheck };
+    const userHome = env['HOME'] ?? homedir();
+    const sandbox = runtimeSandbox({ ...of, runtime: undefined, command: '', read: [], userHome });
+    const close = () => {
+      sandbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    };
+    return { ...sandbox, close };
+  };
+}
+
 /** The sandbox was available when the task was claimed; every start now fails with the reason. */
 function unavailable(problem: string): Sandbox {
   return {
@@ -84,6 +119,6 @@ function unavailable(problem: string): Sandbox {
   };
 }
 
-function findSrt(environment: Surroundings['env'], mayTake: IsOutside): string | undefined {
+export function findSrt(environment: Surroundings['env'], mayTake: IsOutside): string | undefined {
   return findPackageFile(`${PACKAGE}/dist/cli.js`, { environment, mayTake });
 }
