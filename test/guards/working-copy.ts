@@ -7,8 +7,8 @@ export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const MODULE_FOLDERS = ['node_modules', 'packages/copse/node_modules'];
 
-/** Copies what a clone of the working tree would contain: neither dependencies nor anything built. */
-export function copyWorkingTree(destination: string): void {
+/** Copies what a clone of the working tree would contain, or a part of it: neither dependencies nor anything built. */
+export function copyWorkingTree(destination: string, isWanted: (file: string) => boolean = () => true): void {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: projectRoot,
     encoding: 'utf8',
@@ -17,7 +17,7 @@ export function copyWorkingTree(destination: string): void {
   for (const file of new Set(listed.split('\0'))) {
     const source = join(projectRoot, file);
     // Deleted files are listed until the deletion is committed.
-    if (file === '' || !existsSync(source) || !lstatSync(source).isFile()) continue;
+    if (file === '' || !isWanted(file) || !existsSync(source) || !lstatSync(source).isFile()) continue;
     mkdirSync(dirname(join(destination, file)), { recursive: true });
     copyFileSync(source, join(destination, file));
   }

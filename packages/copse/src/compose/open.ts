@@ -147,7 +147,7 @@ export function nodeHere(repository: Repository): NodeId {
   return brand(readFileSync(file, 'utf8').trim());
 }
 
-interface Settings {
+interface BoardSettings {
   readonly address: BoardAddress;
   readonly policy: Policy;
 }
@@ -156,7 +156,7 @@ async function settingsOf(
   repository: Repository,
   surroundings: Surroundings,
   known: Policy | undefined,
-): Promise<Settings> {
+): Promise<BoardSettings> {
   const file = path.join(repository.configFolder, 'copse.yml');
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];

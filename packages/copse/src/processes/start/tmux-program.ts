@@ -142,7 +142,7 @@ child.on('error', (error) => end({ error: error.code }));
 child.on('exit', (code, signal) => end({ code, signal }))
 `;
 
-interface Files {
+interface JobFiles {
   readonly job: string;
   readonly exit: string;
 }
@@ -150,7 +150,7 @@ interface Files {
 /** Why it did not start, or undefined. */
 async function waitForStart(
   launcher: ProcessIdentity | null,
-  { job, exit }: Files,
+  { job, exit }: JobFiles,
 ): Promise<string | undefined> {
   for (;;) {
     const word = lastWord(exit);

@@ -11,7 +11,7 @@ import {
   decideDependencies,
   decideEdit,
 } from '../rules/decisions.ts';
-import { type Change, type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { type DefinitionInput, readDefinition } from './definition.ts';
 import { endSession } from './end-session.ts';
 import { requireHolding } from './own-task.ts';
@@ -19,7 +19,7 @@ import { unusedId } from './unused-id.ts';
 
 export async function addTask(context: Context, input: DefinitionInput): Promise<Outcome<Task>> {
   const read = readDefinition({ ...input, title: input.title ?? '' }, context.policy);
-  if (!read.ok) return refusal(read);
+  if (read.kind === 'refused') return read;
   const definition = { ...blankDefinition(context.policy), ...read.changes };
   return change(context, async (change) => {
     const addedBy = await requireMayAdd(change, context, definition);
@@ -43,7 +43,7 @@ async function requireMayAdd(
   const all = await change.board.tasks({ order: 'recent' });
   const added = all.filter(({ addedBy }) => addedBy?.task === own.id).length;
   const decision = decideAddedBy(own, definition, added, policy.task);
-  return 'decided' in decision ? change.refuse(decision) : decision;
+  return 'kind' in decision ? change.refuse(decision) : decision;
 }
 
 export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'workItem'> {
@@ -54,7 +54,7 @@ export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'work
 export async function editTask(context: Context, id: TaskId, input: TaskEditInput): Promise<Outcome<Task>> {
   const { addDependencies = [], removeDependencies = [], ...rest } = input;
   const read = readDefinition(rest, context.policy);
-  if (!read.ok) return refusal(read);
+  if (read.kind === 'refused') return read;
   const changesDependencies = addDependencies.length + removeDependencies.length > 0;
   return change(context, async (change) => {
     if (changesDependencies) await change.board.lockDependencies();

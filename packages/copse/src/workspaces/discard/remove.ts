@@ -193,7 +193,7 @@ async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
     const task = await change.board.get('task', id);
     if (task && isHeldByHand(context, task)) await change.apply(decidePause(task, change.at));
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 /** The claim first: the orchestrator restarts a session that still holds its task. */
@@ -205,7 +205,7 @@ async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy
       await change.apply(decidePause(task, change.at));
       await endSession(change, task, { action: 'interrupt', because: 'paused' });
     });
-    if (!outcome.ok) throw new Error(outcome.refusal.reason);
+    if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   }
   for (const name of ends.tmux) await context.occupancy.killTmuxSession(name);
   await context.occupancy.end(ends.processes, { graceMs: policy.removal.endGraceMs });
@@ -227,7 +227,7 @@ async function tearDown(
   const session = task.session === null ? undefined : await context.board.get('session', task.session);
   const request = { task, agent: session?.agent ?? null, session: task.session };
   const outcome = await context.furnishing.dismantle(furnishingOf(context, request, place));
-  if (outcome.ok) return outcome.ran > 0;
+  if (outcome.kind === 'done') return outcome.ran > 0;
   notes.push(`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`);
   return true;
 }
@@ -262,7 +262,7 @@ async function endOfBranch(
   const { branch, seen, mayDelete, notes } = of;
   if (!mayDelete || branch === null || seen === null) return 'kept';
   const moved = await context.git.moveRef(branchRef(branch), seen, null, `copse: ${task} is removed`);
-  if (!moved.moved && moved.tip !== null) {
+  if (moved.kind !== 'moved' && moved.tip !== null) {
     notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
     return 'kept';
   }
@@ -301,7 +301,7 @@ async function recordRelease(
     if (workspace.disposition.is === 'released') return;
     await change.apply(decideWorkspace(workspace, { action: 'release', rescue }, change.at));
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 function notThere(task: TaskId): Removed {

@@ -8,7 +8,7 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { lstat, realpath, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -30,7 +30,6 @@ import { runCommands } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
 import { NotInside, kindOf, realFolder } from './inside.ts';
-import { makeOwnFolder } from './own-files.ts';
 
 /** What Copse writes into a worktree, as patterns for git. */
 function ownExcludes(): readonly string[] {
@@ -57,7 +56,7 @@ export function workspaceFurnishing(
 }
 
 async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<FurnishReport> {
-  if (existsSync(request.marker)) return { ...NOTHING, setup: { ok: true, ran: 0 } };
+  if (existsSync(request.marker)) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
   const notes = [
     ...(await excludeOwnFiles(git, request)),
     ...(await makeOwnFolder(request.target.folder, request.home)),
@@ -66,7 +65,7 @@ async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<Fur
   const submodules = await git.submodules(request.target, request.commit);
   notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
   const setup = await runSetup(request, notes);
-  if (setup.ok) await writeFile(request.marker, '');
+  if (setup.kind === 'done') await writeFile(request.marker, '');
   return { ...files, submodules, notes, setup };
 }
 
@@ -87,13 +86,30 @@ async function excludeOwnFiles(
   return tracked.map((file) => `The repository tracks ${file}, so Copse leaves it alone.`);
 }
 
-interface Files {
+/** Makes `.copse` with a link to the files that all worktrees share. Returns a note for each file or link that blocks it. */
+async function makeOwnFolder(worktree: string, home: string): Promise<readonly string[]> {
+  const shared = path.join(home, '.copse', 'shared');
+  await mkdir(shared, { recursive: true });
+  try {
+    const own = await realFolder(worktree, '.copse');
+    const at = path.join(own, 'shared');
+    if ((await kindOf(at)) === 'nothing') await symlink(shared, at);
+    const isOurs = (await kindOf(at)) === 'link' && (await readlink(at)) === shared;
+    return isOurs ? [] : [`.copse/shared in the worktree is not Copse’s link and was left alone: ${at}`];
+  } catch (error) {
+    if (error instanceof NotInside)
+      return [`Copse has no folder of its own in the worktree: ${error.message}`];
+    throw error;
+  }
+}
+
+interface FilesBrought {
   readonly brought: readonly Brought[];
   readonly linked: readonly string[];
   readonly skipped: readonly Skipped[];
 }
 
-async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<Files> {
+async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<FilesBrought> {
   const source = { ...from, folder: realpathSync(from.folder) };
   const never = request.never.map((folder) => (existsSync(folder) ? realpathSync(folder) : folder));
   const included = readIncludeFile(source.folder);
@@ -204,14 +220,16 @@ async function dismantle(
 ): Promise<CommandsOutcome> {
   const { commands } = commandsOf(request, 'teardown');
   const [first] = commands;
-  if (first === undefined) return { ok: true, ran: 0 };
+  if (first === undefined) return { kind: 'done', ran: 0 };
   const confined = !request.agent ? undefined : await confine(request.agent, request.task);
   try {
     return await run(request, 'teardown', commands, confined);
   } catch (error) {
     if (!(error instanceof NotConfined)) throw error;
     const log = path.join(request.home, '.copse', 'logs', request.task, 'teardown-1.log');
-    return { ok: false, command: first, because: 'not_started', code: null, tail: [error.message], log };
+    await appendFile(log, `${error.message}\n`);
+    const tail = [error.message];
+    return { kind: 'failed', command: first, because: 'not_started', code: null, tail, log };
   } finally {
     confined?.sandbox.close();
   }
