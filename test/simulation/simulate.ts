@@ -211,6 +211,8 @@ export class Simulation implements AgentSurroundings {
           },
           reports: reportsFor(this, process),
           contextFiles: contextFilesFor(this, process),
+          asked: { answer: () => ({ stop: () => {} }), ask: () => Promise.resolve(undefined) },
+          sessionCommands: { run: () => Promise.resolve({ code: 1, stdout: '', stderr: '' }) },
           checkoutMemory: { load: () => undefined, save: () => {} },
           environment: {},
           stop: stop.signal,

@@ -197,7 +197,7 @@ describe('its command line', () => {
     [
       'accept_edits',
       'acceptEdits',
-      '--allowedTools=Bash(git add:*),Bash(git commit:*),Bash(copse:*),mcp__copse',
+      '--allowedTools=Bash(git add:*),Bash(git commit:*),Bash(copse finish:*),Bash(copse stuck:*),Bash(copse phase:*),Bash(copse heartbeat:*),Bash(copse ledger add:*),Bash(copse sync:*),mcp__copse',
     ],
     ['all', 'acceptEdits', '--allowedTools=Bash,WebFetch,WebSearch,mcp__copse'],
     [{ allow: ['Edit', 'Bash(npm test:*)'] }, 'manual', '--allowedTools=Edit,Bash(npm test:*),mcp__copse'],

@@ -15,6 +15,8 @@ const program = {
   attempt: brand<AttemptId>('at-1'),
 };
 const request: DockerRequest = {
+  docker: '/usr/bin/docker',
+  hide: ['/r/.copse'],
   name: 'copse-at-1-1',
   image: 'some/image:1',
   user: '1000:1000',
@@ -33,6 +35,7 @@ it('readable, writable and kept paths are mounts at the same path', () => {
   const mounts = dockerArguments(program, request).filter((word) => word.startsWith('--mount='));
   expect(mounts).toEqual([
     '--mount=type=bind,source=/r,target=/r,readonly',
+    '--mount=type=tmpfs,target=/r/.copse',
     '--mount=type=bind,source=/w/tree,target=/w/tree',
     '--mount=type=bind,source=/w/tree/.git,target=/w/tree/.git,readonly',
   ]);
@@ -61,7 +64,15 @@ it('there is a terminal only if one was asked for', () => {
 });
 
 it('is not available without an image, or when Docker does not answer', () => {
-  expect(dockerProblem(undefined, () => null)).toContain('docker.image');
-  expect(dockerProblem('x', () => 'no daemon')).toBe('Docker does not answer: no daemon');
-  expect(dockerProblem('x', () => null)).toBeNull();
+  const found = () => '/usr/bin/docker';
+  expect(dockerProblem(undefined, found, () => null)).toContain('docker.image');
+  expect(dockerProblem('x', found, () => 'no daemon')).toBe('Docker does not answer: no daemon');
+  expect(
+    dockerProblem(
+      'x',
+      () => undefined,
+      () => null,
+    ),
+  ).toContain('outside of the repository');
+  expect(dockerProblem('x', found, () => null)).toBeNull();
 });

@@ -1,6 +1,6 @@
 /** What `sandbox: runtime` keeps an agent from, tried from inside by a real one, and what it leaves to it. */
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import {
   noSandbox,
   onlyGit,
   quoted,
-  sandboxModules,
+  pathWithSandbox,
 } from '../../support/agents/sandbox-matrix.ts';
 import { until } from '../../support/records/turns.ts';
 
@@ -42,7 +42,7 @@ class Site {
     git(this.folder, 'config', 'user.email', 'agent@example.invalid');
     writeFileSync(path.join(this.folder, 'tracked.txt'), 'tracked\n');
     writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
-    symlinkSync(sandboxModules(), path.join(this.folder, 'node_modules'));
+    Around.furnishHome(this.home);
     this.configure({});
   }
 
@@ -65,7 +65,7 @@ class Site {
   }
 
   get at() {
-    return { cwd: this.folder, env: { HOME: this.home } };
+    return { cwd: this.folder, env: { HOME: this.home, PATH: pathWithSandbox(area) } };
   }
 
   async add(title: string, ...more: readonly string[]): Promise<string> {
@@ -99,6 +99,10 @@ class Site {
       packs: readdirSync(path.join(common, 'objects', 'pack')),
       main: git(this.folder, 'status', '--porcelain'),
       home: readdirSync(this.home),
+      keys: readdirSync(path.join(this.home, '.ssh')),
+      copse: ['intruder', 'attempts/intruder'].filter((name) =>
+        existsSync(path.join(this.folder, '.copse', name)),
+      ),
     };
   }
 
@@ -181,6 +185,55 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     expect(await site.task(id)).toMatchObject({ status: 'in_review' });
   });
 
+  // promise: sandbox-files
+  it(
+    'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
+    { timeout: 120_000 },
+    async () => {
+      const site = new Site();
+      const escape = (name: string) =>
+        [
+          `echo x > "$COPSE_REPO_ROOT/escaped-${name}"`,
+          `git update-ref refs/heads/escaped-${name} HEAD`,
+          `cat "$HOME/.ssh/id_ed25519" "$COPSE_REPO_ROOT/.copse/board.db" "$COPSE_REPO_ROOT/.git/HEAD"`,
+          `env; echo "sandbox: $COPSE_SANDBOX"`,
+          'true',
+        ].join('; ');
+      site.configure(
+        {
+          command: `echo ${quoted(escape('check'))} > check.sh && echo ${quoted(escape('teardown'))} > teardown.sh && git add --all && git commit --quiet --message="feat: scripts" && copse finish`,
+        },
+        {
+          landing: { policy: 'auto', checks: { test: 'sh ./check.sh' } },
+          workspace: { teardown: ['sh ./teardown.sh'] },
+        },
+      );
+      const id = await site.add('Escape later');
+      const env = { ...site.at.env, GH_TOKEN: 'hidden' };
+      await copse(['orchestrate', '--until-idle'], { ...site.at, env });
+      expect(await site.task(id)).toMatchObject({ status: 'done' });
+      await copse(['cleanup', id, '--force'], { ...site.at, env });
+      const logs = path.join(site.folder, '.copse', 'logs');
+      const [run = ''] = readdirSync(path.join(logs, 'queue'));
+      const check = readFileSync(path.join(logs, 'queue', run, 'test.log'), 'utf8');
+      const teardown = readFileSync(path.join(logs, id, 'teardown-1.log'), 'utf8');
+      for (const said of [check, teardown]) {
+        expect(said).toContain('sandbox: runtime');
+        expect(said).toContain('ref: refs/heads/main');
+        expect(said).not.toMatch(/^secret|SQLite format|hidden/m);
+      }
+      const main = readdirSync(site.folder).filter((name) => name.startsWith('escaped'));
+      expect({
+        main,
+        refs: git(site.folder, 'for-each-ref', '--format=%(refname)', 'refs/heads/escaped*'),
+      }).toEqual({
+        main: [],
+        refs: '',
+      });
+      expect(readdirSync(path.join(site.folder, '.copse', 'checks'))).toEqual([]);
+    },
+  );
+
   // promise: sandbox-processes-end
   it(
     'leaves no process behind when it is paused, or when the sandbox itself is killed',
@@ -246,7 +299,7 @@ describe('an agent whose sandbox is not available', () => {
       [{ sandbox: 'docker' }, 'no image is set: set `docker.image`'],
       [
         { sandbox: 'runtime' },
-        'the package @anthropic-ai/sandbox-runtime is not installed: npm install --global @anthropic-ai/sandbox-runtime',
+        'the package @anthropic-ai/sandbox-runtime is not installed outside of the repository: npm install --global @anthropic-ai/sandbox-runtime',
       ],
       [
         { sandbox: 'runtime', workspace: { branch_pattern: '{task}-{slug}' } },
@@ -265,14 +318,47 @@ describe('an agent whose sandbox is not available', () => {
     }
   });
 
+  // promise: programs-from-path
+  it.runIf(noSandbox === null)(
+    'is not given one from the repository, whatever landed in it or is first on the PATH',
+    async () => {
+      const folder = newRepository(area);
+      const planted = path.join(folder, 'node_modules', '@anthropic-ai', 'sandbox-runtime', 'dist');
+      mkdirSync(planted, { recursive: true });
+      writeFileSync(path.join(planted, 'cli.js'), '');
+      writeFileSync(path.join(planted, '..', 'package.json'), '{"name":"@anthropic-ai/sandbox-runtime"}');
+      const sdk = path.join(folder, 'node_modules', '@anthropic-ai', 'claude-agent-sdk');
+      mkdirSync(sdk, { recursive: true });
+      writeFileSync(path.join(sdk, 'package.json'), '{"name":"x","version":"9.9.9","main":"x.js"}');
+      writeFileSync(path.join(sdk, 'x.js'), 'exports.query = () => {};');
+      const bin = path.join(folder, 'node_modules', '.bin');
+      mkdirSync(bin);
+      for (const name of ['bwrap', 'docker', 'codex'])
+        writeFileSync(path.join(bin, name), '#!/bin/sh\necho 9.9.9\n', { mode: 0o755 });
+      const agents = {
+        confined: { command: 'true', sandbox: 'runtime' },
+        contained: { command: 'true', sandbox: 'docker', docker: { image: 'x' } },
+        sdk: { runtime: 'claude-sdk' },
+        codex: { runtime: 'codex' },
+      };
+      writeFileSync(path.join(folder, 'copse.yml'), JSON.stringify({ agents }));
+      const env = { PATH: `${bin}:${onlyGit(area)}` };
+      const found = await answer<Agents>(['agents'], { cwd: folder, env });
+      expect(found.unusable.map(({ name }) => name)).toEqual(['confined', 'contained', 'sdk', 'codex']);
+      expect(found.agents).toEqual([]);
+    },
+  );
+
   it.runIf(noSandbox === null)('names the missing system programs', async () => {
     const folder = newRepository(area);
-    symlinkSync(sandboxModules(), path.join(folder, 'node_modules'));
     writeFileSync(
       path.join(folder, 'copse.yml'),
       JSON.stringify({ agents: { agent: { command: 'true', sandbox: 'runtime' } } }),
     );
-    const env = { PATH: onlyGit(area) };
+    const env = {
+      PATH: onlyGit(area),
+      NPM_CONFIG_PREFIX: path.dirname(pathWithSandbox(area).split(path.delimiter, 1)[0] ?? ''),
+    };
     const { unusable } = await answer<Agents>(['agents'], { cwd: folder, env });
     expect(unusable[0]?.reason).toContain('apt install bubblewrap socat ripgrep');
   });

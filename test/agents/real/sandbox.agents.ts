@@ -14,7 +14,7 @@ import {
   newDiskArea,
   noSandbox,
   quoted,
-  sandboxModules,
+  pathWithSandbox,
 } from '../../support/agents/sandbox-matrix.ts';
 import { commandOf, environmentFor, newHome, removeHome } from './programs.ts';
 
@@ -44,7 +44,6 @@ describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtim
       git(folder, 'config', 'user.email', 'agent@example.invalid');
       writeFileSync(path.join(folder, 'tracked.txt'), 'tracked\n');
       writeFileSync(path.join(folder, '.gitignore'), 'node_modules\n');
-      symlinkSync(sandboxModules(), path.join(folder, 'node_modules'));
       symlinkSync(commandOf('claude')[0], path.join(bin, 'claude'));
       git(folder, 'add', '--all');
       git(folder, 'commit', '--quiet', '--message=chore: begin');
@@ -75,7 +74,7 @@ describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtim
         run('copse finish --summary "all tried"'),
         say('I am done.'),
       ]);
-      const at = { cwd: folder, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } };
+      const at = { cwd: folder, env: { PATH: `${bin}:${pathWithSandbox(place)}` } };
       try {
         const { id } = await answer<{ readonly id: string }>(['add', 'Try everything'], at);
         await printed(['orchestrate', '--until-idle'], at);

@@ -26,7 +26,7 @@ import { afterAll } from 'vitest';
 import { git, plainEnv } from '../cli.ts';
 
 const modules = [
-  fileURLToPath(new URL('../agents/node_modules', import.meta.url)),
+  fileURLToPath(new URL('../../agents/real/node_modules', import.meta.url)),
   fileURLToPath(new URL('../../../node_modules', import.meta.url)),
 ].find((folder) => existsSync(path.join(folder, '@anthropic-ai/sandbox-runtime/dist/cli.js')));
 
@@ -57,6 +57,16 @@ export function sandboxModules(): string {
   return modules;
 }
 
+/** A PATH with a global installation of npm that has sandbox-runtime, as a person has it: outside of every repository. */
+export function pathWithSandbox(place: string): string {
+  const prefix = path.join(place, 'global');
+  mkdirSync(path.join(prefix, 'bin'), { recursive: true });
+  mkdirSync(path.join(prefix, 'lib'), { recursive: true });
+  const modulesHere = path.join(prefix, 'lib', 'node_modules');
+  if (!existsSync(modulesHere)) symlinkSync(sandboxModules(), modulesHere);
+  return [path.join(prefix, 'bin'), process.env['PATH'] ?? ''].join(path.delimiter);
+}
+
 /** As `newArea`, but never in /dev/shm: a sandbox has a /dev of its own, and what is in the other is not there. */
 export function newDiskArea(): string {
   const area = realpathSync(mkdtempSync(path.join(tmpdir(), 'copse dö 林 😀 ')));
@@ -80,7 +90,8 @@ export function onlyGit(area: string): string {
 const forbidden: Readonly<Record<string, string>> = {
   'write a new file into the main checkout': 'echo x > "$MAIN/intruder.txt"',
   'change a file of the main checkout': 'echo x >> "$MAIN/tracked.txt"',
-  'write into another worktree': 'echo x > "$OTHER/intruder.txt"',
+  'read another worktree': 'cat "$OTHER/secret.txt"',
+  'read a worktree beside its own': 'cat "$MAIN/.worktrees/beside/secret.txt"',
   'move the branch of another task': 'git update-ref refs/heads/cp-other/work HEAD',
   'make a branch outside of its own folder': 'git branch intruder',
   'move the target': 'git update-ref refs/heads/main HEAD',
@@ -102,9 +113,12 @@ const forbidden: Readonly<Record<string, string>> = {
   'name another object store': ': > "$COMMON/objects/info/alternates"',
   'exchange the folder of its branches':
     'mv "$COMMON/refs/heads/$COPSE_TASK_ID" x; mv x "$COMMON/refs/heads/$COPSE_TASK_ID"',
-  'write the board': ': >> "$MAIN/.copse/board.db"',
-  'put a file beside the board': ': > "$MAIN/.copse/intruder"',
-  'give orders to runners': ': > "$MAIN/.copse/attempts/intruder"',
+  'read the board': 'head -c 16 "$MAIN/.copse/board.db"',
+  'read the orders of an attempt': 'cat "$MAIN/.copse/attempts/"*.json',
+  'read the logs of others': 'ls "$MAIN/.copse/logs"',
+  'read the keys for ssh': 'cat "$HOME/.ssh/id_ed25519"',
+  'read the passwords of git': 'cat "$HOME/.git-credentials"',
+  'read another agent’s login': 'cat "$HOME/.codex/auth.json"',
   'exchange the copse that agents call': ': >> "$MAIN/.copse/bin/copse"',
   'write into the home folder': ': > "$HOME/intruder"',
   'write where all programs write temporary files': ': > "$SHARED/intruder"',
@@ -112,6 +126,15 @@ const forbidden: Readonly<Record<string, string>> = {
   'reach it through the proxy': 'NODE_USE_ENV_PROXY=1 "$NODE" -e "$FETCH" "http://127.0.0.1:$DATABASE/"',
   'reach a socket in the file system': '"$NODE" -e "$CONNECT" "$SOCKET"',
   'signal a process outside': 'kill -0 "$WITNESS"',
+};
+
+/** Hidden places are empty folders inside, in which anything may be written: nothing of it is there outside. */
+const harmless: Readonly<Record<string, string>> = {
+  'write where another worktree is': 'echo x > "$OTHER/intruder.txt"',
+  'write where the board is': 'echo x >> "$MAIN/.copse/board.db"',
+  'put a file where the board is': ': > "$MAIN/.copse/intruder"',
+  'write where orders are': ': > "$MAIN/.copse/attempts/intruder"',
+  'write where keys are': 'echo x > "$HOME/.ssh/authorized_keys"',
 };
 
 const allowed: Readonly<Record<string, string>> = {
@@ -127,7 +150,10 @@ const allowed: Readonly<Record<string, string>> = {
     'NODE_USE_ENV_PROXY=1 "$NODE" -e "$FETCH" "http://127.0.0.1:$MODEL/"',
 };
 
-export const matrix = { forbidden: Object.keys(forbidden), allowed: Object.keys(allowed) };
+export const matrix = {
+  forbidden: Object.keys(forbidden),
+  allowed: [...Object.keys(harmless), ...Object.keys(allowed)],
+};
 
 const CONNECT = `const s = require('net').connect(/^\\d+$/.test(process.argv[1]) ? { port: Number(process.argv[1]), host: '127.0.0.1' } : { path: process.argv[1] }); s.on('connect', () => process.exit(0)); s.on('error', () => process.exit(1));`;
 const FETCH = `fetch(process.argv[1]).then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1));`;
@@ -139,10 +165,12 @@ export class Around {
   readonly #database: HttpServer;
   readonly #socket: Server;
   readonly #witness: ChildProcess;
+  readonly #main: string;
   readonly modelPort: number;
   readonly #databasePort: number;
 
   private constructor(place: string, main: string, servers: readonly [HttpServer, HttpServer, Server]) {
+    this.#main = main;
     [this.#model, this.#database, this.#socket] = servers;
     this.modelPort = (this.#model.address() as AddressInfo).port;
     this.#databasePort = (this.#database.address() as AddressInfo).port;
@@ -155,6 +183,9 @@ export class Around {
   static async open(place: string, main: string): Promise<Around> {
     mkdirSync(path.join(place, 'shared'), { recursive: true });
     git(main, 'worktree', 'add', '--quiet', '-b', 'cp-other/work', path.join(place, 'other'));
+    writeFileSync(path.join(place, 'other', 'secret.txt'), 'secret\n');
+    mkdirSync(path.join(main, '.worktrees', 'beside'), { recursive: true });
+    writeFileSync(path.join(main, '.worktrees', 'beside', 'secret.txt'), 'secret\n');
     git(main, 'repack', '-adq');
     git(main, 'pack-refs', '--all');
     // A folder that may be deleted.
@@ -194,6 +225,7 @@ export class Around {
       'probe() { if sh -ec "$2" > .copse/probe.log 2>&1; then echo "did $1"; else echo "could not $1"; fi >> .copse/tried.txt; }',
       'mkdir -p .copse; rm -f .copse/tried.txt',
       ...probes(forbidden),
+      ...probes(harmless),
       ...probes(allowed),
       '',
     ].join('\n');
@@ -211,9 +243,23 @@ export class Around {
 
   /** The same script in the same worktree, without a sandbox. The servers are in this process, so it must not wait idly. */
   async tryOutside(worktree: string, task: string, home: string): Promise<void> {
+    // Those of the attempt are gone with it.
+    writeFileSync(path.join(this.#main, '.copse', 'attempts', 'at-other.json'), '{}');
     const env = { ...plainEnv, HOME: home, COPSE_TASK_ID: task };
     const child = spawn('sh', [this.script], { cwd: worktree, env, stdio: 'ignore' });
     await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  }
+
+  /** What a home has that no agent needs. */
+  static furnishHome(home: string): void {
+    for (const [folder, file] of [
+      ['.ssh', 'id_ed25519'],
+      ['.codex', 'auth.json'],
+      ['', '.git-credentials'],
+    ] as const) {
+      mkdirSync(path.join(home, folder), { recursive: true });
+      writeFileSync(path.join(home, folder, file), 'secret\n');
+    }
   }
 
   async close(): Promise<void> {

@@ -97,6 +97,7 @@ export function checksAt(
         gitDir: path.join(root, '.git'),
       }),
     steps,
+    sandbox: null,
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,
       withLock: (work) => withFileLock(lock('worktrees'), 60_000, work),

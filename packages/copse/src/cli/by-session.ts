@@ -52,6 +52,8 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
   const isForPeople =
     !forSessions.has(command) ||
     (command === 'config' && word?.startsWith('accept') === true) ||
+    // It may print the board, and write no file.
+    (command === 'export' && word !== undefined && word !== '-') ||
     (command === 'sync' && !isAboutOwnTask(cli, word));
   if (!isForPeople) return;
   const what = command === 'sync' ? `copse sync ${word ?? 'here'}` : `copse ${command}`;

@@ -17,6 +17,10 @@ export async function main(
   const cli = { version, output: openOutput(host), cwd, env, stdin };
   const program = createProgram(cli, argv[0]);
   try {
+    if (env['COPSE_RUNNER_FOLDER']) {
+      const { isForRunner, runThroughRunner } = await import('./through-runner.ts');
+      if (isForRunner(argv, env)) return await runThroughRunner(argv, cli);
+    }
     if (argv[0] === 'complete') {
       const { answerCompletions } = await import('./completion.ts');
       await answerCompletions(program, cli);

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 
+import { FOR_SESSION } from '../board/rules/author.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 
@@ -22,6 +23,12 @@ export async function readBody(cli: Cli, { body, bodyFile }: BodyOptions): Promi
 /** A file's text, or standard input for `-`. */
 export async function readInput(cli: Cli, file: string): Promise<string> {
   if (file === '-') return text(cli.stdin());
+  if (cli.env[FOR_SESSION] !== undefined)
+    return fail(
+      'not_this_session',
+      'The runner reads no file for its agent.',
+      'send the text itself, with -',
+    );
   try {
     return await readFile(path.resolve(cli.cwd, file), 'utf8');
   } catch (error) {

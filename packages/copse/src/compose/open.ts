@@ -58,7 +58,7 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
       'The board cannot be reached from inside a sandbox.',
-      'Your context is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add. For newer commits of the base: git merge "$COPSE_WORKTREE_BASE_BRANCH".',
+      'Run it with the variables that the agent was started with, COPSE_RUNNER_FOLDER among them: its runner answers. Your context is in AGENT_CONTEXT.md.',
     );
   const repository = requireRepository(surroundings);
   const ofAttempt = known ?? attemptSettings(repository, surroundings)?.policy;
@@ -119,7 +119,10 @@ export async function openWorkspaceContext(
     diffs: adapters.openDiffs(dir),
     checkout: adapters.openCheckout(dir, configFolder),
     trash,
-    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir)),
+    furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir), async (name, task) => {
+      const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
+      return teardownSandbox({ name, task, worktreeFolder, agent }, repository, surroundings);
+    }),
     occupancy,
     portProbe: adapters.portProbe,
     disk: adapters.disk,

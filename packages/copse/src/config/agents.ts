@@ -122,7 +122,17 @@ const agentSection = section(
       .describe(
         'More folders and files that an agent in a sandbox may write, besides its worktree; relative to the repository, or from `~/`.',
       ),
+    sandbox_read: z
+      .array(text)
+      .describe(
+        'Folders and files that an agent in a sandbox may read although they are hidden: `.copse`, other worktrees, `~/.ssh`, `~/.aws` and the like; relative to the repository, or from `~/`.',
+      ),
     env: environment.describe('Environment variables for the agent’s processes.'),
+    pass_env: z
+      .array(text)
+      .describe(
+        'Variables of yours that the agent gets although they open a remote or another provider, such as `GH_TOKEN` or `SSH_AUTH_SOCK`; without this it gets the others only.',
+      ),
     schedules: z.record(name, schedule).describe('Schedules on which the agent starts, by name.'),
     hooks,
     docker,
@@ -138,7 +148,9 @@ const agentSection = section(
     permissions: agent.permissions,
     sandbox_hosts: [],
     sandbox_write: [],
+    sandbox_read: [],
     env: {},
+    pass_env: [],
     schedules: {},
     hooks: {},
     docker: {},

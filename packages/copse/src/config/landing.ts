@@ -49,6 +49,22 @@ const perQueue = {
   checks: z
     .record(name, check)
     .describe('Checks by name; the target moves only to trees that passed all of them.'),
+  sandbox: z
+    .enum(['none', 'runtime'])
+    .describe(
+      'Sandbox of the checks and their set-up, which run what agents wrote; default: `runtime` if an agent has it, else `none`.',
+    ),
+  sandbox_hosts: z
+    .array(text)
+    .describe('Hosts that checks in a sandbox may reach, such as `registry.npmjs.org`.'),
+  sandbox_write: z
+    .array(text)
+    .describe(
+      'Folders and files that checks in a sandbox may write, besides their worktree; relative to the repository, or from `~/`.',
+    ),
+  pass_env: z
+    .array(text)
+    .describe('Variables of yours that checks in a sandbox get although they open a remote or a provider.'),
   slots: z.int().min(1).max(256).describe('Checks that may run at once.'),
   every_commit_green: z.boolean().describe('Check each landing alone instead of in batches.'),
   push: z.boolean().describe('Push the target to the remote after each landing.'),
@@ -77,6 +93,9 @@ export const landingSection = section(
     method: landing.method,
     on_conflict: landing.onConflict,
     checks: {},
+    sandbox_hosts: [],
+    sandbox_write: [],
+    pass_env: [],
     slots: landing.checkSlots,
     every_commit_green: landing.everyCommitGreen,
     push: landing.push,

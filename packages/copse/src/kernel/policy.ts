@@ -84,6 +84,10 @@ export const defaultPolicy = {
   task: {
     priority: 3,
     kind: 'code',
+    /** Tasks that agents may add while they work on one task. */
+    mostAddedByAgents: 20,
+    /** A person's task has depth 0, one that its agent adds 1, and so on. */
+    deepestAddedByAgents: 2,
   },
 
   naming: {
@@ -343,6 +347,10 @@ export const defaultPolicy = {
     waitEveryMs: 25,
     /** How long a hook waits for the folder of its runner. */
     noRunnerMs: 2 * SECOND,
+    /** Commands that an agent asks its runner to run: how many at once, how long, and how much of their output it gets. */
+    commandsAtOnce: 4,
+    commandMs: 10 * MINUTE,
+    outputBytes: 256 * 1024,
   },
 
   /** Locks of a git that was killed. */

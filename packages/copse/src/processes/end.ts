@@ -3,7 +3,8 @@
  *
  * Finding: each is started with a mark, `NAME=value`, in its environment and hands it on, so that a process that left its
  * group, session and parents is still found. One that also wiped its environment is found if it was recorded before
- * (recorder.ts), or if it stayed in the session or group of the command. Only what Copse starts for an agent or a command
+ * (recorder.ts), if it is in the control group of the attempt (cgroup.ts), or if it stayed in the session or group of the
+ * command. Only what Copse starts for an agent or a command
  * may carry a mark: Copse's own processes do not, and neither does a tmux server that Copse starts.
  *
  * Ending: collect → TERM → wait, collecting new ones → KILL → wait until gone. Every process is written down with its
@@ -20,7 +21,8 @@ import type { ProcessIdentity } from '../kernel/process.ts';
 import type { Ended } from './ports/occupancy.ts';
 import { hasCode } from '../kernel/system/error-code.ts';
 import { type RunningProcess, descent, hasProc, isGone, listPids, listProcesses } from './identity.ts';
-import { readRecord } from './start/recorder.ts';
+import { groupMembers } from './cgroup.ts';
+import { readRecord, recordedGroup } from './start/recorder.ts';
 
 const ATTEMPT_VARIABLE = 'COPSE_ATTEMPT_ID';
 
@@ -34,7 +36,11 @@ export async function markedProcesses(
   record?: string,
   leader?: number,
 ): Promise<readonly ProcessIdentity[]> {
-  const pids = new Set(hasProc ? markedByProc(mark) : await markedByPs(mark));
+  const group = record === undefined ? undefined : recordedGroup(record);
+  const pids = new Set([
+    ...(hasProc ? markedByProc(mark) : await markedByPs(mark)),
+    ...(group === undefined ? [] : groupMembers(group)),
+  ]);
   const running = await listProcesses();
   const marked = running.filter(
     ({ pid, session, group }) =>

@@ -194,7 +194,7 @@ function notHeld(task: Task): Refused {
   );
 }
 
-export function unknownPhase(word: string): Refused {
+function unknownPhase(word: string): Refused {
   const instead = word === 'complete' ? 'copse finish' : word === 'stuck' ? 'copse stuck --reason "…"' : null;
   return invalid(
     `${JSON.stringify(word)} is not a phase. Phases: ${openPhases.join(', ')}.`,

@@ -1,6 +1,6 @@
 /**
- * Questions of hooks to their runner, as files in the worktree: `.copse/asks/<channel>/<id>.ask`, and the answer beside it
- * as `<id>.answer`. The channel is the attempt, because several attempts may work in one folder.
+ * Questions of hooks and of other commands to their runner, as files in the worktree: `.copse/asks/<channel>/<id>.ask`, and the answer beside it
+ * as `<id>.answer`. The channel names the attempt, because several attempts may work in one folder.
  *
  *   runner: creates the folder, answers each id once → hook: asks, waits, removes both files → runner: removes the folder
  *
@@ -144,11 +144,14 @@ async function askAndWait(
   }
 }
 
+const KINDS: readonly Ask['kind'][] = ['stop', 'permission', 'notice', 'command'];
+
 function parseAsk(text: string | undefined): Ask | undefined {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { kind, input } = value as Readonly<Record<string, unknown>>;
-  return kind === 'stop' || kind === 'permission' || kind === 'notice' ? { kind, input } : undefined;
+  const known = KINDS.find((one) => one === kind);
+  return known === undefined ? undefined : { kind: known, input };
 }
 
 /** Undefined for text that is not JSON. */

@@ -12,6 +12,8 @@ import path from 'node:path';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Orders, Runners } from '../ports/runners.ts';
+import { closeGroup } from '../../processes/cgroup.ts';
+import { recordedGroup } from '../../processes/start/recorder.ts';
 import { attemptFiles, knownAttempts, readRunner, writeOrders, writeRunner } from './attempt-files.ts';
 
 export interface RunnersSettings {
@@ -37,6 +39,8 @@ export function openRunners(settings: RunnersSettings): Runners {
     known: async () => knownAttempts(home),
     forget: async (attempt) => {
       const { orders, runner, processes, sandbox } = attemptFiles(home, attempt);
+      const group = recordedGroup(processes);
+      if (group !== undefined) closeGroup(group);
       for (const file of [orders, runner, processes]) rmSync(file, { force: true });
       rmSync(sandbox, { recursive: true, force: true });
     },

@@ -80,6 +80,27 @@ export interface ContextFiles {
   write(places: ContextPlaces, texts: Readonly<Record<ContextFile, string>>): Promise<void>;
 }
 
+/** Commands of Copse that a session asks its runner to run. */
+export interface SessionCommands {
+  /** Runs it as the session that the variables name. Never rejects; a command that takes too long is ended. */
+  run(command: SessionCommand): Promise<CommandSaid>;
+}
+
+export interface SessionCommand {
+  readonly argv: readonly string[];
+  /** Its standard input. */
+  readonly input: string;
+  /** Who asks, from the orders of the attempt and from nothing that the agent wrote. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface CommandSaid {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Results of a task that are kept as files, so that they outlive its worktree. */
 export interface Artifacts {
   /** Returns the file's address. The same name replaces the file. */

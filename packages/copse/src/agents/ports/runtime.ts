@@ -109,12 +109,15 @@ export interface Runtime {
 }
 
 /**
- * A question that a program inside a worktree asks its runner, by files in the worktree (`copse hook`). It needs neither
+ * A question that a program inside a worktree asks its runner, by files in the worktree (`copse` itself). It needs neither
  * the board nor a network, so it works from within a sandbox.
  */
 export interface Ask {
-  /** `stop`: may the agent stop? `permission`: may it use this tool? `notice`: expects no answer. */
-  readonly kind: 'stop' | 'permission' | 'notice';
+  /**
+   * `stop`: may the agent stop? `permission`: may it use this tool? `notice`: expects no answer. `command`: run this command
+   * of Copse for the agent.
+   */
+  readonly kind: 'stop' | 'permission' | 'notice' | 'command';
   /** The hook's input, unchanged. */
   readonly input: unknown;
 }

@@ -23,6 +23,7 @@
  */
 
 import { decided } from '../../kernel/decision.ts';
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
 import { type RunningTurn, RuntimeUnavailable } from '../ports/runtime.ts';
@@ -34,6 +35,7 @@ import {
   loadBriefing,
   writeContext,
 } from './agent-context.ts';
+import { answerCommands } from './answer-commands.ts';
 import type { AttemptContext } from './context.ts';
 import { type AttemptEnding, endAttemptWith } from './end.ts';
 import type { GateLook } from './finish.ts';
@@ -129,18 +131,20 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       return end(context, orders, { kind: 'stuck', reason: place.reason }, null);
     case 'failed':
       return crash(context, orders, { reason: place.reason, because: 'crashed', exitCode: null });
-    case 'prepared':
+    case 'prepared': {
       await watchMainCheckout(context, orders, 'begin');
-      return takeTurns({
-        context,
-        orders,
-        lost: lease.lost,
-        task,
-        prepared: place.workspace,
-        worktree: place.worktree,
-        environment: attemptEnvironment(context, orders, task, place.workspace),
-        reported: reportFolder(context, task.id, place.worktree),
-      });
+      const { workspace: prepared, worktree } = place;
+      const reported = reportFolder(context, task.id, worktree);
+      const environment = attemptEnvironment(context, orders, task, prepared, reported);
+      const of = { task, prepared, worktree, environment, reported };
+      const attempt: RunningAttempt = { context, orders, lost: lease.lost, ...of };
+      const commands = answerCommands(attempt);
+      try {
+        return await takeTurns(attempt);
+      } finally {
+        commands.stop();
+      }
+    }
     default:
       throw new Error(`A workspace cannot be ${String(place satisfies never)}`);
   }
@@ -243,15 +247,33 @@ async function takeTurn(
 }
 
 /** Ends processes that the agent's program started to outlive it. */
-async function endLeftovers(context: AttemptContext, { attempt }: Orders, turn: RunningTurn): Promise<void> {
+async function endLeftovers(
+  context: AttemptContext,
+  { attempt, task }: Orders,
+  turn: RunningTurn,
+): Promise<void> {
   const { runners, occupancy, policy, pid } = context;
   const graceMs = policy.session.stopGraceMs;
   const left = (await runners.processesOf(attempt)).filter((one) => one.pid !== pid);
   if (left.length > 0) {
     context.log(`Ending ${left.length} processes that the agent left behind`);
-    await occupancy.end(left, { graceMs });
+    const { remaining } = await occupancy.end(left, { graceMs });
+    if (remaining.length > 0) await nameRemaining(context, task, remaining);
   }
   await turn.ended;
+}
+
+/** What cannot be ended is part of what the attempt leaves: people and the next agent are told. */
+async function nameRemaining(
+  context: AttemptContext,
+  task: Task['id'],
+  remaining: readonly ProcessIdentity[],
+): Promise<void> {
+  const pids = remaining.map(({ pid }) => pid).join(', ');
+  const text = `Processes of this attempt still run and could not be ended: ${pids}. End them by hand.`;
+  context.log(text);
+  const added = await addLedgerEntry(context, task, { kind: 'learning', text });
+  if (added.kind === 'refused') context.log(added.refusal.reason);
 }
 
 type AfterGate =

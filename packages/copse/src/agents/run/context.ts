@@ -1,7 +1,7 @@
 /** The context of a runner's attempt. */
 
-import type { ContextFiles, Reports } from '../ports/runners.ts';
-import type { Runtime } from '../ports/runtime.ts';
+import type { ContextFiles, Reports, SessionCommands } from '../ports/runners.ts';
+import type { Asks, Runtime } from '../ports/runtime.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import type { RunContext } from '../../queue/context.ts';
 import type { CheckoutMemory } from '../../workspaces/discard/watch-checkout.ts';
@@ -9,6 +9,9 @@ import type { CheckoutMemory } from '../../workspaces/discard/watch-checkout.ts'
 export interface AttemptContext extends RunContext {
   readonly runtime: Runtime;
   readonly reports: Reports;
+  /** The channel of the commands that the agent asks its runner to run. */
+  readonly asked: Asks;
+  readonly sessionCommands: SessionCommands;
   readonly contextFiles: ContextFiles;
   readonly agent: EffectiveAgent;
   readonly checkoutMemory: CheckoutMemory;

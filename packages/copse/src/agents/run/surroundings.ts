@@ -36,6 +36,7 @@ export function attemptEnvironment(
   { attempt, session, token, agent: name }: Orders,
   task: Task,
   { path, ports, workspace }: PreparedWorkspace,
+  reported: string,
 ): Readonly<Record<string, string>> {
   const { worktree, strategy } = workspace;
   const facts = agentEnvironment({
@@ -48,7 +49,14 @@ export function attemptEnvironment(
     worktree: worktree && { path, branch: worktree.branch, baseBranch: worktree.baseBranch },
     ports,
   });
-  return { ...environment, ...agent.env, ...facts, COPSE_ATTEMPT_ID: attempt, COPSE_TOKEN: String(token) };
+  return {
+    ...environment,
+    ...agent.env,
+    ...facts,
+    COPSE_ATTEMPT_ID: attempt,
+    COPSE_TOKEN: String(token),
+    COPSE_RUNNER_FOLDER: reported,
+  };
 }
 
 export async function runHook(

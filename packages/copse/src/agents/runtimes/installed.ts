@@ -27,13 +27,15 @@ export function installCommand(runtime: VendorRuntime): string {
 
 export interface RuntimePlaces {
   readonly env: Environment;
-  /** Folders that are searched for packages first: the repository. */
-  readonly folders: readonly string[];
+  /** Whether a file is outside of the repository. */
+  readonly mayTake: (file: string) => boolean;
 }
 
 /** The path of a runtime's program or package; undefined when it is not installed. */
-export function findRuntime(runtime: VendorRuntime, { env, folders }: RuntimePlaces): string | undefined {
-  return runtime === 'claude-sdk' ? findClaudeSdk(folders, env) : findProgram(runtime, env);
+export function findRuntime(runtime: VendorRuntime, { env, mayTake }: RuntimePlaces): string | undefined {
+  return runtime === 'claude-sdk'
+    ? findClaudeSdk({ environment: env, mayTake })
+    : findProgram(runtime, env, mayTake);
 }
 
 export interface DetectedRuntime {

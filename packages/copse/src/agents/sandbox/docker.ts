@@ -13,14 +13,13 @@ import { programWriteSet } from '../rules/session/sandbox.ts';
 import type { Confinable, Sandbox } from '../../processes/ports/programs.ts';
 import { confinedEnvironment } from './environment.ts';
 import { openPlaces, removePlaceholders } from './places.ts';
-import { type SandboxSettings, makeOwn } from './runtime.ts';
+import { type SandboxSettings, makeOwn, seenBy } from './runtime.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 
 export interface DockerSandboxSettings extends SandboxSettings {
   readonly image: string;
   /** Variables that exist only inside. */
   readonly variables: Readonly<Record<string, string>>;
-  /** The main checkout. */
-  readonly root: string;
 }
 
 export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
@@ -37,17 +36,22 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
       opened.placeholders.forEach((file) => placeholders.add(file));
       const inside = { ...program.environment, ...settings.variables };
       const home = inside['HOME'] ?? userHome;
-      const { folders } = programWriteSet({ runtime, command, environment: inside, home });
+      const facts = { runtime, command, environment: inside, home };
+      const { folders } = programWriteSet(facts);
+      const { hide, show } = seenBy(settings, facts, []);
       for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 });
       const environment = {
-        ...confinedEnvironment(inside, { kind: 'docker', temporary, reports: opened.reports }),
+        ...confinedEnvironment(inside, { kind: 'docker', temporary }),
         TMPDIR: temporary,
       };
+      const mounted = [realpathSync(root), realpathSync(repository.commonDir)];
       const argv = dockerArguments(program, {
+        docker: settings.find('docker') ?? 'docker',
         name: `copse-${program.attempt}-${programs}`,
         image,
         user: process.getuid === undefined ? null : `${process.getuid()}:${process.getgid?.() ?? 0}`,
-        read: [realpathSync(root), realpathSync(repository.commonDir)],
+        read: [...mounted, ...show],
+        hide: hide.filter((place) => mounted.some((above) => isWithin(above, place))),
         write: [
           ...opened.write,
           temporary,
@@ -66,10 +70,14 @@ export function dockerSandbox(settings: DockerSandboxSettings): Sandbox {
 }
 
 export interface DockerRequest {
+  /** The program. */
+  readonly docker: string;
   readonly name: string;
   readonly image: string;
   readonly user: string | null;
   readonly read: readonly string[];
+  /** Folders inside of these that are empty in the container. */
+  readonly hide: readonly string[];
   readonly write: readonly string[];
   readonly keep: readonly string[];
   /** Names only: Docker takes the values from its own environment, so they appear in no process list. */
@@ -79,16 +87,17 @@ export interface DockerRequest {
 
 export function dockerArguments(
   { argv, folder, attempt }: Pick<Confinable, 'argv' | 'folder' | 'attempt'>,
-  { name, image, user, read, write, keep, variables, hasTerminal }: DockerRequest,
+  { docker, name, image, user, read, hide, write, keep, variables, hasTerminal }: DockerRequest,
 ): [string, ...string[]] {
   // Docker mounts by depth, so a read-only path inside a writable one stays read-only.
   const mounts = [
     ...read.map((place) => mount(place, 'readonly')),
+    ...hide.map((place) => ['type=tmpfs', `target=${place}`].map(csvField).join(',')),
     ...write.map((place) => mount(place)),
     ...keep.map((place) => mount(place, 'readonly')),
   ];
   return [
-    'docker',
+    docker,
     'run',
     '--rm',
     '--init',
@@ -131,9 +140,12 @@ function csvField(field: string): string {
 /** Why Docker cannot be used on this machine, or null. */
 export function dockerProblem(
   image: string | undefined,
+  find: SandboxSettings['find'],
   tryOut: (argv: readonly [string, ...string[]]) => string | null,
 ): string | null {
   if (image === undefined) return 'no image is set: set `docker.image` to an image with the agent’s program';
-  const said = tryOut(['docker', 'version', '--format', '{{.Server.Version}}']);
+  const docker = find('docker');
+  if (docker === undefined) return 'Docker does not answer: docker was not found outside of the repository';
+  const said = tryOut([docker, 'version', '--format', '{{.Server.Version}}']);
   return said === null ? null : `Docker does not answer: ${said}`;
 }

@@ -6,22 +6,15 @@ type Variables = Readonly<Record<string, string>>;
 
 export function confinedEnvironment(
   variables: Variables,
-  {
-    kind,
-    temporary,
-    reports,
-  }: { readonly kind: SandboxKind; readonly temporary: string; readonly reports: string },
+  { kind, temporary }: { readonly kind: SandboxKind; readonly temporary: string },
 ): Record<string, string> {
-  const { COPSE_BOARD: _, ...environment } = variables;
   return {
-    ...withGitSettings(environment, [
+    ...withGitSettings(variables, [
       // Git's automatic maintenance would write objects that all worktrees share.
       ['gc.auto', '0'],
       ['maintenance.auto', 'false'],
     ]),
     COPSE_SANDBOX: kind,
-    // Reports go to a file: the board cannot be reached.
-    COPSE_REPORT_FOLDER: reports,
     // As root, Claude Code refuses some permission modes unless this is set.
     IS_SANDBOX: '1',
     // Claude Code's temporary files.

@@ -3,7 +3,7 @@
  * have put a symbolic link there, and the sandbox would open the link's target.
  */
 
-import { lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BranchName, brand, parseTaskId } from '../../kernel/ids.ts';
@@ -15,7 +15,8 @@ import {
 } from '../rules/session/sandbox.ts';
 import { type Confinable, NotConfined } from '../../processes/ports/programs.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { readIfPlain } from '../../kernel/system/plain-file.ts';
+import { readIfPlain, readPlainFile } from '../../kernel/system/plain-file.ts';
+import { isWithin } from '../../kernel/system/within.ts';
 
 export interface SandboxRepository {
   readonly commonDir: string;
@@ -24,8 +25,6 @@ export interface SandboxRepository {
 }
 
 export interface Opened extends WriteSet {
-  /** The folder for the agent's report. */
-  readonly reports: string;
   /** Files that keep git from removing a folder as empty while the sandbox uses it. */
   readonly placeholders: readonly string[];
 }
@@ -43,7 +42,7 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
       );
     const own = path.join(realpathSync(repository.home), '.copse', 'context', task);
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    return { write: [requireReal(own)], keep: [], placeholders: [], reports: own };
+    return { write: [requireReal(own)], keep: [], placeholders: [] };
   }
   if (folder !== worktree)
     throw new NotConfined(`The agent of ${task} would start in ${folder}, which is not its worktree.`);
@@ -65,7 +64,42 @@ export function openPlaces({ environment, folder }: Confinable, repository: Sand
   write.forEach(requireReal);
   const placeholders = folders.map((one) => path.join(one, PLACEHOLDER));
   placeholders.forEach(put);
-  return { write, keep, placeholders, reports: places.worktree };
+  return { write, keep, placeholders };
+}
+
+/** What a check may write: its worktree, and nothing of the repository. */
+export function openForCheck({ environment }: Confinable): Opened {
+  const worktree = requireReal(realpathSync(environment['COPSE_WORKTREE_PATH'] ?? ''));
+  return { write: [worktree], keep: [path.join(worktree, '.git')], placeholders: [] };
+}
+
+/**
+ * Worktrees of the repository besides this one. Agents may write what git keeps about worktrees, so one counts only if its own
+ * `.git` agrees, and never one that would hide what everybody needs.
+ */
+export function otherWorktrees(commonDir: string, needed: readonly string[]): readonly string[] {
+  const registered = path.join(realpathSync(commonDir), 'worktrees');
+  if (lstatSync(registered, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(registered).flatMap((name) => {
+    const back = readShort(path.join(registered, name, 'gitdir'));
+    if (back === undefined) return [];
+    const place = path.dirname(path.resolve(registered, name, back));
+    const said = /^gitdir: (.+)$/.exec(readShort(path.join(place, '.git')) ?? '')?.[1];
+    const isOne = said !== undefined && path.resolve(place, said) === path.join(registered, name);
+    return isOne && !needed.some((one) => isWithin(place, one)) ? [place] : [];
+  });
+}
+
+const MOST_BYTES = 16 * 1024;
+
+/** The first line of a plain file. */
+function readShort(file: string): string | undefined {
+  try {
+    const found = readPlainFile(file, MOST_BYTES);
+    return found.kind === 'plain' ? found.value.text.split('\n', 1)[0] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Git ignores names that begin with a dot. */

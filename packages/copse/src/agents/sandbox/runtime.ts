@@ -14,20 +14,33 @@
 import { existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type ProgramFacts, hostsFor, isLoopback, programWriteSet } from '../rules/session/sandbox.ts';
+import {
+  type ProgramFacts,
+  hiddenPlaces,
+  hostsFor,
+  isLoopback,
+  programWriteSet,
+} from '../rules/session/sandbox.ts';
 import {
   ProgramMissing,
   type Confinable,
   NotConfined,
   type Sandbox,
 } from '../../processes/ports/programs.ts';
-import { findProgram } from '../../kernel/system/find-program.ts';
 import { confinedEnvironment } from './environment.ts';
-import { type SandboxRepository, openPlaces, removePlaceholders } from './places.ts';
+import {
+  type Opened,
+  type SandboxRepository,
+  openPlaces,
+  otherWorktrees,
+  removePlaceholders,
+} from './places.ts';
 import { programExists, scriptOf } from './script.ts';
 
 export interface SandboxSettings {
   readonly repository: SandboxRepository;
+  /** The main checkout. */
+  readonly root: string;
   /** For the sandbox's own files, beside the attempt's orders. */
   readonly folder: string;
   readonly runtime: string | undefined;
@@ -35,12 +48,19 @@ export interface SandboxSettings {
   /** Allowed by a person, beyond the needs of the agent's program. */
   readonly hosts: readonly string[];
   readonly write: readonly string[];
+  readonly read: readonly string[];
+  /** The folder of all worktrees. */
+  readonly worktreeFolder: string;
   readonly userHome: string;
+  /** Finds a program that confines agents: outside of the repository, whatever the agent's own PATH is. */
+  readonly find: (program: string) => string | undefined;
 }
 
 export interface RuntimeSandboxSettings extends SandboxSettings {
   /** The Node.js script of sandbox-runtime. */
   readonly srt: string;
+  /** What is opened for the program; without it, what its task needs. */
+  readonly open?: (program: Confinable) => Opened;
 }
 
 export function runtimeSandbox(settings: RuntimeSandboxSettings): Sandbox {
@@ -70,7 +90,7 @@ function wrap<P extends Confinable>(
   const own = makeOwn(settings.folder);
   const folders = { empty: path.join(own, 'empty'), temporary: path.join(own, 'tmp') };
   for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const opened = openPlaces(program, repository);
+  const opened = settings.open?.(program) ?? openPlaces(program, repository);
   opened.placeholders.forEach((file) => placeholders.add(file));
   const facts: ProgramFacts = {
     runtime: settings.runtime,
@@ -79,23 +99,32 @@ function wrap<P extends Confinable>(
     home: environment['HOME'] ?? settings.userHome,
   };
   const hosts = hostsFor(facts, settings.hosts);
-  const write = [...opened.write, folders.temporary, ...placesOfProgram(facts), ...allowedPlaces(settings)];
+  const write = [
+    ...opened.write,
+    folders.temporary,
+    ...placesOfProgram(facts),
+    ...allowedPlaces(settings, 'sandbox_write', settings.write),
+  ];
   const files = { settings: path.join(own, `${number}.json`), script: path.join(own, `${number}.sh`) };
+  writePrivately(files.script, scriptOf(program, { isLocal: hosts.some(isLoopback) }));
   writePrivately(
     files.settings,
-    JSON.stringify(srtSettings({ write, keep: opened.keep, hosts, environment })),
+    JSON.stringify(
+      srtSettings({
+        ...seenBy(settings, facts, [folders.empty, files.script]),
+        write,
+        keep: opened.keep,
+        hosts,
+        find: settings.find,
+      }),
+    ),
   );
-  writePrivately(files.script, scriptOf(program, { isLocal: hosts.some(isLoopback) }));
   return {
     ...program,
     argv: [process.execPath, srt, '--settings', files.settings, '--', '/bin/sh', files.script],
     folder: folders.empty,
     environment: withoutTemporary(
-      confinedEnvironment(environment, {
-        kind: 'runtime',
-        temporary: folders.temporary,
-        reports: opened.reports,
-      }),
+      confinedEnvironment(environment, { kind: 'runtime', temporary: folders.temporary }),
     ),
   };
 }
@@ -119,20 +148,28 @@ function srtSettings({
   write,
   keep,
   hosts,
-  environment,
+  find,
+  hide,
+  show,
 }: {
   readonly write: readonly string[];
   readonly keep: readonly string[];
   readonly hosts: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  readonly find: SandboxSettings['find'];
+  readonly hide: readonly string[];
+  readonly show: readonly string[];
 }): object {
   // Paths are literal: a star or a bracket in one is no pattern.
   const literally = (paths: readonly string[]) => paths.map((one) => ({ path: one, literal: true }));
-  const program = (name: string): string | undefined => findProgram(name, environment);
-  const [bwrapPath, socatPath, rg] = [program('bwrap'), program('socat'), program('rg')];
+  const [bwrapPath, socatPath, rg] = [find('bwrap'), find('socat'), find('rg')];
   return {
     network: { allowedDomains: hosts, deniedDomains: [] },
-    filesystem: { denyRead: [], allowRead: [], allowWrite: literally(write), denyWrite: literally(keep) },
+    filesystem: {
+      denyRead: literally(hide),
+      allowRead: literally(show),
+      allowWrite: literally(write),
+      denyWrite: literally(keep),
+    },
     allowPty: true,
     ...(bwrapPath && { bwrapPath }),
     ...(socatPath && { socatPath }),
@@ -147,15 +184,38 @@ function placesOfProgram(facts: ProgramFacts): readonly string[] {
   return [...folders, ...files.filter((file) => existsSync(file))].map((place) => realpathSync(place));
 }
 
-function allowedPlaces({ write, userHome, repository }: SandboxSettings): readonly string[] {
-  return write.map((named) => {
+/** What of this machine is hidden, and what of that is shown all the same, as far as it is there. */
+export function seenBy(
+  settings: SandboxSettings,
+  facts: ProgramFacts,
+  own: readonly string[],
+): { readonly hide: readonly string[]; readonly show: readonly string[] } {
+  const { repository, worktreeFolder, userHome, root } = settings;
+  const boardHome = realpathSync(repository.home);
+  const elsewhere = otherWorktrees(repository.commonDir, [root, userHome, worktreeFolder, ...own]);
+  const worktrees = [worktreeFolder, ...elsewhere];
+  const { hide, show } = hiddenPlaces(facts, { boardHome, own, worktrees });
+  const isThere = (place: string) => statSync(place, { throwIfNoEntry: false }) !== undefined;
+  const read = allowedPlaces(settings, 'sandbox_read', settings.read);
+  return {
+    hide: hide.filter(isThere).map((place) => realpathSync(place)),
+    show: [...show.filter(isThere).map((place) => realpathSync(place)), ...read],
+  };
+}
+
+function allowedPlaces(
+  { userHome, repository }: SandboxSettings,
+  setting: 'sandbox_read' | 'sandbox_write',
+  places: readonly string[],
+): readonly string[] {
+  return places.map((named) => {
     const place = path.resolve(
       repository.home,
       named.replace(/^~(?=\/|$)/, () => userHome),
     );
     if (statSync(place, { throwIfNoEntry: false }) === undefined)
       throw new NotConfined(
-        `\`sandbox_write\` names ${place}, which does not exist: create it, or remove it from copse.yml.`,
+        `\`${setting}\` names ${place}, which does not exist: create it, or remove it from copse.yml.`,
       );
     return realpathSync(place);
   });
@@ -168,13 +228,14 @@ function writePrivately(file: string, text: string): void {
 /** Why sandbox-runtime cannot be used on this machine, or null. */
 export function runtimeProblem(
   srt: string | undefined,
-  environment: Readonly<Record<string, string | undefined>>,
+  find: SandboxSettings['find'],
   tryOut: (argv: readonly [string, ...string[]]) => string | null,
 ): string | null {
-  if (srt === undefined) return `the package ${PACKAGE} is not installed: npm install --global ${PACKAGE}`;
+  if (srt === undefined)
+    return `the package ${PACKAGE} is not installed outside of the repository: npm install --global ${PACKAGE}`;
   if (process.platform === 'win32') return 'sandbox-runtime works on Linux and macOS only';
   const needed = process.platform === 'linux' ? ['bwrap', 'socat', 'rg'] : ['rg'];
-  const missing = needed.filter((name) => findProgram(name, environment) === undefined);
+  const missing = needed.filter((name) => find(name) === undefined);
   if (missing.length > 0) {
     const packages = missing.map((name) => SYSTEM_PACKAGES[name] ?? name).join(' ');
     const install = process.platform === 'linux' ? 'apt install' : 'brew install';
@@ -182,7 +243,7 @@ export function runtimeProblem(
   }
   if (process.platform !== 'linux') return null;
   const said = tryOut([
-    'bwrap',
+    find('bwrap') ?? 'bwrap',
     '--unshare-all',
     '--ro-bind',
     '/',

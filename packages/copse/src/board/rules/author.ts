@@ -26,6 +26,12 @@ export function sessionFrom(env: Environment): SessionAuthor | undefined {
   return { kind: 'session', session: brand<SessionId>(session), token: tokenFrom(token) };
 }
 
+/**
+ * Set for a command that a runner runs because its agent asked for it. It reads no file for the session, which may not be
+ * allowed to read it itself.
+ */
+export const FOR_SESSION = 'COPSE_FOR_SESSION';
+
 /** The task of the environment. */
 export function taskFrom(env: Environment): TaskId | undefined {
   return parseTaskId(env['COPSE_TASK_ID'] ?? '');

@@ -7,7 +7,6 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { shown } from '../../kernel/text.ts';
 import { Unavailable } from '../../kernel/unavailable.ts';
 import { CommandFailed, type Failure, fail } from '../failure.ts';
-import { taskInside } from '../commands/agents/report-inside.ts';
 import type { Cli } from '../invocation.ts';
 import type { Output } from '../output.ts';
 import type { Tool } from './server.ts';
@@ -52,6 +51,10 @@ export function defineTool<const P extends Parameters>(
       const lines: string[] = [];
       try {
         requireFitting(name, parameters, given);
+        if (cli.env['COPSE_RUNNER_FOLDER']) {
+          const { callThroughRunner, hasRunner } = await import('../through-runner.ts');
+          if (hasRunner(cli.env)) return await callThroughRunner(cli, name, given);
+        }
         const here = { ...cli, cwd: placeOf(cli), output: outputTo(lines) };
         await work(given as Given<P>, { cli: here, task: await requireOwnTask(here) });
         return { text: lines.join('\n'), isError: false };
@@ -74,8 +77,6 @@ function placeOf({ cwd, env }: Cli): string {
 }
 
 async function requireOwnTask(cli: Cli): Promise<TaskId> {
-  const inside = taskInside(cli);
-  if (inside !== undefined) return inside;
   const { withReporting } = await import('../commands/agents/report-here.ts');
   try {
     return await withReporting(cli, undefined, async (_, { task }) => task);

@@ -8,7 +8,8 @@ import {
   installCommand,
   vendorRuntimes,
 } from '../../agents/runtimes/installed.ts';
-import type { Surroundings } from '../open.ts';
+import { type Surroundings, findRepository } from '../open.ts';
+import { outsideOf } from '../../git/directory/work-tree.ts';
 import { type EffectiveAgent, effectiveAgent } from '../../config/effective.ts';
 import { configFrom } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -22,8 +23,8 @@ export interface KnownAgents {
 }
 
 export async function agentsOf(config: Config, { env }: Surroundings, root: string): Promise<KnownAgents> {
-  const isInstalled = (runtime: VendorRuntime) =>
-    findRuntime(runtime, { env, folders: [root] }) !== undefined;
+  const mayTake = outsideOf(findRepository(root));
+  const isInstalled = (runtime: VendorRuntime) => findRuntime(runtime, { env, mayTake }) !== undefined;
   const names = Object.keys(config.agents);
   const found = names.length === 0 ? vendorRuntimes.find(isInstalled) : undefined;
   const known = found === undefined ? config : await withAgent(config, found);
@@ -33,7 +34,7 @@ export async function agentsOf(config: Config, { env }: Surroundings, root: stri
   for (const agent of all) {
     const runtime = agent.runtime ?? vendorRuntimes.find(isInstalled);
     const complete = runtime === undefined ? agent : { ...agent, runtime };
-    const reason = unusableBecause(complete, isInstalled) ?? sandboxProblem(complete, env, root);
+    const reason = unusableBecause(complete, isInstalled) ?? sandboxProblem(complete, env, mayTake);
     if (reason === null) usable.push(complete);
     else unusable.push({ name: agent.name, reason });
   }
@@ -72,5 +73,5 @@ export type { DetectedRuntime } from '../../agents/runtimes/installed.ts';
 
 /** The installed agent programs, their versions, and whether they start. */
 export function detectAgents({ env }: Surroundings, root: string): Promise<readonly DetectedRuntime[]> {
-  return detectRuntimes({ env, folders: [root] });
+  return detectRuntimes({ env, mayTake: outsideOf(findRepository(root)) });
 }

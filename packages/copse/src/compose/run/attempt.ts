@@ -5,8 +5,11 @@ import path from 'node:path';
 
 import { furnishingGit } from '../../workspaces/files/furnish-git.ts';
 import { openMerging } from '../../queue/merge/open.ts';
+import { type IsOutside, outsideOf } from '../../git/directory/work-tree.ts';
+import { searchedFolders } from '../../kernel/system/find-program.ts';
 import { openTrustedDir } from '../../git/directory/trusted-dir.ts';
 import { processesOfAttempt } from '../../processes/end.ts';
+import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { closeInherited } from '../../processes/inherited.ts';
 import { recordProcesses } from '../../processes/start/recorder.ts';
 import { attemptFiles, readOrders } from '../../agents/files/attempt-files.ts';
@@ -18,11 +21,13 @@ import { openMemory } from '../../kernel/system/json-file.ts';
 import { openReports } from '../../agents/files/report-file.ts';
 import type { AttemptContext } from '../../agents/run/context.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from '../open.ts';
-import { REPOSITORY_VARIABLES } from '../../workspaces/rules/environment.ts';
+import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
+import { openCommandAsks } from '../inside-attempt.ts';
+import { openSessionCommands } from '../../agents/files/session-commands.ts';
 import type { Orders } from '../../agents/ports/runners.ts';
 import { checksOf } from './checks.ts';
 import { forgeOf } from './forge.ts';
-import { ownPrograms, systemTimer } from '../parts.ts';
+import { ownPrograms, programFile, systemTimer } from '../parts.ts';
 import { openRadar } from './radar.ts';
 import { resolvingOf } from './resolving.ts';
 import type { AttemptSettings } from './run.ts';
@@ -54,7 +59,10 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const merging = openMerging(dir, { mainCheckout: repository.configFolder });
   const files = attemptFiles(home, orders.attempt);
   const self = await workspaces.occupancy.identify(process.pid);
-  const recorder = self && recordProcesses({ file: files.processes, around: self });
+  const group = openGroup(orders.attempt);
+  const recorder = self && recordProcesses({ file: files.processes, around: self, group });
+  // Until there is a record, nobody else knows of the group.
+  await recorder?.look().catch(() => {});
   const runners = openRunners({
     home,
     program: [process.execPath],
@@ -62,7 +70,16 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     processesOf: processesOfAttempt,
   });
   const { session, token, attempt } = orders;
-  const sandbox = openSandbox(agent, { repository, root: workspaces.root, attempt, env: surroundings.env });
+  const mayTake = outsideOf(repository);
+  const { env } = surroundings;
+  const sandbox = openSandbox(agent, {
+    repository,
+    root: workspaces.root,
+    worktreeFolder: workspaces.worktreeFolder,
+    attempt,
+    env,
+    mayTake,
+  });
   const context: AttemptContext = {
     ...workspaces,
     by: { kind: 'session', session, token },
@@ -72,14 +89,18 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     resolving: resolvingOf(dir, agent.landing, settings.policy),
     radar: openRadar(repository, dir),
     forge: forgeOf(dir, { kind: agent.landing.forge, env: surroundings.env, policy: settings.policy }),
-    checks: checksOf(dir, workspaces, surroundings.env),
+    // A runner runs none: they are the queue's.
+    checks: checksOf(dir, workspaces, { env, sandbox: null }),
     commands: {
-      // Accept commands run code of the agent, so they run in the agent's sandbox.
-      run: (lines) =>
-        runCommands({
+      // Accept commands run code of the agent, so they run in the agent's sandbox, with its environment.
+      run: (lines) => {
+        const isAccept = lines.name === 'accept';
+        return runCommands({
           ...lines,
-          ...(sandbox && lines.name === 'accept' && { confined: { sandbox, attempt } }),
-        }),
+          isWhole: isAccept,
+          ...(sandbox && isAccept && { confined: { sandbox, attempt } }),
+        });
+      },
     },
     artifacts: openArtifacts(home),
     runners,
@@ -92,9 +113,16 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
       attempt: orders.attempt,
       onStart: (process) => recorder?.add(process),
+      group,
       sandbox,
+      mayTake,
     }),
     reports: openReports(),
+    asked: openCommandAsks(orders.attempt),
+    sessionCommands: openSessionCommands({
+      program: [process.execPath, programFile('cli')],
+      environment: surroundings.env,
+    }),
     checkoutMemory: openMemory(home, 'main-checkout'),
     contextFiles: openContextFiles({
       git: furnishingGit(dir),
@@ -102,7 +130,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
       home,
     }),
     pid: process.pid,
-    environment: environmentOf(surroundings, ownPrograms(home)),
+    environment: environmentOf(surroundings, agent, { programs: ownPrograms(home), mayTake }),
     stop: surroundings.stop,
     log: surroundings.log,
   };
@@ -112,6 +140,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
     async close() {
       recorder?.stop();
       sandbox?.close();
+      if (group !== undefined) closeGroup(group);
       // Last: until here a successor has to know which processes to end.
       if ((await runners.processesOf(orders.attempt)).length === 0) await runners.forget(orders.attempt);
       else rmSync(files.orders, { force: true });
@@ -121,12 +150,15 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   };
 }
 
-/** Without variables that would make the agent's git use another repository. */
-function environmentOf({ env }: Surroundings, programs: string): Readonly<Record<string, string>> {
-  const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] =>
-      entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]) && !/^COPSE_(?!BOARD$)/.test(entry[0]),
-  );
-  const known = Object.fromEntries(kept);
-  return { ...known, PATH: [programs, known['PATH'] ?? ''].join(path.delimiter) };
+/** With this installation's `copse` first, and without folders of the repository: the agent's program is looked for in it. */
+function environmentOf(
+  { env }: Surroundings,
+  { runtime, command, model, pass_env: pass }: AttemptSettings['agent'],
+  { programs, mayTake }: { readonly programs: string; readonly mayTake: IsOutside },
+): Readonly<Record<string, string>> {
+  const line = typeof command === 'string' ? command : (command ?? []).join(' ');
+  const program = { runtime, command: line, model };
+  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] });
+  const folders = searchedFolders(known['PATH'] ?? '', mayTake);
+  return { ...known, PATH: [programs, folders].join(path.delimiter) };
 }

@@ -14,9 +14,20 @@ import type { Checkout } from '../../workspaces/ports/furnishing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { Surroundings } from '../open.ts';
 import type { Checks } from '../../queue/ports/checks.ts';
+import type { Sandbox } from '../../processes/ports/programs.ts';
 import { queueAsTask } from '../../workspaces/ports/trash.ts';
 
-export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surroundings['env']): Checks {
+export interface ChecksSurroundings {
+  readonly env: Surroundings['env'];
+  /** Opens the sandbox of a run; null for none. */
+  readonly sandbox: ((run: string) => Sandbox) | null;
+}
+
+export function checksOf(
+  dir: TrustedDir,
+  context: WorkspaceContext,
+  { env, sandbox }: ChecksSurroundings,
+): Checks {
   const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;
   const source = mainGitDir === null ? null : { folder: root, gitDir: mainGitDir };
   return openChecks({
@@ -40,6 +51,7 @@ export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surrou
     furnishing: context.furnishing,
     tryLock: git.tryLock,
     environment: env,
+    sandbox,
     freeBytes: (folder) => context.disk.freeBytes(folder),
     tailLines: policy.finish.tailLines,
     graceMs: policy.removal.endGraceMs,

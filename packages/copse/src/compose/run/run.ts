@@ -17,7 +17,11 @@ import {
 } from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
-import { checksOf } from './checks.ts';
+import { type ChecksSurroundings, checksOf } from './checks.ts';
+import { areChecksConfined, checkSandbox } from './sandbox.ts';
+import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
+import { outsideOf } from '../../git/directory/work-tree.ts';
+import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import { forgeOf } from './forge.ts';
 import { machine } from '../machine.ts';
 import { programFile, systemTimer } from '../parts.ts';
@@ -53,7 +57,8 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   const repository = requireRepository(surroundings);
   const workspaces = await openWorkspaceContext(surroundings);
   const { home, node } = workspaces;
-  const { agents, unusable, landing, finish, board } = await settingsFor(repository, surroundings, options);
+  const settings = await settingsFor(repository, surroundings, options);
+  const { agents, unusable, landing, finish, board } = settings;
   const dir = openTrustedDir(repository);
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
   const resolving = resolvingOf(dir, landing, policy);
@@ -73,7 +78,11 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     resolving,
     radar: openRadar(repository, dir),
     forge: forgeOf(dir, { kind: landing.forge, env: surroundings.env, policy }),
-    checks: checksOf(dir, { ...workspaces, policy }, surroundings.env),
+    checks: checksOf(
+      dir,
+      { ...workspaces, policy },
+      checksIn(settings, repository, workspaces, surroundings),
+    ),
     commands: { run: runCommands },
     artifacts: openArtifacts(home),
     runners: openRunners({
@@ -104,11 +113,29 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
   };
 }
 
+/** In a sandbox they get the variables of an agent whose program is unknown. */
+function checksIn(
+  { landing, areChecksConfined, board }: RunSettings,
+  repository: Repository,
+  { root, worktreeFolder }: WorkspaceContext,
+  { env }: Surroundings,
+): ChecksSurroundings {
+  if (!areChecksConfined) return { env, sandbox: null };
+  const program = { runtime: 'command', command: '', model: undefined };
+  const pass = landing.pass_env;
+  const known = agentVariables(env, { program, pass, board: env['COPSE_BOARD'] ?? board });
+  const of = { repository, root, worktreeFolder, env, mayTake: outsideOf(repository) };
+  return { env: known, sandbox: checkSandbox(landing, of) };
+}
+
 /** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
 
 type RunSettings = Pick<RunContext, 'agents' | 'landing' | 'finish'> &
-  Pick<OpenRun, 'unusable'> & { readonly board: string | undefined };
+  Pick<OpenRun, 'unusable'> & {
+    readonly board: string | undefined;
+    readonly areChecksConfined: boolean;
+  };
 
 /** Of copse.yml; for a command of an attempt, those that the attempt was started with. */
 async function settingsFor(
@@ -119,12 +146,17 @@ async function settingsFor(
   const own = attemptSettings(repository, surroundings);
   if (own !== undefined) {
     const { agent } = own;
-    return { agents: [agent], unusable: [], landing: agent.landing, finish: agent.finish, board: undefined };
+    const { landing, finish } = agent;
+    const isConfined = areChecksConfined(landing, [agent]);
+    const usual = { agents: [agent], unusable: [], landing, finish };
+    return { ...usual, board: undefined, areChecksConfined: isConfined };
   }
   const config = await withCommand(await configOf(repository), command);
   const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
   const { finish, board } = config;
-  return { agents, unusable, landing: landingFor(config.landing, config.workspace), finish, board };
+  const landing = landingFor(config.landing, config.workspace);
+  const isConfined = areChecksConfined(landing, Object.values(config.agents));
+  return { agents, unusable, landing, finish, board, areChecksConfined: isConfined };
 }
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {

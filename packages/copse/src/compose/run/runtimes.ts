@@ -17,16 +17,20 @@ export interface RuntimeSurroundings {
   readonly attempt: AttemptId;
   /** Called for the first process of each program. */
   readonly onStart: (process: ProcessIdentity) => void;
+  /** The control group of all these programs, if any. */
+  readonly group: string | undefined;
   /** The sandbox of all these programs, if any. */
   readonly sandbox: Sandbox | null;
+  /** Whether a file is outside of the repository. */
+  readonly mayTake: (file: string) => boolean;
 }
 
 export async function runtimeOf(
   agent: EffectiveAgent,
-  { root, home, attempt, onStart, sandbox }: RuntimeSurroundings,
+  { root, home, attempt, onStart, group, sandbox, mayTake }: RuntimeSurroundings,
 ): Promise<Runtime> {
   const { name, runtime, command, prompt_by, permissions, model, system_prompt, limits } = agent;
-  const unconfined = openPrograms({ onStart });
+  const unconfined = openPrograms({ onStart, group });
   const programs = sandbox === null ? unconfined : confinedPrograms(unconfined, sandbox);
   const common = {
     permissions,
@@ -47,7 +51,7 @@ export async function runtimeOf(
     case 'claude-sdk': {
       const { claudeSdkRuntime } = await import('../../agents/runtimes/claude-sdk/runtime.ts');
       const windows = rememberedWindows(home);
-      const settings = { ...common, ...dollars, windows, projectFolder: root, packageFrom: [root] };
+      const settings = { ...common, ...dollars, windows, projectFolder: root, mayTake };
       return claudeSdkRuntime(settings, programs);
     }
     case 'claude': {

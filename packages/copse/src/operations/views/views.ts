@@ -33,6 +33,7 @@ export function taskView(task: TaskSummary | Task, waiting: string | null = null
     accept: task.accept,
     workItem: task.workItem,
     session: task.session,
+    addedBy: task.addedBy?.task ?? null,
     retries: task.retries,
     notBefore: state.status === 'ready' && state.delay ? time(state.delay.until) : null,
     createdAt: time(task.createdAt),

@@ -6,9 +6,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
+import path from 'node:path';
 
 import type { ProcessIdentity } from '../../kernel/process.ts';
 import type {
+  Confinable,
   ConnectedProgram,
   Connection,
   Program,
@@ -16,6 +18,8 @@ import type {
   Programs,
   RunningProgram,
 } from '../ports/programs.ts';
+import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
+import { inGroup } from '../cgroup.ts';
 import { endAttempt } from '../end.ts';
 import { identify } from '../identity.ts';
 import { missing, openLog, requireFolder } from './starting.ts';
@@ -26,12 +30,15 @@ export interface ProgramsSettings {
   readonly tmux?: TmuxServer;
   /** Called with each first process, which in tmux does not descend from this one. */
   readonly onStart?: (process: ProcessIdentity) => void;
+  /** The control group that they start in, if any. */
+  readonly group?: string | undefined;
 }
 
-export function openPrograms({ tmux = {}, onStart }: ProgramsSettings = {}): Programs {
+export function openPrograms({ tmux = {}, onStart, group }: ProgramsSettings = {}): Programs {
   return {
-    start: async (program) => {
-      requireFolder(program.folder);
+    start: async (given) => {
+      requireFolder(given.folder);
+      const program = grouped(given, group);
       const { terminal } = program;
       const running = await (terminal === null
         ? startHeadless(program)
@@ -39,8 +46,18 @@ export function openPrograms({ tmux = {}, onStart }: ProgramsSettings = {}): Pro
       if (running.process !== null) onStart?.(running.process);
       return running;
     },
-    connect: (program) => connect(program, onStart),
+    connect: (program) => connect(grouped(program, group), onStart),
   };
+}
+
+/** A program that is not there is started as it is, to fail as such. */
+function grouped<P extends Confinable>(program: P, group: string | undefined): P {
+  const { argv, folder, environment } = program;
+  const [file] = argv;
+  const isThere = file.includes('/')
+    ? isProgram(path.resolve(folder, file))
+    : findProgram(file, environment) !== undefined;
+  return group === undefined || !isThere ? program : { ...program, argv: inGroup(argv, group) };
 }
 
 async function startHeadless(program: Program): Promise<RunningProgram> {

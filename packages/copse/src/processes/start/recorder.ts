@@ -29,13 +29,18 @@ export interface ProcessRecorder {
   stop(): void;
 }
 
-/** `around` is the process whose descendants are recorded, though not itself: the runner. */
+/**
+ * `around` is the process whose descendants are recorded, though not itself: the runner. `group` is the control group that they
+ * are in, if they have one.
+ */
 export function recordProcesses({
   file,
   around,
+  group,
 }: {
   readonly file: string;
   readonly around: ProcessIdentity;
+  readonly group?: string | undefined;
 }): ProcessRecorder {
   const known = new Map<number, number>();
   let written = '';
@@ -43,7 +48,7 @@ export function recordProcesses({
     const found = hasProc ? walk(around, known) : await ask(around, known);
     known.clear();
     for (const [pid, startTime] of found) if (pid !== around.pid) known.set(pid, startTime);
-    const text = render(known);
+    const text = render(known, group);
     if (text === written) return;
     writeAtomically(file, text);
     written = text;
@@ -77,8 +82,19 @@ export function readRecord(file: string): readonly ProcessIdentity[] {
   });
 }
 
-function render(known: ReadonlyMap<number, number>): string {
-  return `${JSON.stringify({ boot: bootId(), processes: [...known].toSorted(([a], [b]) => a - b) })}\n`;
+/** The control group of the recorded processes. */
+export function recordedGroup(file: string): string | undefined {
+  try {
+    const { boot, group } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, unknown>>;
+    return boot === bootId() && typeof group === 'string' ? group : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function render(known: ReadonlyMap<number, number>, group: string | undefined): string {
+  const processes = [...known].toSorted(([a], [b]) => a - b);
+  return `${JSON.stringify({ boot: bootId(), processes, ...(group && { group }) })}\n`;
 }
 
 function isWhole(value: unknown): value is number {

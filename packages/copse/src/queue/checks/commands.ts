@@ -5,7 +5,8 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../ports/checks.ts';
-import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/programs.ts';
+import { type AttemptId, brand } from '../../kernel/ids.ts';
+import type { EndedLeftovers, Leftovers, Sandbox, Step, StepEnd } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
 import { type CheckOutput, keepOutput } from './output.ts';
@@ -42,6 +43,7 @@ export class RunCommands {
   readonly #note: SlotNote;
   readonly #notes: SlotNotes;
   readonly #setupLog: string;
+  readonly #sandbox: Sandbox | null;
   /** Kept open until the run ends: processes that set-up left running still print. */
   readonly #setupOutput: CheckOutput;
   readonly #drains: StepEnd['drain'][] = [];
@@ -54,6 +56,7 @@ export class RunCommands {
     this.#notes = notesOf(runner.home, request.slot);
     this.#setupLog = this.#logOf('_setup');
     this.#setupOutput = keepOutput({ file: this.#setupLog, tailLines: runner.tailLines });
+    this.#sandbox = runner.sandbox?.(request.id) ?? null;
     for (const remark of remarks) this.#say(remark);
   }
 
@@ -96,6 +99,7 @@ export class RunCommands {
       since: this.#note.since,
     });
     for (const drain of this.#drains.splice(0)) await drain();
+    this.#sandbox?.close();
     return this.#setupOutput.close();
   }
 
@@ -146,14 +150,22 @@ export class RunCommands {
 
   #run(folder: string, { command, env, timeoutMs, step, record, output }: Command): Promise<StepEnd> {
     return this.#runner.steps.run({
-      command,
-      folder,
-      environment: this.#environment(step, env),
+      ...this.#confined({ command, folder, environment: this.#environment(step, env) }),
       timeoutMs,
       signal: this.#request.signal,
       output,
       record,
     });
+  }
+
+  #confined(free: Pick<Step, 'command' | 'folder' | 'environment'>): typeof free {
+    if (this.#sandbox === null) return free;
+    const { command, ...rest } = free;
+    const [file = '', ...args] =
+      typeof command === 'string' ? ['sh', '-c', `exec 2>&1; ${command}`] : command;
+    const attempt = brand<AttemptId>(this.#request.id);
+    const { argv, folder, environment } = this.#sandbox.wrap({ argv: [file, ...args], ...rest, attempt });
+    return { command: argv, folder, environment };
   }
 
   #environment(step: string, env: CheckCommand['env']): Record<string, string> {

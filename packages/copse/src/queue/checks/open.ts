@@ -21,7 +21,8 @@ export function openChecks(options: ChecksOptions): Checks {
     environmentOf(check) {
       const { copy, link, sparse } = options.settings;
       const { commands, included } = options.setup();
-      return digestOf(check, { copy, link, sparse, included, commands }, options.environment);
+      const sandbox = options.sandbox === null ? {} : { sandbox: true };
+      return digestOf(check, { copy, link, sparse, included, commands, ...sandbox }, options.environment);
     },
     run: (request) => runChecks({ ...options, setup: options.setup() }, request),
     recover: () => recover(options),

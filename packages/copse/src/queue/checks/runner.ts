@@ -3,7 +3,7 @@
 import type { CheckPlaces } from '../ports/checks.ts';
 import type { Checkout, FurnishSettings, Furnishing } from '../../workspaces/ports/furnishing.ts';
 import type { Git } from '../../git/port.ts';
-import type { Steps } from '../../processes/ports/programs.ts';
+import type { Sandbox, Steps } from '../../processes/ports/programs.ts';
 
 export interface CheckSetup {
   /** From copse.yml, or from a file of another tool. */
@@ -32,6 +32,8 @@ export interface CheckRunner {
   readonly tryLock: Git['tryLock'];
   /** This process's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Opens the sandbox in which everything of a run is started; null for none. */
+  readonly sandbox: ((run: string) => Sandbox) | null;
   readonly freeBytes: (folder: string) => Promise<number>;
   readonly tailLines: number;
   /** The time between asking a process to end and killing it. */

@@ -3,6 +3,7 @@
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { Author } from '../../board/rules/event.ts';
 import type { TaskId } from '../../kernel/ids.ts';
+import type { Task } from '../rules/task.ts';
 import type { Change, Context } from '../../board/context.ts';
 
 export async function refuseForeignTask(
@@ -28,9 +29,12 @@ export async function refuseForeignTask(
   );
 }
 
-/** A session may add tasks while it holds its own. */
-export async function requireHolding(change: Change, by: Author): Promise<void> {
-  if (by.kind !== 'session') return;
+/** A session may add tasks while it holds its own, which is returned. */
+export async function requireHolding(
+  change: Change,
+  by: Extract<Author, { kind: 'session' }>,
+): Promise<Task> {
   const { task } = await change.require('session', by.session);
   await change.requireMine(task);
+  return change.require('task', task);
 }

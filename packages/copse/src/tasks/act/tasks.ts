@@ -3,8 +3,14 @@
 import { refused } from '../../kernel/decision.ts';
 import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
-import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../rules/decisions.ts';
+import { type AddedBy, type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
+import {
+  decideAddedBy,
+  decideCreate,
+  decideDelete,
+  decideDependencies,
+  decideEdit,
+} from '../rules/decisions.ts';
 import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { type DefinitionInput, readDefinition } from './definition.ts';
 import { endSession } from './end-session.ts';
@@ -16,14 +22,28 @@ export async function addTask(context: Context, input: DefinitionInput): Promise
   if (read.kind === 'refused') return read;
   const definition = { ...blankDefinition(context.policy), ...read.changes };
   return change(context, async (change) => {
-    await requireHolding(change, context.by);
+    const addedBy = await requireMayAdd(change, context, definition);
     if (definition.plan !== null) await change.require('plan', definition.plan);
     await refuseSecondTaskFor(change, definition.workItem);
     const statuses = await change.board.statuses(definition.dependsOn);
     const id = await unusedId(change.board, taskIdDraws(context.random));
-    await change.apply(decideCreate(id, definition, (task) => statuses.get(task), change.at));
+    await change.apply(decideCreate(id, definition, (task) => statuses.get(task), change.at, addedBy));
     return change.require('task', id);
   });
+}
+
+/** Undefined for a person. */
+async function requireMayAdd(
+  change: Change,
+  { by, policy }: Pick<Context, 'by' | 'policy'>,
+  definition: TaskDefinition,
+): Promise<AddedBy | undefined> {
+  if (by.kind !== 'session') return undefined;
+  const own = await requireHolding(change, by);
+  const all = await change.board.tasks({ order: 'recent' });
+  const added = all.filter(({ addedBy }) => addedBy?.task === own.id).length;
+  const decision = decideAddedBy(own, definition, added, policy.task);
+  return 'kind' in decision ? change.refuse(decision) : decision;
 }
 
 export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'workItem'> {

@@ -11,7 +11,13 @@ import { describeCycle, findCycle } from './dependencies.ts';
 import type { TaskId, Timestamp } from '../../kernel/ids.ts';
 import { type Landing, type LandingEvent, decideLanding, isCommitted } from '../../queue/rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Task, type TaskDefinition, type TaskStatus, refuseUnlessAllowed } from './task.ts';
+import {
+  type AddedBy,
+  type Task,
+  type TaskDefinition,
+  type TaskStatus,
+  refuseUnlessAllowed,
+} from './task.ts';
 import type { TaskEdit, TaskEvent } from './events.ts';
 
 /** Which status each dependency is in; a task that is gone has none. */
@@ -22,6 +28,7 @@ export function decideCreate(
   definition: TaskDefinition,
   statusOf: StatusOf,
   at: Timestamp,
+  addedBy?: AddedBy,
 ): Decision<TaskEvent> {
   const refusal = refuseBadDependencies(id, definition.dependsOn, [], { statusOf, edges: new Map() });
   if (refusal) return refusal;
@@ -31,7 +38,40 @@ export function decideCreate(
     at,
     definition,
     status: waitingStatus(definition.dependsOn, statusOf),
+    ...(addedBy && { addedBy }),
   });
+}
+
+/** What the agent of a task may add: its text is for other agents, so none of it is run, and there is an end to it. */
+export function decideAddedBy(
+  from: Pick<Task, 'id' | 'addedBy'>,
+  { accept }: Pick<TaskDefinition, 'accept'>,
+  /** How many tasks were added from this one. */
+  added: number,
+  { mostAddedByAgents: most, deepestAddedByAgents: deepest }: Policy['task'],
+): AddedBy | Refused {
+  const depth = (from.addedBy?.depth ?? 0) + 1;
+  const instead = `copse stuck ${from.id} --reason "…" (asks a person to add it)`;
+  if (accept.length > 0)
+    return refused(
+      'not_this_session',
+      'An agent may not add a task with accept commands: they are run as they are.',
+      'leave out --accept, and write into the body what has to be true',
+      instead,
+    );
+  if (depth > deepest)
+    return refused(
+      'not_this_session',
+      `An agent added ${from.id}, so its own agent may not add further tasks: at most ${deepest} in a row.`,
+      instead,
+    );
+  if (added >= most)
+    return refused(
+      'not_this_session',
+      `Agents already added ${added} tasks from ${from.id}, which is the most that are allowed.`,
+      instead,
+    );
+  return { task: from.id, depth };
 }
 
 export function decideEdit(task: Task, changes: TaskEdit, at: Timestamp): Decision<TaskEvent> {

@@ -5,6 +5,7 @@ import { existing, mustBeNew } from '../../kernel/evolution.ts';
 import type { CommitId, FencingToken, LandingId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { PullRequest } from '../../review/rules/pull-request.ts';
 import type {
+  AddedBy,
   AttentionCause,
   Claim,
   Delay,
@@ -30,7 +31,11 @@ interface Granted {
 export type TaskEdit = Partial<Omit<TaskDefinition, 'dependsOn'>>;
 
 export type TaskEvent =
-  | (Of<'task.created'> & { readonly definition: TaskDefinition; readonly status: 'pending' | 'ready' })
+  | (Of<'task.created'> & {
+      readonly definition: TaskDefinition;
+      readonly status: 'pending' | 'ready';
+      readonly addedBy?: AddedBy;
+    })
   | (Of<'task.edited'> & { readonly changes: TaskEdit })
   | (Of<'task.dependencies_changed'> & {
       readonly dependsOn: readonly TaskId[];
@@ -92,6 +97,7 @@ function created(event: Extract<TaskEvent, { type: 'task.created' }>): Task {
     retries: 0,
     handbacks: {},
     session: null,
+    ...(event.addedBy && { addedBy: event.addedBy }),
   };
 }
 

@@ -173,6 +173,12 @@ export type TaskState =
   | { readonly status: 'failed'; readonly since: Timestamp; readonly reason: string }
   | { readonly status: 'cancelled'; readonly since: Timestamp; readonly reason: string | null };
 
+/** For a task that an agent added: from which task, and how far from one that a person added. */
+export interface AddedBy {
+  readonly task: TaskId;
+  readonly depth: number;
+}
+
 export interface Task extends TaskDefinition {
   readonly id: TaskId;
   readonly createdAt: Timestamp;
@@ -185,6 +191,7 @@ export interface Task extends TaskDefinition {
   readonly handbacks: { readonly [R in HandbackReason]?: number };
   /** The latest session; `resume` continues its conversation. */
   readonly session: SessionId | null;
+  readonly addedBy?: AddedBy;
 }
 
 /** A task as lists show it. Bodies may be large and are loaded one at a time. */

@@ -27,6 +27,7 @@ export function furnishingOf(
   if (gitDir === undefined) throw new Error(`${of.path} is not a worktree that git knows`);
   return {
     task: task.id,
+    agent,
     source: context.mainGitDir === null ? null : { folder: root, gitDir: context.mainGitDir },
     target: { folder: of.path, gitDir },
     home,

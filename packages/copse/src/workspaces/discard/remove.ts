@@ -240,7 +240,8 @@ async function tearDown(
     return false;
   }
   const place = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
-  const request = { task, agent: null, session: task.session };
+  const session = task.session === null ? undefined : await context.board.get('session', task.session);
+  const request = { task, agent: session?.agent ?? null, session: task.session };
   const outcome = await context.furnishing.dismantle(furnishingOf(context, request, place));
   if (outcome.kind === 'done') return outcome.ran > 0;
   notes.push(`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`);

@@ -18,6 +18,8 @@ import type { Sandbox } from '../../processes/ports/programs.ts';
 import { endMarked } from '../../processes/end.ts';
 
 export interface CommandsRequest extends CommandLines {
+  /** `env` is all of it: nothing of this process's environment is added. */
+  readonly isWhole?: boolean;
   /** The sandbox they run in, if any. */
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
@@ -88,20 +90,18 @@ async function endAll(leader: number | undefined, id: string): Promise<void> {
 }
 
 function programOf(command: string, request: CommandsRequest, id: string) {
-  const { folder, env, confined, leavesNothing = false } = request;
-  const environment = { ...inherited(leavesNothing), ...env, [MARK]: id };
+  const { folder, env, confined, isWhole = false } = request;
+  const environment = { ...(isWhole ? {} : inherited()), ...env, [MARK]: id };
   const argv: readonly [string, ...string[]] = ['sh', '-c', command];
   const free = { argv, folder, environment };
   return confined === undefined ? free : confined.sandbox.wrap({ ...free, attempt: confined.attempt });
 }
 
-/** Without the variables that would make git in a command work on another repository. */
-function inherited(isStrange: boolean): Record<string, string> {
+/** Without Copse's own, the board's address among them, and without those by which git works on another repository. */
+function inherited(): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined &&
-      !REPOSITORY_VARIABLES.test(entry[0]) &&
-      !(isStrange && entry[0].startsWith('COPSE_')),
+      entry[1] !== undefined && !REPOSITORY_VARIABLES.test(entry[0]) && !entry[0].startsWith('COPSE_'),
   );
   return Object.fromEntries(kept);
 }

@@ -8,7 +8,7 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { lstat, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -23,6 +23,8 @@ import type {
   Skipped,
 } from '../ports/furnishing.ts';
 import { type RunnableFiles, runnableFiles } from '../../git/accepted/save.ts';
+import type { AgentName, AttemptId, TaskId } from '../../kernel/ids.ts';
+import { NotConfined, type Sandbox } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { bringFiles } from './bring-files.ts';
 import { runCommands } from './commands.ts';
@@ -35,10 +37,22 @@ function ownExcludes(): readonly string[] {
   return ['/.copse/', '/AGENT_CONTEXT.md', '/.claude/settings.local.json'];
 }
 
-export function workspaceFurnishing(git: FurnishingGit): Furnishing {
+/** The sandbox of an agent, and the variables that its programs get of this process. */
+export interface Confined {
+  readonly sandbox: Sandbox;
+  readonly attempt: AttemptId;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** `confine` opens the sandbox of an agent; undefined for an agent without one. */
+export function workspaceFurnishing(
+  git: FurnishingGit,
+  confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined> = () =>
+    Promise.resolve(undefined),
+): Furnishing {
   return {
     furnish: (request) => furnish(git, request),
-    dismantle,
+    dismantle: (request) => dismantle(request, confine),
   };
 }
 
@@ -200,8 +214,26 @@ async function runSetup(request: FurnishRequest, notes: string[]): Promise<Comma
   return run(request, 'setup', commands);
 }
 
-async function dismantle(request: DismantleRequest): Promise<CommandsOutcome> {
-  return run(request, 'teardown', commandsOf(request, 'teardown').commands);
+/** What they run, an agent may have written: they run where the agent ran. */
+async function dismantle(
+  request: DismantleRequest,
+  confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined>,
+): Promise<CommandsOutcome> {
+  const { commands } = commandsOf(request, 'teardown');
+  const [first] = commands;
+  if (first === undefined) return { kind: 'done', ran: 0 };
+  const confined = !request.agent ? undefined : await confine(request.agent, request.task);
+  try {
+    return await run(request, 'teardown', commands, confined);
+  } catch (error) {
+    if (!(error instanceof NotConfined)) throw error;
+    const log = path.join(request.home, '.copse', 'logs', request.task, 'teardown-1.log');
+    await appendFile(log, `${error.message}\n`);
+    const tail = [error.message];
+    return { kind: 'failed', command: first, because: 'not_started', code: null, tail, log };
+  } finally {
+    confined?.sandbox.close();
+  }
 }
 
 /** The commands of copse.yml, even an empty list; files of other tools only if it has no such setting. */
@@ -223,6 +255,7 @@ function run(
   request: DismantleRequest,
   name: 'setup' | 'teardown',
   commands: readonly string[],
+  confined?: Confined,
 ): Promise<CommandsOutcome> {
   const { target, source, env, settings } = request;
   const others = source === null ? {} : foreignEnvironment(source.folder, target.folder, env['COPSE_PORT']);
@@ -230,7 +263,8 @@ function run(
     name,
     commands,
     folder: target.folder,
-    env: { ...others, ...env },
+    env: { ...confined?.environment, ...others, ...env },
+    ...(confined && { confined, isWhole: true }),
     timeoutMs: settings.commandTimeoutMs,
     logFolder: path.join(request.home, '.copse', 'logs', request.task),
   });

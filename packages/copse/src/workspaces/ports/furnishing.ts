@@ -1,6 +1,6 @@
 /** Making a fresh worktree ready to use: bringing files, submodules and LFS, running commands, finding ports and disk. */
 
-import type { CommitId, TaskId } from '../../kernel/ids.ts';
+import type { AgentName, CommitId, TaskId } from '../../kernel/ids.ts';
 
 export interface FurnishRequest {
   readonly task: TaskId;
@@ -75,10 +75,13 @@ export type SubmoduleOutcome =
   | { readonly path: string; readonly kind: 'ready' }
   | { readonly path: string; readonly kind: 'not_ready'; readonly why: string };
 
-export type DismantleRequest = Pick<
+export interface DismantleRequest extends Pick<
   FurnishRequest,
   'task' | 'source' | 'target' | 'home' | 'settings' | 'env'
->;
+> {
+  /** The agent that worked there last, whose sandbox they run in; null for a person. */
+  readonly agent?: AgentName | null;
+}
 
 export interface Furnishing {
   /** May be repeated: does the steps that are missing, and nothing once all are done. */
@@ -114,7 +117,7 @@ export interface CommandLines {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly logFolder: string;
-  /** For a folder that is removed afterwards: their processes are ended, and they get no `COPSE_` variables. */
+  /** For a folder that is removed afterwards: their processes are ended. */
   readonly leavesNothing?: boolean;
 }
 

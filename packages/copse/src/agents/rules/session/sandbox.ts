@@ -1,5 +1,5 @@
 /**
- * Which files an agent in a sandbox may write, and which hosts it may reach. Reading is not restricted.
+ * Which files an agent in a sandbox may write, which it may not even read, and which hosts it may reach.
  *
  * For a commit in a linked worktree git writes the worktree, its folder in `worktrees/`, new objects, the branch and the
  * branch's log. A branch is a file that git replaces, so its folder must be writable, and with it every branch in that folder:
@@ -87,6 +87,65 @@ export function programWriteSet(facts: ProgramFacts): {
     folders: places.flatMap(({ own, folders }) => folders.map((name) => `${own}/${name}`)),
     files: places.flatMap(({ own, files }) => files.map((name) => `${own}/${name}`)),
   };
+}
+
+/**
+ * What an agent cannot read: the board and everything else that Copse keeps, other worktrees, and files that open the remote,
+ * the board or another agent's provider. `show` is inside of it and can be read. Missing paths are no mistake.
+ */
+export function hiddenPlaces(
+  facts: ProgramFacts,
+  of: {
+    /** The folder that has `.copse/`. */
+    readonly boardHome: string;
+    /** What this attempt has of its own in there. */
+    readonly own: readonly string[];
+    /** The folder of all worktrees, and worktrees that are elsewhere. */
+    readonly worktrees: readonly string[];
+  },
+): { readonly hide: readonly string[]; readonly show: readonly string[] } {
+  const { home } = facts;
+  const kept = new Set<string>(keptBy(facts));
+  const others = Object.entries(VENDOR_FOLDERS).flatMap(([vendor, folders]) =>
+    kept.has(vendor) ? [] : folders.map((name) => `${home}/${name}`),
+  );
+  const copse = `${of.boardHome}/.copse`;
+  return {
+    hide: [copse, ...of.worktrees, ...CREDENTIALS.map((name) => `${home}/${name}`), ...others],
+    show: [...of.own, `${copse}/bin`, `${copse}/shared`],
+  };
+}
+
+const CREDENTIALS = [
+  '.ssh',
+  '.gnupg',
+  '.netrc',
+  '.pgpass',
+  '.pg_service.conf',
+  '.git-credentials',
+  '.config/git/credentials',
+  '.config/gh',
+  '.config/glab-cli',
+  '.config/tea',
+  '.aws',
+  '.azure',
+  '.config/gcloud',
+  '.kube',
+  '.docker',
+];
+
+const VENDOR_FOLDERS = {
+  claude: ['.claude', '.claude.json'],
+  codex: ['.codex'],
+  gemini: ['.gemini'],
+  opencode: ['.local/share/opencode'],
+} as const;
+
+/** A program that Copse does not know keeps those that its command line names. */
+function keptBy({ runtime, command }: ProgramFacts): readonly string[] {
+  if (runtime === 'claude-sdk') return ['claude'];
+  if (runtime !== undefined && Object.hasOwn(VENDOR_FOLDERS, runtime)) return [runtime];
+  return Object.keys(VENDOR_FOLDERS).filter((vendor) => command.includes(vendor));
 }
 
 type Vendor = 'claude' | 'codex';

@@ -20,6 +20,8 @@ export interface ClaudeSdkSettings {
   readonly windows?: Windows;
   /** Folders that are searched for the package first. */
   readonly packageFrom?: readonly string[];
+  /** Whether a file is outside of the repository; the package is loaded from nowhere else. */
+  readonly mayTake?: (file: string) => boolean;
   /** Started instead of the package's own program. */
   readonly program?: string;
 }

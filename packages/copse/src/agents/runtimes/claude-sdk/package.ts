@@ -1,7 +1,7 @@
 /**
  * The Claude Agent SDK: a package of hundreds of megabytes that Copse does not install. Copse searches for it when it is
- * needed, with Node's rules: from the repository, from Copse, and in npm's global folder. Never from a worktree: a runner must
- * not load code that an agent could have written.
+ * needed, with Node's rules: from Copse's own installation, and in npm's global folder. Never in a work tree of the repository:
+ * a runner must not load code that an agent could have written.
  */
 
 import { createRequire } from 'node:module';
@@ -22,40 +22,40 @@ export interface SdkQuery extends AsyncIterable<unknown> {
   interrupt(): Promise<unknown>;
 }
 
-/** `folders` are searched first, in this order. */
-export async function loadClaudeSdk(
-  folders: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<ClaudeSdk> {
-  const file = findClaudeSdk(folders, environment);
+export async function loadClaudeSdk(search: PackageSearch): Promise<ClaudeSdk> {
+  const file = findClaudeSdk(search);
   if (file === undefined)
     throw new RuntimeUnavailable(
-      `The runtime claude-sdk needs the package ${SDK_PACKAGE}, which is not installed. Install it: npm install ${SDK_PACKAGE} (with --global for all repositories)`,
+      `The runtime claude-sdk needs the package ${SDK_PACKAGE}, which is not installed outside of the repository. Install it: npm install --global ${SDK_PACKAGE}`,
     );
   const sdk: unknown = await import(pathToFileURL(file).href);
   if (isSdk(sdk)) return sdk;
   throw new RuntimeUnavailable(
-    `Copse cannot use this version of ${SDK_PACKAGE}: ${file}. Update it: npm install ${SDK_PACKAGE}@latest`,
+    `Copse cannot use this version of ${SDK_PACKAGE}: ${file}. Update it: npm install --global ${SDK_PACKAGE}@latest`,
   );
 }
 
+export interface PackageSearch {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Whether a file is outside of the repository. */
+  readonly mayTake: (file: string) => boolean;
+  /** Searched first; for an installation that is neither Copse's own nor npm's global one. */
+  readonly folders?: readonly string[];
+}
+
 /** The package's main file; undefined when it is not installed. */
-export function findClaudeSdk(
-  folders: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  return findPackageFile(SDK_PACKAGE, folders, environment);
+export function findClaudeSdk(search: PackageSearch): string | undefined {
+  return findPackageFile(SDK_PACKAGE, search);
 }
 
 /** A package, or a file in one, that the user may have installed. */
 export function findPackageFile(
   name: string,
-  folders: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
+  { environment, mayTake, folders = [] }: PackageSearch,
 ): string | undefined {
   const own = path.dirname(fileURLToPath(import.meta.url));
   const places = [...folders, own, ...globalFolders(environment)];
-  return places.map((folder) => findFrom(folder, name)).find(Boolean);
+  return places.map((folder) => findFrom(folder, name)).find((file) => file !== undefined && mayTake(file));
 }
 
 function findFrom(folder: string, name: string): string | undefined {

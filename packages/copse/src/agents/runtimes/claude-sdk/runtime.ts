@@ -49,7 +49,11 @@ export function claudeSdkRuntime(settings: ClaudeSdkSettings, programs: Programs
       // The SDK's own error would say that the program is missing.
       if (!statSync(turn.folder, { throwIfNoEntry: false })?.isDirectory())
         throw new Error(`The agent cannot start: its folder ${turn.folder} is gone.`);
-      const sdk = await loadClaudeSdk(settings.packageFrom ?? [], turn.environment);
+      const sdk = await loadClaudeSdk({
+        environment: turn.environment,
+        mayTake: settings.mayTake ?? (() => true),
+        folders: settings.packageFrom ?? [],
+      });
       return startTurn(sdk, settings, programs, windows, turn);
     },
   };

@@ -40,6 +40,9 @@ export function answerHooks(
       case 'notice':
         onNotice?.(input);
         return null;
+      case 'command':
+        // Comes on a channel of its own.
+        return null;
       default:
         throw new Error(`There is no hook ${String(kind satisfies never)}`);
     }

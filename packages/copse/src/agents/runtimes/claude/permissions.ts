@@ -30,7 +30,12 @@ export function claudePermissions(policy: Permissions): ClaudePermissions {
 }
 
 /** An agent that may edit may also commit and report. */
-const KEEPING_WORK = ['Bash(git add:*)', 'Bash(git commit:*)', 'Bash(copse:*)', REPORTING_TOOLS];
+const KEEPING_WORK = [
+  'Bash(git add:*)',
+  'Bash(git commit:*)',
+  ...['finish', 'stuck', 'phase', 'heartbeat', 'ledger add', 'sync'].map((name) => `Bash(copse ${name}:*)`),
+  REPORTING_TOOLS,
+];
 
 /** The server of these tools, in the form that Claude's settings have. */
 export function reportingServers({ environment }: Turn): Readonly<Record<string, object>> {

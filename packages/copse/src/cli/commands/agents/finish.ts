@@ -5,7 +5,6 @@ import { taskView } from '../../../operations/views/views.ts';
 import { orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { taskLine } from '../../screen/render.ts';
-import { reportFromInside } from './report-inside.ts';
 import { withReporting } from './report-here.ts';
 import { withRun } from '../../with-run.ts';
 
@@ -18,12 +17,6 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const noChanges = options.changes === false;
-  const inside = reportFromInside(cli, words[0], {
-    status: 'finished',
-    ...(noChanges && { noChanges }),
-    ...(options.summary?.trim() && { summary: options.summary }),
-  });
-  if (inside !== undefined) return tellReported(cli, options, inside);
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
     const report = { noChanges, summary: options.summary ?? null };

@@ -4,7 +4,6 @@ import { fail, orFail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
 import { withReporting } from './report-here.ts';
-import { reportFromInside } from './report-inside.ts';
 
 interface Options {
   readonly reason?: string;
@@ -13,8 +12,6 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const reason = await reasonFrom(cli, options);
-  const inside = reportFromInside(cli, words[0], { status: 'stuck', reason });
-  if (inside !== undefined) return tell(cli, options, inside, 'report');
   await withReporting(cli, words[0], async (context, about) => {
     const { task } = about;
     const said = orFail(await reportStuck(context, about, reason));

@@ -1,15 +1,12 @@
 import type { Context } from '../../../board/context.ts';
 import { addLedgerEntry } from '../../../tasks/act/ledger.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
-import { ledgerKinds } from '../../../tasks/rules/ledger.ts';
-import { shown } from '../../../kernel/text.ts';
 import { ledgerView } from '../../../operations/views/views.ts';
-import { fail, orFail } from '../../failure.ts';
+import { orFail } from '../../failure.ts';
 import { requireTaskOption } from './task-option.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { readInput } from '../../read-text.ts';
 import { withReporting } from '../agents/report-here.ts';
-import { reportFromInside, taskInside } from '../agents/report-inside.ts';
 import { withBoard } from '../../with-board.ts';
 
 interface Options {
@@ -20,19 +17,6 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [kind = '', ...rest] = words;
   const text = rest.length === 1 && rest[0] === '-' ? await readInput(cli, '-') : rest.join(' ');
-  const known = ledgerKinds.find((one) => one === kind);
-  if (known === undefined && taskInside(cli, options.task) !== undefined)
-    fail(
-      'invalid',
-      `The kind must be one of ${ledgerKinds.join(', ')}, not ${shown(kind)}.`,
-      'copse ledger add --help',
-    );
-  const inside = known && reportFromInside(cli, options.task, { ledger: [{ kind: known, text }] });
-  if (inside) {
-    if (options.json) cli.output.json({ task: inside, kind, text });
-    else cli.output.line(`Added a ${kind} to the ledger of ${inside}.`);
-    return;
-  }
   await withTask(cli, options, async (context, task) => {
     const entry = orFail(await addLedgerEntry(context, task, { kind, text }));
     if (options.json) cli.output.json(ledgerView(entry));

@@ -32,6 +32,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     ...(await settings(cli)),
     ...(await board(cli)),
     await disk(cli),
+    ...(await confinement(cli)),
   ];
   if (options.json) {
     cli.output.json({ checks });
@@ -124,6 +125,26 @@ async function disk(cli: Cli): Promise<HealthCheck> {
   return free >= wanted
     ? fine('disk', found)
     : problem('disk', found, `Free disk space: agents start only with ${gigabytes(wanted)} or more.`);
+}
+
+/** What is missing is no fault unless an agent asks for it; then `copse agents` says so. */
+async function confinement(cli: Cli): Promise<readonly HealthCheck[]> {
+  const { confinementHere } = await import('../../../compose/run/confinement.ts');
+  const { runtime, docker, hasGroups } = confinementHere(cli);
+  const can = (sandbox: string, problem: string | null) =>
+    problem === null
+      ? `sandbox: ${sandbox} can confine agents`
+      : `sandbox: ${sandbox} cannot confine agents, because ${problem}`;
+  return [
+    fine('sandbox', can('runtime', runtime)),
+    fine('docker', can('docker', docker)),
+    fine(
+      'processes',
+      hasGroups
+        ? 'control groups: every process of an attempt is found and ended'
+        : 'no control groups here: without a sandbox, a process that wipes its environment and leaves its parents at once can outlive its attempt',
+    ),
+  ];
 }
 
 function gigabytes(bytes: number): string {

@@ -121,7 +121,10 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     ['warnings', warningsText(facts.finish?.notes ?? [])],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
     ['used', facts.usage && usageText(facts.usage)],
-    ['added', `${age(task.createdAt, now)} ago`],
+    [
+      'added',
+      `${age(task.createdAt, now)} ago${task.addedBy ? ` by the agent of ${task.addedBy.task}` : ''}`,
+    ],
   ]);
   for (const row of rows) output.line(`    ${row}`);
   if (facts.question) {

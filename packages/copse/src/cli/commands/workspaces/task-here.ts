@@ -4,6 +4,7 @@ import path from 'node:path';
 
 import { type WorkspaceContext, workspaceOf } from '../../../workspaces/act/context.ts';
 import { requireRepository } from '../../../compose/open.ts';
+import { taskFrom } from '../../../board/rules/author.ts';
 import { type TaskId, parseTaskId } from '../../../kernel/ids.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
@@ -21,6 +22,9 @@ export async function requireTaskHere(
   // Git knows a worktree by its task's id. A folder that only has such a name has no record on the board.
   const named = gitDir === undefined ? undefined : parseTaskId(path.basename(gitDir));
   if (named !== undefined && (await workspaceOf(context, named))) return named;
+  // The runner runs commands of its agent outside of the worktree.
+  const own = context.by.kind === 'session' ? taskFrom(cli.env) : undefined;
+  if (own !== undefined) return own;
   return fail(
     'invalid',
     `No task given, and ${shown(top)} is not a task's worktree.`,

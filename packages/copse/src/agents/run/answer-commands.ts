@@ -1,0 +1,59 @@
+/**
+ * Runs commands of Copse for the agent of an attempt, which has no way to the board of its own. A question says what to run
+ * and nothing about who asks: that comes from the orders. The command itself refuses what is not for sessions.
+ */
+
+import { defaultPolicy } from '../../kernel/policy.ts';
+import type { CommandSaid } from '../ports/runners.ts';
+import type { Ask } from '../ports/runtime.ts';
+import type { RunningAttempt } from './surroundings.ts';
+
+const { commandsAtOnce } = defaultPolicy.asks;
+
+export function answerCommands({ context, orders, task, reported }: RunningAttempt): { stop(): void } {
+  const { asked, sessionCommands, root } = context;
+  const over = new AbortController();
+  const variables = {
+    COPSE_TASK_ID: task.id,
+    COPSE_SESSION_ID: orders.session,
+    COPSE_TOKEN: String(orders.token),
+    COPSE_AGENT: orders.agent,
+    COPSE_REPO_ROOT: root,
+  };
+  // Each place is taken by one command after another.
+  const places: Promise<unknown>[] = Array.from({ length: commandsAtOnce }, () => Promise.resolve());
+  let next = 0;
+  const inTurn = (work: () => Promise<CommandSaid>): Promise<CommandSaid> => {
+    const place = next;
+    next = (next + 1) % commandsAtOnce;
+    const said = (places[place] ?? Promise.resolve()).then(work);
+    places[place] = said.catch(() => {});
+    return said;
+  };
+  const answering = asked.answer(reported, async (ask) => {
+    const command = commandIn(ask);
+    if (command === undefined) return null;
+    return inTurn(() => sessionCommands.run({ ...command, variables, signal: over.signal }));
+  });
+  return {
+    stop: () => {
+      answering.stop();
+      over.abort();
+    },
+  };
+}
+
+const MOST_WORDS = 1_000;
+
+/** An agent may have written anything. */
+function commandIn({
+  kind,
+  input,
+}: Ask): { readonly argv: readonly string[]; readonly input: string } | undefined {
+  if (kind !== 'command' || typeof input !== 'object' || input === null) return undefined;
+  const { argv, input: given } = input as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(argv) || argv.length === 0 || argv.length > MOST_WORDS) return undefined;
+  const words = argv.filter((word): word is string => typeof word === 'string' && !word.includes('\0'));
+  if (words.length !== argv.length) return undefined;
+  return { argv: words, input: typeof given === 'string' ? given : '' };
+}

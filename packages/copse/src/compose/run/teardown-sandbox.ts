@@ -1,0 +1,51 @@
+/** The sandbox in which teardown commands run: that of the agent that worked there last. */
+
+import { rmSync } from 'node:fs';
+
+import { attemptFiles } from '../../agents/files/attempt-files.ts';
+import { agentVariables } from '../../agents/rules/session/agent-variables.ts';
+import { type EffectiveAgent, effectiveAgent } from '../../config/effective.ts';
+import type { Config } from '../../config/schema.ts';
+import { outsideOf } from '../../git/directory/work-tree.ts';
+import { type AgentName, type AttemptId, type TaskId, brand } from '../../kernel/ids.ts';
+import type { Confined } from '../../workspaces/files/furnish.ts';
+import { type Repository, type Surroundings, configOf } from '../open.ts';
+import { openSandbox } from './sandbox.ts';
+
+export interface Teardown {
+  readonly name: AgentName;
+  readonly task: TaskId;
+  readonly worktreeFolder: string;
+  /** The settings of a runner's own agent. */
+  readonly agent: Pick<Config, 'workspace' | 'landing'> | EffectiveAgent | undefined;
+}
+
+/** Undefined for an agent without a sandbox, and for one that copse.yml no longer has. */
+export async function teardownSandbox(
+  { name, task, worktreeFolder, agent: own }: Teardown,
+  repository: Repository,
+  { env }: Surroundings,
+): Promise<Confined | undefined> {
+  const isOwn = own !== undefined && 'sandbox' in own && own.name === name;
+  const agent = isOwn ? own : effectiveAgent(await configOf(repository), name);
+  if (agent === undefined || agent.sandbox === 'none') return undefined;
+  const attempt = brand<AttemptId>(`teardown-${task}`);
+  const mayTake = outsideOf(repository);
+  const root = repository.configFolder;
+  const sandbox = openSandbox(agent, { repository, root, worktreeFolder, attempt, env, mayTake });
+  if (sandbox === null) return undefined;
+  const { runtime, command, model, pass_env: pass } = agent;
+  const line = typeof command === 'string' ? command : (command ?? []).join(' ');
+  const program = { runtime, command: line, model };
+  return {
+    attempt,
+    environment: agentVariables(env, { program, pass, board: env['COPSE_BOARD'] }),
+    sandbox: {
+      ...sandbox,
+      close: () => {
+        sandbox.close();
+        rmSync(attemptFiles(repository.home, attempt).sandbox, { recursive: true, force: true });
+      },
+    },
+  };
+}
