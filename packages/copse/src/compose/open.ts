@@ -5,6 +5,8 @@ import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { excludeFromGit } from '../git/directory/exclude.ts';
+import type { PowerFileContent } from '../git/accepted/files.ts';
+import { acceptedFiles } from '../git/accepted/record.ts';
 import { type Repository, findRepository } from '../git/directory/locate.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
@@ -14,7 +16,8 @@ import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/id
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { BoardUnavailable } from '../board/port.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
-import { policyFrom } from '../config/effective.ts';
+import { readOrdersOf } from '../agents/files/attempt-files.ts';
+import { type EffectiveAgent, policyFrom } from '../config/effective.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
@@ -57,7 +60,8 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
       'Your context is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add. For newer commits of the base: git merge "$COPSE_WORKTREE_BASE_BRANCH".',
     );
   const repository = requireRepository(surroundings);
-  const { address, policy } = await settingsOf(repository, surroundings, known);
+  const ofAttempt = known ?? attemptSettings(repository, surroundings)?.policy;
+  const { address, policy } = await settingsOf(repository, surroundings, ofAttempt);
   if (address.engine === 'sqlite') prepareFolder(repository);
   const board = await openBoard(address, policy, { id: drawId('bo-', systemRandom), at: systemClock.now() });
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
@@ -66,10 +70,11 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
 /** Opens the board and everything that worktrees need; the adapters are loaded only then. */
 export async function openWorkspaceContext(
   surroundings: Surroundings,
-  { agent, policy }: KnownSettings = {},
+  known: KnownSettings = {},
 ): Promise<WorkspaceContext> {
   const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
+  const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
   const context = await openContext(surroundings, policy);
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
@@ -156,11 +161,10 @@ async function settingsOf(
   surroundings: Surroundings,
   known: Policy | undefined,
 ): Promise<BoardSettings> {
-  const file = path.join(repository.configFolder, 'copse.yml');
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
-  if (known !== undefined || !existsSync(file))
+  if (known !== undefined || acceptedConfig(repository).kind === 'absent')
     return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
   const config = await configOf(repository);
   const { board } = config;
@@ -173,20 +177,21 @@ async function workspaceSettingsOf(repository: Repository): Promise<{
   readonly target: string | undefined;
   readonly method: MergeMethod;
 }> {
-  if (!existsSync(path.join(repository.configFolder, 'copse.yml'))) {
+  if (acceptedConfig(repository).kind === 'absent')
     return { workspace: workspaceDefaults(), target: undefined, method: defaultPolicy.landing.method };
-  }
   const { workspace, landing } = await configOf(repository);
   return { workspace, target: landing.target, method: landing.method };
 }
 
+/** By the accepted copse.yml. Without a file, the defaults. */
 export async function configOf(repository: Repository): Promise<Config> {
-  const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
-  if (text === undefined)
+  const found = acceptedConfig(repository);
+  if (found.kind === 'unclear')
     throw new BoardUnavailable(
       'copse.yml exists but cannot be read.',
-      'Check that it is a file with read permission.',
+      'Check that it is a file with read permission, and not a link.',
     );
+  const text = found.kind === 'absent' ? '' : found.text;
   if (lastRead?.text === text) return lastRead.config;
   const config = await loadConfig(text);
   lastRead = { text, config };
@@ -196,13 +201,19 @@ export async function configOf(repository: Repository): Promise<Config> {
 /** Cached, because several parts of a command need it. */
 let lastRead: { readonly text: string; readonly config: Config } | undefined;
 
-/** Empty without a file; undefined when the file cannot be read. */
-export function readConfig(file: string): string | undefined {
-  try {
-    return existsSync(file) ? readFileSync(file, 'utf8') : '';
-  } catch {
-    return undefined;
-  }
+function acceptedConfig(repository: Repository): PowerFileContent {
+  return acceptedFiles(repository).read('copse.yml');
+}
+
+/** The settings of the attempt that this command belongs to: later changes of copse.yml do not concern it. */
+export function attemptSettings(
+  repository: Repository,
+  { env }: Surroundings,
+): { readonly agent: EffectiveAgent; readonly policy: Policy } | undefined {
+  const { COPSE_ATTEMPT_ID: attempt } = env;
+  if (attempt === undefined || !/^at-\w+$/.test(attempt)) return undefined;
+  const { settings } = readOrdersOf(repository.home, brand(attempt)) ?? {};
+  return (settings ?? undefined) as ReturnType<typeof attemptSettings>;
 }
 
 function boardFile(repository: Repository): string {
