@@ -14,7 +14,7 @@ import { Unavailable } from '../kernel/unavailable.ts';
 import { keepIntact } from './directory/intact.ts';
 import { absolutePath } from './directory/trusted-config.ts';
 import { refuseLinkedRefs } from './refs/linked-refs.ts';
-import { type Ended, Supervision, endedBecause, limited } from './run/limits.ts';
+import { type GitEnd, Supervision, endedBecause, limited } from './run/limits.ts';
 import { findPipe, removeKnownPipes, removePipes } from './run/pipes.ts';
 
 /** The git directory that Copse's git uses instead of the repository's own; directory/trusted-dir.ts makes it. */
@@ -65,13 +65,13 @@ export class GitFailed extends Unavailable {
   readonly argv: readonly string[];
   readonly code: number | null;
   readonly stderr: string;
-  readonly ended: Ended['kind'] | null;
+  readonly ended: GitEnd['kind'] | null;
 
   constructor(
     argv: readonly string[],
     code: number | null,
     stderr: string,
-    ended: Ended['kind'] | null = null,
+    ended: GitEnd['kind'] | null = null,
   ) {
     const how = code === null ? 'a signal' : `exit code ${code}`;
     const message = stderr.trim() === '' ? ' and printed no error' : `: ${stderr.trim()}`;
@@ -118,7 +118,7 @@ function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Pro
       detached: options.isNetwork === true,
     });
     const supervision = new Supervision(child, options.timeoutMs ?? defaultPolicy.git.mostMs);
-    const output = new Output(() =>
+    const output = new GitOutput(() =>
       supervision.end({ kind: 'too_much_output', bytes: defaultPolicy.git.outputBytes }),
     );
     const abort = () => supervision.end({ kind: 'cancelled' });
@@ -150,7 +150,7 @@ function run(dir: TrustedDir, argv: readonly string[], options: GitOptions): Pro
 function failure(
   argv: readonly string[],
   of: {
-    readonly ended: Ended | undefined;
+    readonly ended: GitEnd | undefined;
     readonly signal: NodeJS.Signals | null;
     readonly said: string;
     readonly workTree: string | undefined;
@@ -166,7 +166,7 @@ function failure(
 }
 
 /** What git prints, up to a limit. */
-class Output {
+class GitOutput {
   readonly #chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   readonly #onTooMuch: () => void;
   #bytes = 0;

@@ -11,8 +11,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { powerFileNames } from '../../config/power-files.ts';
-import { readPlainFile } from '../../kernel/system/plain-file.ts';
-import { readIfThere } from '../../kernel/system/plain-file.ts';
+import { readIfThere, readPlainFile } from '../../kernel/system/plain-file.ts';
 import { RepositoryUnavailable } from '../unavailable.ts';
 import { type PowerFiles, filesIn, scriptNamedBy } from './files.ts';
 

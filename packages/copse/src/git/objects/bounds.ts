@@ -25,7 +25,7 @@ export async function requireBounded(
   if (counted > bounds.changedPaths) throw tooLarge(what, `changes more than ${bounds.changedPaths} paths`);
 }
 
-interface Node {
+interface CountedTree {
   readonly files: number;
   readonly below: readonly string[];
 }
@@ -38,7 +38,7 @@ async function countChanges(
   { changedPaths: most, folderDepth }: Bounds,
 ): Promise<number | 'too_deep'> {
   if (one === other) return 0;
-  const nodes = new Map<string, Node>();
+  const nodes = new Map<string, CountedTree>();
   let level = new Map([[keyOf(one, other), [one, other] as const]]);
   const order: string[] = [];
   for (let depth = 0; level.size > 0; depth += 1) {
@@ -68,7 +68,7 @@ async function countChanges(
 }
 
 /** Without recursion: folders may be nested as deep as the policy allows. */
-function total(nodes: ReadonlyMap<string, Node>, root: string, most: number): number {
+function total(nodes: ReadonlyMap<string, CountedTree>, root: string, most: number): number {
   const totals = new Map<string, number>();
   const open = [root];
   for (let key = open.at(-1); key !== undefined; key = open.at(-1)) {

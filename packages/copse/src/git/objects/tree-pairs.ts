@@ -12,14 +12,14 @@ export function folderIn(entry: Entry | undefined): string | undefined {
   return entry?.mode === FOLDER ? entry.id : undefined;
 }
 
-interface Pair {
+interface EntryPair {
   readonly name: string;
   readonly old: Entry | undefined;
   readonly now: Entry | undefined;
 }
 
 /** Entries of one name that are not the same. A folder is only ever beside a folder. */
-export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generator<Pair> {
+export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generator<EntryPair> {
   let [left, right] = [0, 0];
   while (left < before.length || right < after.length) {
     const same = sameLength(before, left, after, right, idBytes);

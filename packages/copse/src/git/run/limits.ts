@@ -41,14 +41,14 @@ function kilobytes(memoryBytes: number): number {
 }
 
 /** What ended a git before its time. */
-export type Ended =
+export type GitEnd =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'too_long'; readonly ms: number }
   | { readonly kind: 'too_much_output'; readonly bytes: number }
   /** It waited for a named pipe that no program writes to. */
   | { readonly kind: 'waited_for_pipe' };
 
-export function endedBecause(ended: Ended): string {
+export function endedBecause(ended: GitEnd): string {
   switch (ended.kind) {
     case 'cancelled':
       return 'it was cancelled';
@@ -70,7 +70,7 @@ export class Supervision {
   readonly #timer: NodeJS.Timeout;
   readonly #startedMs = performance.now();
   #waitingSinceMs: number | undefined;
-  #ended: Ended | undefined;
+  #ended: GitEnd | undefined;
 
   constructor(child: ChildProcess, mostMs: number) {
     this.#child = child;
@@ -79,11 +79,11 @@ export class Supervision {
     this.#timer = setInterval(() => this.#look(), everyMs);
   }
 
-  get ended(): Ended | undefined {
+  get ended(): GitEnd | undefined {
     return this.#ended;
   }
 
-  end(why: Ended): void {
+  end(why: GitEnd): void {
     if (this.#ended !== undefined) return;
     this.#ended = why;
     void endTree(this.#child);

@@ -59,7 +59,7 @@ export function readPlainFile(file: string, mostBytes: number): Plain<Beginning>
 }
 
 /** The file is not a regular file, or larger than such a file may be. */
-export class NotPlainFile extends BeyondLimits {
+class NotPlainFile extends BeyondLimits {
   override readonly name = 'NotPlainFile';
 
   constructor(file: string | Buffer, what: string) {
