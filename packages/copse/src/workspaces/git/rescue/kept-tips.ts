@@ -4,7 +4,8 @@
  * ignored.
  */
 
-import { type CommitId, brand, parseTaskId, timestamp } from '../../../kernel/ids.ts';
+import { type BranchName, type CommitId, brand, parseTaskId, timestamp } from '../../../kernel/ids.ts';
+import type { KeepRef } from '../../ports/leftovers.ts';
 import type { KeptTip } from '../../../git/port.ts';
 import { git, type TrustedDir } from '../../../git/process.ts';
 import { RESCUE_REFS } from './snapshot-commits.ts';
@@ -40,4 +41,22 @@ async function commitsOnlyHere(dir: TrustedDir, tips: readonly KeptTip[]): Promi
   const input = tips.map(({ commit }) => `${commit}\n`).join('');
   const output = await git(dir, ['rev-list', '--stdin', '--not', ...elsewhere], { input });
   return new Set(output.toString().split('\n'));
+}
+
+/** Those whose commits the branch contains. */
+export async function keptTipsIn(dir: TrustedDir, branch: BranchName): Promise<readonly KeepRef[]> {
+  const format = '--format=%(refname)%00%(objectname)%00%(objecttype)%00';
+  const merged = `--merged=refs/heads/${branch}`;
+  const output = await git(dir, ['for-each-ref', format, merged, `${KEEP_REFS}/`]);
+  return output
+    .toString()
+    .split('\n')
+    .flatMap((line) => parse(line.split('\0')) ?? []);
+}
+
+/** A ref that has moved meanwhile stays, and with it all others: git changes all of them or none. */
+export async function dropKeptTips(dir: TrustedDir, refs: readonly KeepRef[]): Promise<void> {
+  if (refs.length === 0) return;
+  const input = refs.map(({ ref, commit }) => `delete ${ref}\0${commit}\0`).join('');
+  await git(dir, ['update-ref', '-z', '--stdin'], { input });
 }
