@@ -1,6 +1,6 @@
 /** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
@@ -43,13 +43,22 @@ const systemClock: Clock = { now: () => timestamp(Date.now()) };
 const systemRandom: Random = () => Math.random();
 
 /** Settings that the caller has already read. The board's address is then in the environment, or the default. */
-interface KnownSettings {
+interface KnownSettings extends OpenContextOptions {
   readonly agent?: Pick<Config, 'workspace' | 'landing'>;
   readonly policy?: Policy;
 }
 
+export interface OpenContextOptions {
+  /** For commands that put back a board that was lost: they begin with an empty one. */
+  readonly mayReplaceLost?: boolean;
+}
+
 /** Opens the board of the repository around the folder, creating it on first use. */
-export async function openContext(surroundings: Surroundings, known?: Policy): Promise<Context> {
+export async function openContext(
+  surroundings: Surroundings,
+  known?: Policy,
+  { mayReplaceLost = false }: OpenContextOptions = {},
+): Promise<Context> {
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
       'The board cannot be reached from inside a sandbox.',
@@ -57,19 +66,42 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
     );
   const repository = requireRepository(surroundings);
   const { address, policy } = await settingsOf(repository, surroundings, known);
-  if (address.engine === 'sqlite') prepareFolder(repository);
-  const board = await openBoard(address, policy, { id: drawId('bo-', systemRandom), at: systemClock.now() });
+  if (address.engine === 'sqlite') {
+    if (!mayReplaceLost && isWithoutBoard(address.file)) await refuseLost(repository, address.file);
+    prepareFolder(repository);
+  }
+  const board = await openBoard(
+    address,
+    policy,
+    { id: drawId('bo-', systemRandom), at: systemClock.now() },
+    { mayMigrate: (from, to) => refuseMigration(repository, from, to) },
+  );
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
+}
+
+function isWithoutBoard(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** Loaded only when needed: most commands find a board of their own version. */
+async function refuseLost(repository: Repository, file: string): Promise<void> {
+  const { refuseLostBoard } = await import('./lost-board.ts');
+  refuseLostBoard(repository, file);
+}
+
+async function refuseMigration({ home }: Repository, from: number, to: number): Promise<void> {
+  const { refuseMigrationBeside } = await import('./who-runs.ts');
+  await refuseMigrationBeside(home, from, to);
 }
 
 /** Opens the board and everything that worktrees need; the adapters are loaded only then. */
 export async function openWorkspaceContext(
   surroundings: Surroundings,
-  { agent, policy }: KnownSettings = {},
+  { agent, policy, ...options }: KnownSettings = {},
 ): Promise<WorkspaceContext> {
   const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
-  const context = await openContext(surroundings, policy);
+  const context = await openContext(surroundings, policy, options);
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
@@ -149,10 +181,10 @@ interface Settings {
   readonly policy: Policy;
 }
 
-async function settingsOf(
+export async function settingsOf(
   repository: Repository,
   surroundings: Surroundings,
-  known: Policy | undefined,
+  known?: Policy,
 ): Promise<Settings> {
   const file = path.join(repository.configFolder, 'copse.yml');
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
@@ -201,7 +233,7 @@ export function readConfig(file: string): string | undefined {
   }
 }
 
-function boardFile(repository: Repository): string {
+export function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 

@@ -44,6 +44,15 @@ export function openSqlite(file: string, policy: Policy['board']): Engine {
     afterCommit: () => ring(bell),
     onChange: (wake) => Promise.resolve(listen(bell, wake)),
     snapshot: (read) => snapshot(db, read),
+    async backUp(reason, at) {
+      // Loaded on demand: most commands never need it.
+      const { takeSnapshot } = await import('./snapshots.ts');
+      return takeSnapshot(file, { reason, at, kept: policy.snapshots });
+    },
+    async findDamage() {
+      const { quickCheck } = await import('./snapshots.ts');
+      return quickCheck(connection.database);
+    },
     close: () => db.destroy(),
   };
 }

@@ -7,9 +7,12 @@ import { describeWaiting } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { statusesForPeople } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
+import { keepUp } from '../../../orchestrator/keep-up.ts';
 import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
+import { openLeftovers } from '../../../compose/leftovers.ts';
+import { asOrchestrator } from '../../../compose/who-runs.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
@@ -40,7 +43,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       );
     }
     if (options.dryRun) await showPlan(cli, context, options);
-    else await orchestrate(cli, context, options);
+    else await asOrchestrator(context.home, () => orchestrate(cli, context, options));
   });
 }
 
@@ -80,6 +83,11 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     signal: telling.signal,
     onProblem: (reason) => view.problem(null, reason),
   });
+  const keptUp = keepUp(context, {
+    leftovers: openLeftovers(cli),
+    signal: telling.signal,
+    onProblem: (reason) => view.problem(null, reason),
+  });
   try {
     const end = await runLoop(context, orchestrator, {
       signal: stop.signal,
@@ -93,10 +101,12 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await told;
     await notified;
     await radar;
+    await keptUp;
     view.close();
     await printEnd(cli, context, end);
   } finally {
     telling.abort();
+    await keptUp;
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
   }
