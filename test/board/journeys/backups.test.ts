@@ -1,6 +1,5 @@
 /** Snapshots of the board, putting one back, and rebuilding a lost board from what git knows. */
 
-import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -200,20 +199,6 @@ describe('versions of the board', () => {
       code: 1,
       stderr: expect.stringContaining('A newer Copse wrote the board') as string,
     });
-  });
-
-  test('a process that opened it before can no longer write', async () => {
-    const at = newProject(area);
-    const [task] = await newTasks(['First'], at);
-    const child = startCopse(['import', '-'], at);
-    const ended = finished(child);
-    await once(child, 'spawn');
-    changeBoard(at, 'update board set version = 99');
-    child.stdin?.end('');
-    const { code } = await ended;
-    expect(code).not.toBe(0);
-    changeBoard(at, 'update board set version = 5');
-    expect(await answer<TaskDocument>(['show', task.id], at)).toMatchObject({ status: 'ready' });
   });
 });
 

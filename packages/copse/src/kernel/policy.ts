@@ -304,8 +304,8 @@ export const defaultPolicy = {
     tendEveryMs: MINUTE,
     /** Of removed worktrees whose every file git holds, so many can be brought back. */
     emptyTrashKept: 50,
-    /** Folders of logs that are kept, of finished tasks and of checks; those of unfinished tasks always are. */
-    logsKept: 300,
+    /** Folders of logs and patches of tasks that are kept; those of unfinished tasks always are. */
+    logsKept: 600,
     logAgeMs: 30 * DAY,
     sessionCleanupEveryMs: HOUR,
     worktreeCleanup: true,

@@ -6,11 +6,12 @@
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { isFinished } from '../../tasks/rules/task.ts';
-import type { Leftovers } from '../ports/leftovers.ts';
+import type { KeepRef, Leftovers } from '../ports/leftovers.ts';
 import { releasePorts } from '../act/ports-of-sessions.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 import { baseBranchOf } from '../act/newest-base.ts';
 import { finishRemoval, removeWorkspace } from './remove.ts';
+import { hasLanded } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
 
 export async function sweep(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
@@ -19,7 +20,7 @@ export async function sweep(context: WorkspaceContext, leftovers: Leftovers): Pr
   await leftovers.deleteScratch(context.clock.now());
   await boundLogs(context, leftovers);
   await dropLocks(context, leftovers);
-  await dropMergedRefs(context, leftovers);
+  await dropLandedRefs(context, leftovers);
 }
 
 /** Most of one kind in one round. */
@@ -69,9 +70,9 @@ async function boundLogs(context: WorkspaceContext, leftovers: Leftovers): Promi
   const old = all.filter(({ at }, index) => index >= logsKept || now - at > logAgeMs).slice(-MOST);
   const isOver = await finishedAmong(
     context,
-    old.flatMap(({ task }) => task ?? []),
+    old.map(({ task }) => task),
   );
-  for (const { folder, task } of old) if (task === null || isOver(task)) await leftovers.deleteLogs(folder);
+  for (const { folder, task } of old) if (isOver(task)) await leftovers.deleteLogs(folder);
 }
 
 async function dropLocks(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
@@ -80,14 +81,27 @@ async function dropLocks(context: WorkspaceContext, leftovers: Leftovers): Promi
   for (const task of tasks) if (isOver(task)) await leftovers.deleteLock(task);
 }
 
-/** A commit that the target contains needs no other ref. A task that the board does not know keeps its refs. */
-async function dropMergedRefs(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
-  const { board, git, target } = context;
+/**
+ * A commit that the target contains needs no other ref. One that landed as another commit, by a rebase or a squash, keeps its
+ * ref while its worktree can be brought back. A task that the board does not know keeps its refs.
+ */
+async function dropLandedRefs(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
+  const { board, git, target, trash } = context;
   const branch = await baseBranchOf(git, target, undefined);
-  if (branch === undefined || (await git.tip(branchRef(branch))) === undefined) return;
-  const kept = (await leftovers.keptIn(branch)).slice(0, MOST);
+  const tip = branch && (await git.tip(branchRef(branch)));
+  if (branch === undefined || tip === undefined) return;
+  const kept = await leftovers.kept(branch);
   const statuses = await board.statuses([...new Set(kept.map(({ task }) => task))]);
-  await leftovers.dropKept(kept.filter(({ task }) => statuses.get(task) === 'done'));
+  const inTrash = new Set((await trash.all()).flatMap(({ record }) => record.branchTip ?? []));
+  const over: KeepRef[] = [];
+  for (const one of kept) {
+    if (over.length === MOST) break;
+    if (statuses.get(one.task) !== 'done') continue;
+    const isOver =
+      one.isMerged || (!inTrash.has(one.commit) && (await hasLanded(context, one.task, one.commit, [tip])));
+    if (isOver) over.push(one);
+  }
+  await leftovers.dropKept(over);
 }
 
 /** Tasks that were deleted from the board are over too. */

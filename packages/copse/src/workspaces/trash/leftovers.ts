@@ -9,7 +9,7 @@ import { hasCode } from '../../kernel/system/error-code.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { identify } from '../../processes/identity.ts';
-import { dropKeptTips, keptTipsIn } from '../git/rescue/kept-tips.ts';
+import { dropKeptTips, listKeepRefs } from '../git/rescue/kept-tips.ts';
 import type { Leftovers } from '../ports/leftovers.ts';
 
 /** A process in another container has another id here; after this time it has touched its folder again. */
@@ -36,15 +36,13 @@ export function openLeftovers(dir: TrustedDir): Leftovers {
       return deleted;
     },
     logs() {
-      const tasks = foldersIn(inHome('logs')).flatMap(({ name }) => {
-        const task = parseTaskId(name);
-        return task === undefined ? [] : [{ folder: inHome('logs', name), task }];
-      });
-      const checks = foldersIn(inHome('logs', 'queue')).map(({ name }) => ({
-        folder: inHome('logs', 'queue', name),
-        task: null,
-      }));
-      return [...tasks, ...checks]
+      const tasks = ['logs', 'artifacts'].flatMap((kind) =>
+        foldersIn(inHome(kind)).flatMap(({ name }) => {
+          const task = parseTaskId(name);
+          return task === undefined ? [] : [{ folder: inHome(kind, name), task }];
+        }),
+      );
+      return tasks
         .map(({ folder, task }) => ({ folder, task, at: timestamp(changedAt(folder)) }))
         .toSorted((one, other) => other.at - one.at);
     },
@@ -56,7 +54,7 @@ export function openLeftovers(dir: TrustedDir): Leftovers {
       // Under the lock: a process that has opened the file meanwhile notices that it is another one.
       await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
     },
-    keptIn: (branch) => keptTipsIn(dir, branch),
+    kept: (branch) => listKeepRefs(dir, branch),
     dropKept: (refs) => dropKeptTips(dir, refs),
   };
 }

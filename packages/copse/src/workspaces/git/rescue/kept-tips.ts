@@ -43,11 +43,18 @@ async function commitsOnlyHere(dir: TrustedDir, tips: readonly KeptTip[]): Promi
   return new Set(output.toString().split('\n'));
 }
 
-/** Those whose commits the branch contains. */
-export async function keptTipsIn(dir: TrustedDir, branch: BranchName): Promise<readonly KeepRef[]> {
+/** All of them, oldest first; also those whose commits are elsewhere too. */
+export async function listKeepRefs(dir: TrustedDir, branch: BranchName): Promise<readonly KeepRef[]> {
+  const merged = new Set((await keptWhere(dir, [`--merged=refs/heads/${branch}`])).map(({ ref }) => ref));
+  const all = await keptWhere(dir, []);
+  return all
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ ref, commit, task }) => ({ ref, commit, task, isMerged: merged.has(ref) }));
+}
+
+async function keptWhere(dir: TrustedDir, options: readonly string[]): Promise<readonly KeptTip[]> {
   const format = '--format=%(refname)%00%(objectname)%00%(objecttype)%00';
-  const merged = `--merged=refs/heads/${branch}`;
-  const output = await git(dir, ['for-each-ref', format, merged, `${KEEP_REFS}/`]);
+  const output = await git(dir, ['for-each-ref', format, ...options, `${KEEP_REFS}/`]);
   return output
     .toString()
     .split('\n')
