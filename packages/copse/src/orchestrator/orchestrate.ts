@@ -240,6 +240,7 @@ export class Orchestrator {
     this.#inBackground(task, async () => {
       const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
       if (removed.kind === 'refused') this.#report(task, removed.reason);
+      if (removed.kind === 'removed') this.#removalTried.delete(task);
     });
   }
 

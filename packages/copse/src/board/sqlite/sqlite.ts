@@ -14,6 +14,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
 
 import type { Policy } from '../../kernel/policy.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { listen, ring } from './bell.ts';
 import type { Engine } from '../sql/engine.ts';
 import type { BoardTables, Queries, WriteTransaction } from '../sql/schema.ts';
@@ -67,13 +68,15 @@ interface Connection {
 
 function connect(file: string, policy: Policy['board']): Connection {
   const database = explaining(file, () => new DatabaseSync(file, { timeout: 0 }));
-  const known = new Map<string, StatementSync>();
+  const known = new RecentCache<string, StatementSync>(MOST_STATEMENTS);
   const connection: Connection = {
     file,
     policy,
     database,
     prepared(text) {
-      const statement = known.get(text) ?? database.prepare(text);
+      const found = known.get(text);
+      if (found !== undefined) return found;
+      const statement = database.prepare(text);
       known.set(text, statement);
       return statement;
     },
@@ -141,6 +144,9 @@ function despiteBusy<T>({ file, policy }: Connection, call: () => T): T {
 }
 
 const READ_AGAIN_MS = 5;
+
+/** A list of ids gives another text for each length. */
+const MOST_STATEMENTS = 256;
 
 /** 16 MB of log: a checkpoint waits for the disk twice, so it should be rare. */
 const PAGES_PER_CHECKPOINT = 4_000;

@@ -16,6 +16,7 @@ import { type GitObject, type ObjectFacts, type ObjectReader, objectsOf } from '
 import { git, type TrustedDir } from '../process.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
+import { alone } from '../../kernel/system/alone.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
@@ -88,7 +89,7 @@ export class Objects {
         this.commitsRead += 1;
         this.#remember(parseCommit(brand(object.id), Buffer.from(object.content)));
       }
-      if (object?.type === 'tree') this.#trees.set(object.id, Buffer.from(object.content));
+      if (object?.type === 'tree') this.#trees.set(object.id, alone(object.content));
     }
   }
 
@@ -98,7 +99,7 @@ export class Objects {
   }
 
   rememberTree(id: string, content: Buffer): void {
-    this.#trees.set(id, content);
+    this.#trees.set(id, alone(content));
   }
 
   #remember(parsed: Commit): Commit {
@@ -115,7 +116,7 @@ export class Objects {
     const found = await this.#read(id);
     if (found?.type !== 'tree') throw new Error(`The tree ${id} is not in the repository any more.`);
     // A copy: it would keep everything alive that came with the same answer.
-    const content = Buffer.from(found.content);
+    const content = alone(found.content);
     this.#trees.set(id, content);
     return content;
   }
