@@ -32,6 +32,8 @@ const LONG = [
   'test/**/{landing,pull-request}-steps.test.ts',
   'test/board/faults/processes.test.ts',
   'test/**/rescue-restore.test.ts',
+  'test/git/faults/vectors.test.ts',
+  'test/workspaces/contract/pool.test.ts',
 ];
 
 export default defineConfig({
@@ -39,7 +41,7 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // More than there are cores: most tests wait for processes that they started.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     // Nothing is to take as long; a machine that is busy with other things may.
     testTimeout: 180_000,
     hookTimeout: 180_000,

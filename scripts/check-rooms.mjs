@@ -1,5 +1,5 @@
-// How the house is divided: files per folder, and the share of imports that cross from one room to another. Prints both
-// and fails past the limits.
+// How the house is divided: files per folder, the share of imports that cross from one room to another, and the names of
+// types. Prints what it counted and fails past the limits.
 //
 // - The kernel is no room: it is the vocabulary that all rooms share.
 // - Imports of the surfaces (compose, cli, demo, the entry points) are counted apart: calling rooms is their work.
@@ -19,7 +19,7 @@ const SURFACES = new Set(['compose', 'cli', 'demo', '']);
 /** Folders that may hold more, each with its reason. */
 const EXCEPTIONS = {};
 
-const problems = [...checkFolders(), ...checkImports()];
+const problems = [...checkFolders(), ...checkImports(), ...checkNames()];
 for (const problem of problems) console.log(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
@@ -55,6 +55,29 @@ function checkImports() {
   );
   if (between <= MOST_BETWEEN_ROOMS) return [];
   return ['Too many imports cross from one room to another: move files to where they are used'];
+}
+
+/** The name of an exported type means one thing in the whole house. Names that stay in their file may repeat. */
+function checkNames() {
+  const declared = Map.groupBy(filesIn(sources).flatMap(typesOf), ({ name }) => name);
+  const exported = [...declared.values()].filter((places) => places.some(({ isExported }) => isExported));
+  console.log(`types: ${exported.length} exported names (each is declared once)`);
+  return exported
+    .filter((places) => places.length > 1)
+    .map((places) => {
+      const files = places.map(({ file }) => file).join(' and ');
+      return `The type ${places[0].name} is declared in ${files}: name all but one after what they are`;
+    });
+}
+
+function typesOf(file) {
+  const text = readFileSync(path.join(sources, file), 'utf8');
+  const pattern = /^(export )?(?:declare )?(?:abstract )?(?:type|interface|class|enum) (\w+)/gm;
+  return [...text.matchAll(pattern)].map(([, exports, name]) => ({
+    name,
+    file,
+    isExported: Boolean(exports),
+  }));
 }
 
 function filesIn(folder) {

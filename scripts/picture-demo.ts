@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const COLUMNS = 80;
-const ROWS = 46;
+const ROWS = 45;
 const LONGEST_MS = 120_000;
 
 const CELL = { width: 8.4, height: 18 };

@@ -109,7 +109,7 @@ async function land(merging: Merging, { onto, head }: Merge, method: MergeMethod
     method,
     at: timestamp(1_700_000_000_000),
   });
-  return built.built ? { is: 'merged', tree: built.tree } : { is: built.because };
+  return built.kind === 'built' ? { is: 'merged', tree: built.tree } : { is: built.kind };
 }
 
 function text(result: Ours | Plain): string {

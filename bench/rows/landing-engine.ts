@@ -118,9 +118,9 @@ function openEngine({ repository }: World, target: string, method: MergeMethod):
         method,
         at: timestamp(1_700_010_000_000 + number * 1_000),
       });
-      if (!built.built) throw new Error(`task-${number}: ${built.because}`);
+      if (built.kind !== 'built') throw new Error(`task-${number}: ${built.kind}`);
       const moved = await merging.moveTarget({ target: brand(target), from: tip, to: built.commit });
-      if (!moved.moved) throw new Error(`task-${number}: ${moved.because}`);
+      if (moved.kind !== 'moved') throw new Error(`task-${number}: ${moved.kind}`);
       tip = built.commit;
     },
     close: () => merging.close(),

@@ -115,20 +115,20 @@ async function holdSome(context: RunContext): Promise<void> {
     const attempt = brand<AttemptId>(`at-bench${count}`);
     const agent = brand<AgentName>('command');
     const claimed = await claimTask(context, id, { session, attempt, node: context.node, agent });
-    if (!claimed.ok) throw new Error(claimed.refusal.reason);
+    if (claimed.kind === 'refused') throw new Error(claimed.refusal.reason);
     const recorded = await change(context, async (change) => {
       const { at } = change;
       const of = { session, task: id, node: context.node, token: claimed.value.token };
       await change.apply(decided({ type: 'attempt.started', id: attempt, at, ...of }));
       await change.apply(decided({ type: 'attempt.process_known', id: attempt, at, ...self }));
     });
-    if (!recorded.ok) throw new Error(recorded.refusal.reason);
+    if (recorded.kind === 'refused') throw new Error(recorded.refusal.reason);
   }
 }
 
 async function newTask(context: RunContext, title: string): Promise<{ readonly id: TaskId }> {
   const added = await addTask(context, { title });
-  if (!added.ok) throw new Error(added.refusal.reason);
+  if (added.kind === 'refused') throw new Error(added.refusal.reason);
   return added.value;
 }
 

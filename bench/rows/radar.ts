@@ -91,7 +91,7 @@ async function newWorld(bench: Bench): Promise<World> {
   const main = brand<CommitId>(run(['git', 'rev-parse', 'main'], repository).trim());
   for (let index = 0; index < BRANCHES; index += 1) {
     const added = await addTask(workspaces, { title: `Branch ${index}` });
-    if (!added.ok) throw new Error(added.refusal.reason);
+    if (added.kind === 'refused') throw new Error(added.refusal.reason);
     const branch = brand<BranchName>(branchName(index));
     const folder = path.join(workspaces.worktreeFolder, added.value.id);
     const registered = await workspaces.git.register({ path: folder, name: added.value.id, branch });
@@ -119,7 +119,7 @@ async function recordWorkspace(
     const of = { id: brand<WorkspaceId>(`ws-${task}`), at: change.at, task, node, worktree };
     return change.apply(decided({ type: 'workspace.prepared', ...of, strategy: 'git_worktree' }));
   });
-  if (!recorded.ok) throw new Error(recorded.refusal.reason);
+  if (recorded.kind === 'refused') throw new Error(recorded.refusal.reason);
 }
 
 async function look({ context }: World): Promise<RadarLook> {

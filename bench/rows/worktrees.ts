@@ -75,7 +75,7 @@ async function newWorktree({
   worktreesMade += 1;
   const name = `made-${worktreesMade}`;
   const moved = await context.git.moveRef(`refs/heads/${name}`, null, main, 'bench');
-  if (!moved.moved) throw new Error(`${name} could not be made`);
+  if (moved.kind !== 'moved') throw new Error(`${name} could not be made`);
   return { branch: name, path: path.join(repository, '..', name) };
 }
 
@@ -152,7 +152,7 @@ async function measureCommand(world: World): Promise<Result> {
 
 async function newTask(context: WorkspaceContext): Promise<TaskId> {
   const outcome = await addTask(context, { title: 'Measure' });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value.id;
 }
 
@@ -164,7 +164,8 @@ async function measureRelease(world: World): Promise<readonly Result[]> {
   for (let count = 0; count <= repetitions; count += 1) {
     const id = await newTask(context);
     const outcome = await work(context, id, undefined);
-    if (!outcome.ok || outcome.value.kind !== 'worked') throw new Error('the worktree was not made');
+    if (outcome.kind === 'refused' || outcome.value.kind !== 'worked')
+      throw new Error('the worktree was not made');
     ids.push(id);
     folders.push(addWithGit(world));
   }
@@ -205,7 +206,8 @@ async function measureRescue(world: World): Promise<readonly Result[]> {
   ]) {
     const id = await newTask(context);
     const outcome = await work(context, id, undefined);
-    if (!outcome.ok || outcome.value.kind !== 'worked') throw new Error('the worktree was not made');
+    if (outcome.kind === 'refused' || outcome.value.kind !== 'worked')
+      throw new Error('the worktree was not made');
     const folder = outcome.value.workspace.path;
     for (let file = 0; file < edits; file += 1) appendFileSync(path.join(folder, nameOf(file)), '// more\n');
     let at = 1_800_000_000_000;
@@ -219,7 +221,7 @@ async function measureRescue(world: World): Promise<readonly Result[]> {
             why: 'asked',
             at: timestamp(at),
           });
-          if (saved.saved !== edits > 0) throw new Error(`saved: ${saved.saved}`);
+          if ((saved.kind === 'saved') !== edits > 0) throw new Error(saved.kind);
         },
         plain: () => run(['git', 'stash', 'create'], folder),
       },
@@ -253,7 +255,7 @@ async function measureSixteen(bench: Bench): Promise<Result> {
     const ids: TaskId[] = [];
     for (let count = 0; count < AT_ONCE; count += 1) ids.push(await newTask(context));
     const outcomes = await Promise.allSettled(ids.map((id) => work(context, id, undefined)));
-    failures += outcomes.filter((one) => one.status === 'rejected' || !one.value.ok).length;
+    failures += outcomes.filter((one) => one.status === 'rejected' || one.value.kind === 'refused').length;
   }
   await context.board.close();
   return {

@@ -124,11 +124,11 @@ sources:
 
 function parse(text: string) {
   const result = parseConfig(text, { file: 'copse.yml' });
-  if (!result.ok) throw new Error(result.problems.map(renderProblem).join('\n'));
+  if (result.kind === 'invalid') throw new Error(result.problems.map(renderProblem).join('\n'));
   return result;
 }
 
-describe('what may be written', () => {
+describe('the accepted form', () => {
   test('every key is accepted, and the example misses none', () => {
     const written = new Set<string>();
     collectKeys(parse(everyKey).written, [], written);
@@ -144,7 +144,7 @@ describe('what may be written', () => {
     expect(missing).toEqual([]);
   });
 
-  test('editors accept with the JSON Schema what Copse accepts, and refuse what it refuses', () => {
+  test('the JSON Schema accepts what Copse accepts, and refuses what Copse refuses', () => {
     const forEditors = configJsonSchema() as JsonSchema;
     expect(conforms(readYaml(everyKey).value, forEditors)).toBe(true);
     for (const text of [
@@ -160,7 +160,7 @@ describe('what may be written', () => {
       const refusedBy = {
         text,
         editors: !conforms(readYaml(text).value, forEditors),
-        copse: !parseConfig(text, { file: 'copse.yml' }).ok,
+        copse: parseConfig(text, { file: 'copse.yml' }).kind === 'invalid',
       };
       expect(refusedBy).toEqual({ text, editors: true, copse: true });
     }
@@ -180,7 +180,7 @@ describe('what may be written', () => {
     expect(config.maintenance.worktree_cleanup.max_worktree_age).toBe(14 * 86_400_000);
   });
 
-  test('what may be written short means the same as written in full', () => {
+  test('a short form means the same as the full form', () => {
     const short =
       'landing: { checks: { test: npm test } }\nagents: { a: { working_directory: ../x, hooks: { on_error: y } } }';
     const full =
@@ -188,7 +188,7 @@ describe('what may be written', () => {
     expect(parse(short).config).toEqual(parse(full).config);
   });
 
-  test('anchors, aliases and merge keys work, and what is written beside a merge wins', () => {
+  test('anchors, aliases and merge keys work, and a key beside a merge wins', () => {
     const { agents } = parse(everyKey).config;
     expect(agents['reviewer']).toMatchObject({ runtime: 'codex', model: 'large', permissions: 'ask' });
   });
@@ -206,11 +206,13 @@ describe('what may be written', () => {
 
   test('a place after a byte order mark is counted from the first visible character', () => {
     const result = parseConfig('\uFEFFlandng: {}', { file: 'copse.yml' });
-    expect(result.ok ? [] : result.problems.map(({ line, column }) => [line, column])).toEqual([[1, 1]]);
+    expect(result.kind === 'valid' ? [] : result.problems.map(({ line, column }) => [line, column])).toEqual([
+      [1, 1],
+    ]);
   });
 });
 
-describe('what it means', () => {
+describe('the meaning', () => {
   test('the defaults are those of the policy', () => {
     expect(policyFrom(defaultConfig())).toEqual(defaultPolicy);
     const { workspace, landing, finish, notifications } = defaultConfig();
@@ -243,7 +245,7 @@ describe('what it means', () => {
     });
   });
 
-  test('an agent inherits what it does not say itself', () => {
+  test('an agent inherits settings that it does not set', () => {
     const { config } = parse(
       'workspace: { copy: [.env], pool: 2 }\nagents: { a: { command: x, workspace: { pool: 0 } } }',
     );
@@ -254,14 +256,14 @@ describe('what it means', () => {
     expect(effectiveAgent(config, 'toString')).toBeUndefined();
   });
 
-  test('docker.enabled is another way to write sandbox: docker', () => {
+  test('docker.enabled is the same as sandbox: docker', () => {
     const { config } = parse('agents: { a: { docker: { enabled: true } } }');
     expect(effectiveAgent(config, 'a')?.sandbox).toBe('docker');
   });
 });
 
 describe('the configuration in force, row by row', () => {
-  test('says of every key where its value comes from, as one would write it', () => {
+  test('has the source of every value, in the form of copse.yml', () => {
     const rows = flattenConfig(parse('policy:\n  lease: 1m\nagents:\n  a:\n    max: 2\n').written);
     const row = (key: string) => rows.find((candidate) => candidate.key === key);
     expect(row('policy.lease')).toEqual({ key: 'policy.lease', value: '1m', from: 'copse.yml' });
@@ -292,7 +294,7 @@ describe('the configuration in force, row by row', () => {
   });
 });
 
-test('quantities are written the way they are read', () => {
+test('a printed quantity is read back as the same', () => {
   expect([0, 1, 1_500, 90_000, 3_600_000, 604_800_000].map(formatDuration)).toEqual([
     '0',
     '1ms',
@@ -304,7 +306,7 @@ test('quantities are written the way they are read', () => {
   expect([1024, 512 * 1024 ** 2, 2 * 1024 ** 3].map(formatSize)).toEqual(['1KB', '512MB', '2GB']);
 });
 
-test('every key says what it does', () => {
+test('every key has a description', () => {
   expect(describeConfig().filter(({ description }) => !/^[A-Z].*\.$/.test(description))).toEqual([]);
 });
 

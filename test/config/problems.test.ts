@@ -4,7 +4,7 @@ import { describeConfig } from '../../packages/copse/src/config/problems/describ
 import { parseConfig } from '../../packages/copse/src/config/parse.ts';
 import { renderProblem } from '../../packages/copse/src/config/problems/problems.ts';
 
-describe('a copse.yml with mistakes is answered with all of them, each with its place and remedy', () => {
+describe('a copse.yml with mistakes gives all of them, each with its line and a remedy', () => {
   const cases: readonly { mistake: string; yaml: string; lines: readonly string[] }[] = [
     {
       mistake: 'a misspelt key',
@@ -217,7 +217,7 @@ test('a known key with one letter missing or two letters swapped is reported wit
 });
 
 // promise: hostile-config-safe
-test('whatever the text is, parsing answers and never throws', () => {
+test('parsing never throws, for any text', () => {
   const yamlish = fc
     .array(
       fc.constantFrom(
@@ -255,7 +255,7 @@ test('whatever the text is, parsing answers and never throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), yamlish), (text) => {
       const result = parseConfig(text, { file: 'copse.yml' });
-      if (result.ok) return;
+      if (result.kind === 'valid') return;
       for (const problem of result.problems) {
         expect(renderProblem(problem)).toMatch(/^copse\.yml:\d+:\d+: /);
         expect(problem.line).toBeGreaterThan(0);
@@ -267,7 +267,7 @@ test('whatever the text is, parsing answers and never throws', () => {
 });
 
 // promise: hostile-config-safe
-test('deep nesting and multiplying aliases are refused in a moment', () => {
+test('deep nesting and multiplying aliases are refused quickly', () => {
   const tenfold = Array.from('bcdefgh', (letter, index) => {
     const before = Array.from({ length: 10 }, () => `*${'abcdefg'[index]}`);
     return `${letter}: &${letter} [${before.join(', ')}]`;
@@ -283,7 +283,7 @@ test('deep nesting and multiplying aliases are refused in a moment', () => {
 
 function parseFailing(yaml: string) {
   const result = parseConfig(yaml, { file: 'copse.yml' });
-  return result.ok ? [] : result.problems;
+  return result.kind === 'valid' ? [] : result.problems;
 }
 
 function rendered(yaml: string): readonly string[] {

@@ -17,7 +17,7 @@ const bySchema = (written: unknown) => {
 };
 
 describe('the shape of copse.yml', () => {
-  test('expresses every key but the one whose form is an address', () => {
+  test('expresses every key except the one with an address', () => {
     expect(unknownIn(shape, [])).toEqual(['notifications.webhook']);
   });
 
@@ -48,7 +48,7 @@ describe('the shape of copse.yml', () => {
     expect(readByShape(written, shape)).toBeUndefined();
   });
 
-  test('reads whatever it reads as the schema does, and everything that the schema accepts', () => {
+  test('agrees with the schema on every file that it reads, and reads all that the schema accepts', () => {
     fc.assert(
       fc.property(valueOf(shape, 0), (written) => {
         expect(readByShape(written, shape)).toEqual(bySchema(written));
@@ -57,7 +57,7 @@ describe('the shape of copse.yml', () => {
     );
   });
 
-  test('has enough valid examples among those', () => {
+  test('has enough valid examples among the random ones', () => {
     const examples = fc.sample(valueOf(shape, 0), 1_000);
     expect(examples.filter((one) => bySchema(one) !== undefined).length).toBeGreaterThan(100);
   });

@@ -6,7 +6,7 @@ import { newArea, newRepository, plainEnv } from '../support/cli.ts';
 
 const area = newArea();
 
-test('a repository without a copse.yml has the settings that an empty one means', async () => {
+test('a repository without a copse.yml has the settings of an empty one', async () => {
   const context = await openWorkspaceContext({ cwd: newRepository(area), env: plainEnv });
   try {
     expect(context.settings).toEqual(defaultConfig().workspace);

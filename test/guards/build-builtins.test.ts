@@ -42,7 +42,7 @@ function evaluate(): Given {
   return new Function(code ?? '')() as Given;
 }
 
-test('no import of a builtin is left, types and other imports stay as they are, on the lines where they were', () => {
+test('no import of a builtin is left; types and other imports stay, on the same lines', () => {
   const lines = transform(source)?.split('\n') ?? [];
   expect(lines.filter((line) => line.startsWith('import '))).toEqual([
     "import type { Stats } from 'node:fs';",
@@ -53,7 +53,7 @@ test('no import of a builtin is left, types and other imports stay as they are, 
   );
 });
 
-test('functions, constants, whole modules and promisified functions work as imported ones do', async () => {
+test('functions, constants, whole modules and promisified functions work like imported ones', async () => {
   const { assert, strictEqual, execFile, EOL, path, join, promisify } = evaluate();
   expect(() => assert(false, 'wrong')).toThrow('wrong');
   expect(() => assert.equal(1, 2)).toThrow('1 == 2');

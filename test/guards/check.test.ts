@@ -107,13 +107,13 @@ afterAll(() => {
 });
 
 describe('npm run check', () => {
-  test('passes when there is nothing to report, and runs only what is named', () => {
+  test('passes when there is nothing to report, and runs only the named parts', () => {
     const { code, output } = check('format');
     expect(output).toMatch(/^ok +format +[\d.]+ s\n$/);
     expect(code).toBe(0);
   });
 
-  test('says that the boundary checker is blind when it misses the canary', () => {
+  test('reports that the boundary checker is blind when it misses the canary', () => {
     const canary = readFileSync(join(copy, CANARY_FILE), 'utf8');
     rmSync(join(copy, CANARY_FILE));
     try {
@@ -125,7 +125,7 @@ describe('npm run check', () => {
     }
   });
 
-  describe('with something planted for every part', () => {
+  describe('with a violation planted for every part', () => {
     let result: { readonly code: number | null; readonly output: string };
 
     beforeAll(() => {

@@ -19,7 +19,7 @@ describe('the promises of SECURITY.md', () => {
     expect(problems).toEqual([]);
   });
 
-  test(`are listed in ${EVIDENCE} with the tests of today`, () => {
+  test(`are listed in ${EVIDENCE} with their current tests`, () => {
     const stale = readFileSync(join(projectRoot, EVIDENCE), 'utf8') !== page;
     expect(stale ? `stale: npm exec -c "node scripts/generate-evidence.ts"` : 'current').toBe('current');
   });
@@ -50,7 +50,7 @@ describe('a promise', () => {
     ]);
   });
 
-  test('whose only tag stands above no test has none', () => {
+  test('whose only tag is above no test has none', () => {
     const { problems } = evidenceFrom(
       readPromises('- `kept`: It is.\n'),
       readTags(tagged('kept', 'const x = 1;')),

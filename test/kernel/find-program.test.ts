@@ -33,7 +33,7 @@ describe('a program is found', () => {
     expect(findProgram('agent', searching(first, second, third))).toBe(found);
   });
 
-  test('whatever characters its name and its folder have', () => {
+  test('with any characters in its name and folder', () => {
     const folder = newFolder('a "b" $c\n林');
     const found = program(folder, "ägent 'x' 森");
     expect(findProgram("ägent 'x' 森", searching(folder))).toBe(found);
@@ -65,7 +65,7 @@ describe('these are skipped, though a program of that name comes later:', () => 
 });
 
 // promise: programs-from-path
-describe('a folder that depends on where one is, is not searched:', () => {
+describe('a folder that depends on the current one is not searched:', () => {
   test('a relative one', () => {
     const folder = newFolder();
     program(folder, 'agent');

@@ -107,7 +107,7 @@ describe('drawing a task id', () => {
     },
   );
 
-  test('only when everything is taken do the draws end', () => {
+  test('drawing fails only when every id is taken', () => {
     expect(() => firstFree(Math.random, () => true)).toThrow(/taken/);
   });
 
@@ -139,27 +139,27 @@ describe('the beginning of a task id', () => {
   const ids = ['cp-a1b2', 'cp-a1b2c', 'cp-a1zz', 'cp-zzzz'].map(id);
 
   test.each([
-    ['cp-z', { found: 'cp-zzzz' }],
-    ['Z', { found: 'cp-zzzz' }],
-    ['a1b2c', { found: 'cp-a1b2c' }],
-    ['a1', { ambiguous: ['cp-a1b2', 'cp-a1b2c', 'cp-a1zz'] }],
-    ['b', { unknown: 'b' }],
-    ['', { unknown: '' }],
-    ['cp-', { unknown: 'cp-' }],
-    ['not an id', { unknown: 'not an id' }],
+    ['cp-z', { kind: 'found', id: 'cp-zzzz' }],
+    ['Z', { kind: 'found', id: 'cp-zzzz' }],
+    ['a1b2c', { kind: 'found', id: 'cp-a1b2c' }],
+    ['a1', { kind: 'ambiguous', ids: ['cp-a1b2', 'cp-a1b2c', 'cp-a1zz'] }],
+    ['b', { kind: 'unknown' }],
+    ['', { kind: 'unknown' }],
+    ['cp-', { kind: 'unknown' }],
+    ['not an id', { kind: 'unknown' }],
   ])('%j resolves to %j', (prefix, expected) => {
     expect(resolvePrefix(prefix, ids)).toEqual(expected);
   });
 
   test('a whole id wins over longer ids that begin with it', () => {
     for (const order of [ids, ids.toReversed()]) {
-      expect(resolvePrefix('cp-a1b2', order)).toEqual({ found: 'cp-a1b2' });
-      expect(resolvePrefix('A1B2', order)).toEqual({ found: 'cp-a1b2' });
+      expect(resolvePrefix('cp-a1b2', order)).toEqual({ kind: 'found', id: 'cp-a1b2' });
+      expect(resolvePrefix('A1B2', order)).toEqual({ kind: 'found', id: 'cp-a1b2' });
     }
   });
 
   test('an id listed twice is not ambiguous', () => {
-    expect(resolvePrefix('z', [id('cp-zzzz'), id('cp-zzzz')])).toEqual({ found: 'cp-zzzz' });
+    expect(resolvePrefix('z', [id('cp-zzzz'), id('cp-zzzz')])).toEqual({ kind: 'found', id: 'cp-zzzz' });
   });
 });
 

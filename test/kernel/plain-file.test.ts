@@ -21,7 +21,7 @@ function newFolder(): string {
 }
 
 describe('a file that an agent may replace', () => {
-  test('is read to its end, or as far as one wants', () => {
+  test('is read to its end, or up to a limit', () => {
     const file = path.join(newFolder(), 'text');
     writeFileSync(file, '12345');
     expect(readPlainFile(file, 6)).toEqual({ kind: 'plain', value: { text: '12345', isCut: false } });
@@ -35,7 +35,7 @@ describe('a file that an agent may replace', () => {
     expect(readPlainFile(file, 0)).toEqual({ kind: 'plain', value: { text: '', isCut: false } });
   });
 
-  test('is the one that was opened, whatever takes its name meanwhile', () => {
+  test('is the one that was opened, even if another file takes its name meanwhile', () => {
     const file = path.join(newFolder(), 'text');
     writeFileSync(file, 'before');
     const read = withPlainFile(Buffer.from(file), (opened, { size }) => {
@@ -123,7 +123,7 @@ describe('inside a folder that an agent can change', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'work goes on in the folder that was entered, whatever takes its name meanwhile',
+    'work continues in the opened folder, even if another takes its name meanwhile',
     () => {
       const [root, outside] = [newFolder(), newFolder()];
       mkdirSync(path.join(root, 'a', 'b'), { recursive: true });

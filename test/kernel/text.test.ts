@@ -40,12 +40,12 @@ describe('a title', () => {
     '-v is not an option here',
     'x'.repeat(200),
     '😀'.repeat(200),
-  ])('%j is kept exactly as written', (text) => {
-    expect(checkTitle(text)).toEqual({ ok: true, title: text });
+  ])('%j is kept exactly', (text) => {
+    expect(checkTitle(text)).toEqual({ kind: 'accepted', title: text });
   });
 
   test('loses the space around it', () => {
-    expect(checkTitle(' \t\u3000Fix login\n')).toEqual({ ok: true, title: 'Fix login' });
+    expect(checkTitle(' \t\u3000Fix login\n')).toEqual({ kind: 'accepted', title: 'Fix login' });
   });
 
   test.each([
@@ -73,16 +73,16 @@ describe('a title', () => {
     ['😀'.repeat(201), /at most 200/],
   ])('%j is refused with a reason', (text, reason) => {
     const checked = checkTitle(text);
-    expect(checked.ok).toBe(false);
+    expect(checked.kind).toBe('refused');
     expect(checked).toHaveProperty('reason', matching(reason));
   });
 
   // promise: terminal-safe
-  test('is accepted again as it was accepted, prints as it is, and fits one line', () => {
+  test('is accepted again unchanged, prints unchanged, and fits one line', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const checked = checkTitle(text);
-        if (!checked.ok) return;
+        if (checked.kind === 'refused') return;
         expect(checkTitle(checked.title)).toEqual(checked);
         expect(shown(checked.title)).toBe(checked.title);
         expect(checked.title).not.toMatch(/[\n\r\u0085\u2028\u2029]/);
@@ -91,11 +91,11 @@ describe('a title', () => {
     );
   });
 
-  test('never puts what it refuses raw into the reason', () => {
+  test('never has the refused text unescaped in the reason', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const checked = checkTitle(text);
-        expect(checked.ok ? 'accepted' : checked.reason).toMatch(/^[\x20-\x7e]+$/);
+        expect(checked.kind === 'accepted' ? 'accepted' : checked.reason).toMatch(/^[\x20-\x7e]+$/);
       }),
     );
   });
@@ -103,7 +103,7 @@ describe('a title', () => {
 
 describe('a name', () => {
   test.each(['ada', 'a b', '../x.lock', '日本', 'Größe', 'x'.repeat(100)])('%j is accepted', (text) => {
-    expect(checkName(text)).toEqual({ ok: true, name: text });
+    expect(checkName(text)).toEqual({ kind: 'accepted', name: text });
   });
 
   test.each([
@@ -114,25 +114,25 @@ describe('a name', () => {
     ['a\u0000', /U\+0000/],
     ['x'.repeat(101), /at most 100/],
   ])('%j is refused with a reason', (text, reason) => {
-    expect(checkName(text)).toEqual({ ok: false, reason: matching(reason) });
+    expect(checkName(text)).toEqual({ kind: 'refused', reason: matching(reason) });
   });
 });
 
 describe('a body', () => {
-  test('is kept unchanged whatever it holds', () => {
+  test('is kept unchanged, with any content', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(checkBody(text)).toEqual({ ok: true, body: text });
+        expect(checkBody(text)).toEqual({ kind: 'accepted', body: text });
       }),
     );
-    expect(checkBody('\u0000\ud800 \n')).toEqual({ ok: true, body: '\u0000\ud800 \n' });
+    expect(checkBody('\u0000\ud800 \n')).toEqual({ kind: 'accepted', body: '\u0000\ud800 \n' });
   });
 
-  test('may be as long as the policy says and not one character longer', () => {
+  test('may have the length of the policy and not one character more', () => {
     const { bodyLength } = defaultPolicy.text;
-    expect(checkBody('x'.repeat(bodyLength)).ok).toBe(true);
+    expect(checkBody('x'.repeat(bodyLength)).kind).toBe('accepted');
     expect(checkBody('x'.repeat(bodyLength + 1))).toEqual({
-      ok: false,
+      kind: 'refused',
       reason: matching(/at most 8388608/),
     });
   });
@@ -169,7 +169,7 @@ describe('text shown on a terminal', () => {
     );
   });
 
-  test('keeps the lines where they were', () => {
+  test('keeps its line breaks', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(shown(text).split('\n')).toHaveLength(text.split('\n').length);

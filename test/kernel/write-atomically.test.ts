@@ -36,7 +36,7 @@ describe('writing a file atomically', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['file', 'taken']);
   });
 
-  it('gives the file the mode and time that are asked for, through a folder of its own', () => {
+  it('sets the given mode and time, and can use a separate folder for the temporary file', () => {
     const folder = newFolder();
     const scratch = path.join(folder, 'scratch');
     mkdirSync(scratch);

@@ -78,7 +78,7 @@ const states: { readonly [S in TaskState['status']]: TaskState & { readonly stat
 };
 
 describe('a task', () => {
-  test('has these keys, times in ISO 8601 and a priority as people write it', () => {
+  test('has these keys, times in ISO 8601 and a priority as p1 to p5', () => {
     expect(taskView(task)).toEqual({
       id: 'cp-a1b2',
       title: 'Größe ändern',
@@ -119,7 +119,7 @@ describe('a task', () => {
     expect(JSON.parse(JSON.stringify(view))).toEqual(view);
   });
 
-  test('tells its reason where it has one and when it may be claimed where it must wait', () => {
+  test('has its reason if there is one, and the earliest time of a claim if it must wait', () => {
     const view = (state: TaskState) => taskView({ ...task, state });
     expect(view(states.stuck).reason).toBe('JWT or cookies?');
     expect(view(states.needs_attention).reason).toBe('src/a.ts');
@@ -156,7 +156,7 @@ describe('a plan', () => {
     });
   });
 
-  test('without tasks has no progress to tell', () => {
+  test('without tasks has no progress', () => {
     expect(planView(plan, [])).toMatchObject({ progress: { total: 0, byStatus: {} }, tasks: [] });
   });
 });

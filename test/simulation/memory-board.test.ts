@@ -65,23 +65,19 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ do: 'fail' as const }),
 );
 
-it(
-  'answers every question as a real board does, whatever happened before',
-  { timeout: 120_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 40 }), async (list) => {
-        await using place = await newPlace('sqlite');
-        const real = await place.open();
-        const fake = boardOn(new MemoryStore());
-        const [one, other] = [await play(real, list), await play(fake, list)];
-        expect(other.outcomes).toEqual(one.outcomes);
-        expect(await everything(fake, other.ids)).toEqual(await everything(real, one.ids));
-      }),
-      { numRuns: 30 },
-    );
-  },
-);
+it('answers every query as a real board does, after any history', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 40 }), async (list) => {
+      await using place = await newPlace('sqlite');
+      const real = await place.open();
+      const fake = boardOn(new MemoryStore());
+      const [one, other] = [await play(real, list), await play(fake, list)];
+      expect(other.outcomes).toEqual(one.outcomes);
+      expect(await everything(fake, other.ids)).toEqual(await everything(real, one.ids));
+    }),
+    { numRuns: 30 },
+  );
+});
 
 /** Ids and times come from a counter, so that both boards get the very same. */
 async function play(board: Board, list: readonly Step[]) {
@@ -111,7 +107,7 @@ async function take(context: Context, step: Step, ids: TaskId[]): Promise<unknow
         dependsOn,
         requires: requires ? ['gpu'] : [],
       });
-      if (added.ok) ids.push(added.value.id);
+      if (added.kind === 'done') ids.push(added.value.id);
       return added;
     }
     case 'claim':
@@ -148,7 +144,7 @@ async function takeWith(
       return change(context, async (change) => {
         const held = await change.require('task', id);
         const landing = {
-          to: 'landing',
+          kind: 'landing',
           landing: brand<LandingId>(`la-${id}-${held.token}`),
           target: brand<BranchName>('main'),
           attempt: null,

@@ -160,13 +160,13 @@ export class SimNode {
   snapshot({ task, worktree, why, at }: SnapshotRequest): SnapshotOutcome {
     const folder = this.folders.get(worktree);
     const head = this.headOf(worktree) ?? null;
-    if (folder === undefined || head === null) return { saved: false };
+    if (folder === undefined || head === null) return { kind: 'nothing_to_save' };
     const { changed, untracked } = this.uncommitted(worktree);
-    if (changed.length + untracked.length === 0) return { saved: false };
+    if (changed.length + untracked.length === 0) return { kind: 'nothing_to_save' };
     const { repository } = this.shared;
     const commit = repository.write([head], new Map(folder.files), `rescue of ${task}`, 0);
     const known = this.rescues.find((one) => one.commit === commit);
-    if (known !== undefined) return { saved: true, rescue: known };
+    if (known !== undefined) return { kind: 'saved', rescue: known };
     const ref = `refs/copse/rescue/${task}/${at}-${this.rescues.length}`;
     this.refs.set(ref, commit);
     const branch = this.registrations.get(worktree)?.branch ?? null;
@@ -181,7 +181,7 @@ export class SimNode {
       changed: changed.length + untracked.length,
     };
     this.rescues.push(rescue);
-    return { saved: true, rescue };
+    return { kind: 'saved', rescue };
   }
 
   /** As queue/target/target.ts: together with the files of the checkout that has it, if one has. */
@@ -192,22 +192,21 @@ export class SimNode {
   ): TargetMove {
     const { repository } = this.shared;
     if (!repository.isAncestor(from, to)) throw new Error(`The target must not move to ${to}`);
-    if (this.shared.target === to) return { moved: true };
-    if (this.shared.target !== from) return { moved: false, because: 'changed', tip: this.shared.target };
+    if (this.shared.target === to) return { kind: 'moved' };
+    if (this.shared.target !== from) return { kind: 'changed', tip: this.shared.target };
     const { checkout } = this;
     if (checkout !== null) {
       if (checkout.isBusy)
         return {
-          moved: false,
-          because: 'busy',
+          kind: 'busy',
           checkout: this.root,
           reason: 'a merge is not finished there',
         };
       const [was, is] = [repository.require(from).tree, repository.require(to).tree];
       const paths = changedPaths(was, is);
       const files = paths.filter((path) => checkout.files.get(path) !== was.get(path));
-      if (files.length > 0) return { moved: false, because: 'in_the_way', checkout: this.root, files };
-      if (isTrial) return { moved: true };
+      if (files.length > 0) return { kind: 'in_the_way', checkout: this.root, files };
+      if (isTrial) return { kind: 'moved' };
       for (const path of paths) {
         const content = is.get(path);
         if (content === undefined) checkout.files.delete(path);
@@ -215,7 +214,7 @@ export class SimNode {
       }
     }
     if (!isTrial) this.move(TARGET_REF, from, to, by);
-    return { moved: true };
+    return { kind: 'moved' };
   }
 
   /** The commits that some ref or checkout of this machine leads to. */

@@ -422,7 +422,7 @@ function grantOf(event: BoardEvent): number | undefined {
 function areasOf({ areas }: Task) {
   return areas.flatMap((text) => {
     const read = parseArea(text);
-    return read.ok ? [read.area] : [];
+    return read.kind === 'accepted' ? [read.area] : [];
   });
 }
 

@@ -83,7 +83,7 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
     checkout: { look: unused, move: unused },
     furnishing: {
       furnish: () => call('furnish', () => FURNISHED),
-      dismantle: () => call('dismantle', () => ({ ok: true, ran: 0 }) as const),
+      dismantle: () => call('dismantle', () => ({ kind: 'done', ran: 0 }) as const),
     },
     portProbe: { isFree: () => call('probe a port', () => true) },
     disk: { freeBytes: () => call('free disk', () => 1e12) },
@@ -92,8 +92,8 @@ export function contextFor(of: Surroundings, node: SimNode, process: Process, by
       run: ({ commands, folder }) =>
         call('run commands', () => {
           const [command = ''] = commands;
-          if (!world.chance(0.3)) return { ok: true, ran: commands.length };
-          return { ok: false, command, because: 'exit', code: 1, tail: ['no'], log: `${folder}/log` };
+          if (!world.chance(0.3)) return { kind: 'done', ran: commands.length };
+          return { kind: 'failed', command, because: 'exit', code: 1, tail: ['no'], log: `${folder}/log` };
         }),
     },
     artifacts: { save: (task, name) => call('save an artifact', () => `${task}/${name}`) },
@@ -125,7 +125,7 @@ const FURNISHED: FurnishReport = {
   skipped: [],
   submodules: [],
   notes: [],
-  setup: { ok: true, ran: 0 },
+  setup: { kind: 'done', ran: 0 },
 };
 
 function unused(): never {
@@ -189,9 +189,9 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     moveRef: (ref, from, to) =>
       call(`move ${ref} from ${short(from)} to ${short(to)}`, (): RefMove => {
         const now = node.move(ref, from, to, process);
-        if (now !== true) return { moved: false, because: 'changed', tip: now };
+        if (now !== true) return { kind: 'not_moved', because: 'changed', tip: now };
         if (ref.startsWith('refs/heads/')) changed(process, `moved ${ref}`);
-        return { moved: true };
+        return { kind: 'moved' };
       }),
     register: ({ path, name, branch }) =>
       call(`register ${path}`, () => {
@@ -320,7 +320,7 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
         node.moveTarget(from, to, { by: process, isTrial }),
       ),
     push: () =>
-      call('push', () => ({ pushed: false, because: 'no_remote', reason: 'there is none' }) as const),
+      call('push', () => ({ kind: 'failed', because: 'no_remote', reason: 'there is none' }) as const),
     unresolved: () => call('unresolved', () => []),
     commitAll: (worktree, message) =>
       call(`commit all in ${worktree}`, () => {

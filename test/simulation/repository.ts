@@ -88,7 +88,7 @@ export class Repository {
   /** As queue/merge/build.ts does it, for trees that have no reverts in them. */
   build(request: CandidateRequest): Candidate {
     const made = this.#build(request);
-    if (!made.built) return made;
+    if (made.kind !== 'built') return made;
     return { ...made, tree: this.treeOf(made.commit) };
   }
 
@@ -99,14 +99,14 @@ export class Repository {
 
   #build(request: CandidateRequest): Candidate | Omit<Built, 'tree'> {
     const { onto, head, method, at } = request;
-    if (this.isAncestor(head, onto)) return { built: true, commit: onto, commits: 0, note: null };
+    if (this.isAncestor(head, onto)) return { kind: 'built', commit: onto, commits: 0, note: null };
     const base = this.mergeBase(onto, head);
-    if (base === undefined) return { built: false, because: 'unrelated' };
+    if (base === undefined) return { kind: 'unrelated' };
     const merged = this.merge(onto, head);
     const isClean = merged.conflicts.length === 0;
     const own = this.between(onto, head).toReversed();
     if (isClean && isSame(merged.tree, this.require(onto).tree))
-      return { built: true, commit: onto, commits: 0, note: null };
+      return { kind: 'built', commit: onto, commits: 0, note: null };
     const trailer = `Task: ${request.task}`;
     if (method === 'squash' && isClean) {
       const commit = this.write(
@@ -115,17 +115,17 @@ export class Repository {
         `${request.title}\n\n${own.map(subjectOf).join('\n')}\n\n${trailer}\n`,
         at,
       );
-      return { built: true, commit, commits: 1, note: null };
+      return { kind: 'built', commit, commits: 1, note: null };
     }
     const isLinear = own.every(({ parents }) => parents.length === 1);
     const replayed = method === 'rebase' && isLinear ? this.#replay(own, onto, trailer, at) : undefined;
     if (replayed !== undefined && (!isClean || isSame(this.require(replayed.commit).tree, merged.tree)))
-      return { built: true, ...replayed, note: null };
-    if (!isClean) return { built: false, because: 'conflict', files: merged.conflicts, theirs: [] };
+      return { kind: 'built', ...replayed, note: null };
+    if (!isClean) return { kind: 'conflict', files: merged.conflicts, theirs: [] };
     const message = `Merge ${request.branch} into ${request.target}\n\n${request.title}\n\n${trailer}\n`;
     const commit = this.write([onto, head], merged.tree, message, at);
     return {
-      built: true,
+      kind: 'built',
       commit,
       commits: own.length + 1,
       note: method === 'rebase' ? 'Merged instead of rebased.' : null,
@@ -159,7 +159,7 @@ export class Repository {
   }
 }
 
-type Built = Extract<Candidate, { built: true }>;
+type Built = Extract<Candidate, { kind: 'built' }>;
 
 export function subjectOf({ message }: Commit): string {
   return message.split('\n', 1)[0] ?? '';

@@ -279,7 +279,7 @@ export class Simulation implements AgentSurroundings {
         ...(world.chance(0.3) && { agent: world.pick(this.agents).name }),
         ...(world.chance(0.1) && { kind: 'non-code' as const }),
       });
-      if (!added.ok) throw new Error(added.refusal.reason);
+      if (added.kind === 'refused') throw new Error(added.refusal.reason);
       ids.push(added.value.id);
     }
   }
@@ -302,7 +302,7 @@ export class Simulation implements AgentSurroundings {
 
 async function mergeTask(context: RunContext, id: TaskId): Promise<unknown> {
   const queued = await queueTask(context, id);
-  return queued.ok ? (await landNow(context, [id])).get(id) : queued;
+  return queued.kind === 'done' ? (await landNow(context, [id])).get(id) : queued;
 }
 
 const commands: readonly (readonly [string, (context: RunContext, id: TaskId) => Promise<unknown>])[] = [

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 describe.runIf(onlySeed === undefined)('in a world where anything may be killed, stopped or late', () => {
   // promise: tokens-grow, stale-token-fenced, expired-lease-proves-nothing, crash-loses-nothing, retries-bounded, lands-once, lead-fenced, reviewed-change-lands
   it(
-    'nothing is lost, lands twice, is done by two at once or hangs, whatever the seed',
+    'nothing is lost, lands twice, is done by two at once or hangs, with any seed',
     { timeout: HOUR_MS },
     async () => {
       const happened = await runSeeds(partOfSeeds(0, 2));

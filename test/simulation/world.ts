@@ -275,7 +275,7 @@ export class World {
       return true;
     }
     if (isDead(process)) return true;
-    if (answer.ok) action.resolve(answer.value);
+    if (answer.kind === 'done') action.resolve(answer.value);
     else action.reject(answer.error);
     await settled();
     return true;
@@ -284,19 +284,19 @@ export class World {
   async #perform(
     action: Action,
   ): Promise<
-    { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+    { readonly kind: 'done'; readonly value: unknown } | { readonly kind: 'failed'; readonly error: unknown }
   > {
     this.acting = action.process;
     try {
       const value = action.effect();
       if (!(value instanceof Promise)) {
         if (!action.isSleep) this.note(action.process, action.name);
-        return { ok: true, value };
+        return { kind: 'done', value };
       }
-      let outcome: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined;
+      let outcome: { kind: 'done'; value: unknown } | { kind: 'failed'; error: unknown } | undefined;
       value.then(
-        (result: unknown) => (outcome = { ok: true, value: result }),
-        (error: unknown) => (outcome = { ok: false, error }),
+        (result: unknown) => (outcome = { kind: 'done', value: result }),
+        (error: unknown) => (outcome = { kind: 'failed', error }),
       );
       await settled();
       if (outcome === undefined) throw new Error(`${action.name} waits for something outside`);
@@ -304,7 +304,7 @@ export class World {
       return outcome;
     } catch (error) {
       this.note(action.process, `${action.name} throws ${String(error)}`);
-      return { ok: false, error };
+      return { kind: 'failed', error };
     } finally {
       this.acting = null;
     }

@@ -103,7 +103,7 @@ describe('a recorded agent', () => {
     });
   });
 
-  test('that is Claude asks for each command, and tells dollars since the turn began', async () => {
+  test('that is Claude asks for each command, and reports the dollars of this turn', async () => {
     const { outcome, asked, events, turn } = await play('claude-work', 'ask');
     expect(asked).toEqual([
       { tool: 'Bash', what: 'echo forbidden > f.txt' },
@@ -121,13 +121,13 @@ describe('a recorded agent', () => {
     expect(outcome).toMatchObject({ kind: 'limit', until: null, reason: expect.stringContaining('429') });
   });
 
-  test('that hears something it does not expect crashes, and what it printed is told', async () => {
+  test('that gets an unexpected message crashes, and its output is reported', async () => {
     const { outcome } = await play('codex-work', 'accept_edits', { prompt: 'another prompt' });
     expect(outcome).toMatchObject({ kind: 'crashed', exitCode: 3 });
     expect((outcome as { reason: string }).reason).toContain('another prompt');
   });
 
-  test('that waits for a person can be stopped, and is gone then', async () => {
+  test('that waits for a person can be stopped, and its process ends', async () => {
     const asked = Promise.withResolvers<void>();
     const record = fileURLToPath(new URL('samples/acp-codex-refused.jsonl', import.meta.url));
     const turn = newTurn(area, {
@@ -156,7 +156,7 @@ describe('starting an agent', () => {
     },
   );
 
-  test('a line for the shell that says nothing of the protocol is a crash with its exit code', async () => {
+  test('a shell line that does not speak the protocol is a crash with its exit code', async () => {
     const running = await make('echo hello; echo broken >&2; exit 5', 'all').start(newTurn(area));
     expect(await running.ended).toEqual({
       kind: 'crashed',
@@ -217,7 +217,7 @@ describe('how a turn ended', () => {
     expect(outcomeOfError(error, words, 0)).toMatchObject(outcome);
   });
 
-  test('a limit lifts when the vendor said', () => {
+  test('a limit lifts at the time that the vendor gave', () => {
     const error = new RpcError(-32_603, 'You have hit your session limit', { errorKind: 'rate_limit' });
     expect(outcomeOfError(error, { ...words, resetsAtMs: 5_000 }, 0)).toMatchObject({
       kind: 'limit',
@@ -230,7 +230,7 @@ describe('permissions', () => {
   const edit = { name: undefined, kind: 'edit', title: 'Edit', input: undefined, paths: ['/w/a.txt'] };
   const shell = { ...edit, name: 'Bash', kind: 'execute' };
 
-  test('edits are accepted inside the folder, and nothing else is', () => {
+  test('accept_edits allows edits inside the folder, and nothing else', () => {
     expect(isAllowed('accept_edits', edit, '/w')).toBe(true);
     for (const file of ['/w/../x', '/wx', '/', '../x', '/w'])
       expect(isAllowed('accept_edits', { ...edit, paths: ['/w/a.txt', file] }, '/w')).toBe(false);
@@ -238,13 +238,13 @@ describe('permissions', () => {
     expect(isAllowed('accept_edits', shell, '/w')).toBe(false);
   });
 
-  test('ask asks for everything, all for nothing, and a list for what is not on it', () => {
+  test('ask asks for everything, all for nothing, and a list for everything not on it', () => {
     expect([isAllowed('ask', edit, '/w'), isAllowed('all', shell, '/w')]).toEqual([false, true]);
     expect(isAllowed({ allow: ['Bash'] }, shell, '/w')).toBe(true);
     expect(isAllowed({ allow: ['Bash'] }, edit, '/w')).toBe(false);
   });
 
-  test('the mode is one that the agent offers, and is set only when it is another', () => {
+  test('the mode is one that the agent offers, and is set only if it differs', () => {
     const offering = (...ids: readonly string[]) => ({
       modes: { currentModeId: 'default', availableModes: ids.map((id) => ({ id })) },
     });
@@ -256,7 +256,7 @@ describe('permissions', () => {
     expect(modeFor('ask', {})).toBeNull();
   });
 
-  test('an answer holds once, where the agent lets it', () => {
+  test('an answer counts once, if the agent allows that', () => {
     const options = ['allow_always', 'allow_once', 'reject_once'].map((kind) => ({
       kind,
       optionId: `o-${kind}`,
@@ -294,7 +294,7 @@ test('files are read and written through the client inside the folder only', asy
   expect(await readForAgent(folder, { path: some.path, line: 2, limit: 1 })).toEqual({ content: '2' });
 });
 
-test('updates of unknown kinds and shapes mean nothing', () => {
+test('updates of unknown kinds and shapes are ignored', () => {
   const events: RuntimeEvent[] = [];
   const quiet = { said: () => {}, used: () => {}, note: () => {} };
   const reader = readUpdates(
@@ -316,7 +316,7 @@ test('updates of unknown kinds and shapes mean nothing', () => {
   expect(reader.end()).toMatchObject({ hasOutput: false, failure: null });
 });
 
-test('Codex that worked and then lost its model has failed, though it ends its turn like any other', () => {
+test('Codex that lost its model after some work has failed, though it ends its turn normally', () => {
   const quiet = { said: () => {}, used: () => {}, note: () => {} };
   const status = (type: string) => ({
     sessionUpdate: 'session_info_update',

@@ -60,7 +60,7 @@ async function begin({ project, context }: Awaited<ReturnType<typeof openNew>>, 
   return { briefing, written, read, worktree: prepared.path, orders, prepared };
 }
 
-test('the context of a first attempt says what is to be done, and a second tells what became of the first', async () => {
+test('the context of a first attempt has the assignment, and that of a second the outcome of the first', async () => {
   const opened = await openNew();
   const { project, context } = opened;
   const plan = must(await addPlan(context, { title: 'Tea', body: 'Because of thirst' }));
@@ -142,7 +142,7 @@ test('the context of a first attempt says what is to be done, and a second tells
   expect(git(second.worktree, 'status', '--porcelain').split('\n')).toHaveLength(2);
 });
 
-test('the ledger of what a task depends on is part of what it is told, and its own entries are the last to go', async () => {
+test('the context has the ledger of dependencies, and drops the task’s own entries last', async () => {
   const opened = await openNew();
   const { context } = opened;
   const before = must(await addTask(context, { title: 'Before' }));
@@ -160,7 +160,7 @@ test('the ledger of what a task depends on is part of what it is told, and its o
   const { token } = await startSession(opened.project, before.id);
   must(
     await change(context, async (change) => {
-      const finish = { to: 'done', how: 'as_it_is', commit: null } as const;
+      const finish = { kind: 'done', how: 'as_it_is', commit: null } as const;
       await change.apply(decideFinish(await change.require('task', before.id), token, finish, change.at));
       await change.apply(decidePromote(await change.require('task', id), () => 'done', change.at));
     }),
@@ -174,7 +174,7 @@ test('the ledger of what a task depends on is part of what it is told, and its o
   expect(ledger.omitted).toBe(1);
 });
 
-test('a handback in the middle of an attempt is what the files then say', async () => {
+test('a handback in the middle of an attempt is written into the files', async () => {
   const opened = await openNew();
   const { id } = must(await addTask(opened.context, { title: 'Half' }));
   const { briefing, worktree, read } = await begin(opened, id, { why: 'claimed' });
@@ -185,7 +185,7 @@ test('a handback in the middle of an attempt is what the files then say', async 
   expect(read('AGENT_CONTEXT.md')).toContain('npm test ended with 1');
 });
 
-test('work without code is told at home, and the checkout stays as it is', async () => {
+test('work without code has its files in Copse’s folder, and the checkout is unchanged', async () => {
   const opened = await openNew();
   const { project, context } = opened;
   const { id } = must(await addTask(context, { title: 'Think', kind: 'non-code' }));

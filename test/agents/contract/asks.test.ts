@@ -77,13 +77,13 @@ describe('a question to the runner', () => {
     expect(answers).toBe(numbers.length);
   });
 
-  test('is answered with nothing when the runner throws', async () => {
+  test('gets an empty answer when the runner throws', async () => {
     const worktree = newWorktree();
     answering(worktree, () => Promise.reject(new Error('broken')));
     expect(await asks.ask(worktree, notice(1), soon)).toBeNull();
   });
 
-  test('goes to its own runner where several share a folder', async () => {
+  test('goes to its own runner when several share a folder', async () => {
     const worktree = newWorktree();
     answering(worktree, () => Promise.resolve('one'));
     const other = answering(worktree, () => Promise.resolve('two'), 'at-2');
@@ -102,7 +102,7 @@ describe('a question to the runner', () => {
     expect(readdirSync(folderOf(worktree))).toEqual([]);
   });
 
-  test('ends when the runner stops meanwhile', async () => {
+  test('ends when the runner stops before it answers', async () => {
     const worktree = newWorktree();
     let isAsked = false;
     const running = answering(worktree, () => {
@@ -116,7 +116,7 @@ describe('a question to the runner', () => {
     expect(existsSync(path.join(worktree, '.copse', 'asks'))).toBe(false);
   });
 
-  test('survives an agent that cleans its worktree, before it and in the middle of it', async () => {
+  test('survives an agent that cleans its worktree, before and during the question', async () => {
     const worktree = newWorktree();
     answering(worktree, async ({ input }) => {
       if (input === 'middle') rmSync(path.join(worktree, '.copse'), { recursive: true, force: true });
@@ -157,7 +157,7 @@ describe('an agent', () => {
     expect(readdirSync(outside)).toEqual(['kept.ask']);
   });
 
-  test('is not followed by links as questions, and hears nothing for what is none', async () => {
+  test('gets no answer for a link or for a file that is no question', async () => {
     const worktree = newWorktree();
     const secret = path.join(newWorktree(), 'secret');
     writeFileSync(secret, JSON.stringify(notice('secret')));
@@ -181,7 +181,7 @@ describe('an agent', () => {
     expect(await asks.ask(worktree, notice('real'), soon)).toBe('yes');
   });
 
-  test('whose answer would be written through a link gets it in place of the link', async () => {
+  test('whose answer file is a link gets the answer in place of the link', async () => {
     const worktree = newWorktree();
     const outside = path.join(newWorktree(), 'kept');
     writeFileSync(outside, 'kept');
@@ -212,7 +212,7 @@ describe('copse hook', () => {
     return finished(child);
   }
 
-  test('asks the runner and prints what it answers, as it is', async () => {
+  test('asks the runner and prints the answer unchanged', async () => {
     const worktree = newWorktree();
     const heard: Ask[] = [];
     answering(worktree, (ask) => {
@@ -235,14 +235,14 @@ describe('copse hook', () => {
     ['it is asked what it does not know', ['delete'], { COPSE_ATTEMPT_ID: 'at-1' }, '{}'],
     ['it is given no JSON', ['permission'], { COPSE_ATTEMPT_ID: 'at-1' }, 'hello'],
     ['its channel is no name', ['stop'], { COPSE_ATTEMPT_ID: '../x' }, '{}'],
-  ])('says nothing and succeeds when %s', async (_, words, env, input) => {
+  ])('prints nothing and succeeds when %s', async (_, words, env, input) => {
     const worktree = newWorktree();
     answering(worktree, () => new Promise(() => {}));
     const folder = Object.keys(env).length > 0 ? { COPSE_ASK_FOLDER: worktree } : {};
     expect(await hook(words, { ...env, ...folder }, input)).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  test('prints nothing when the runner has nothing to say', async () => {
+  test('prints nothing when the runner’s answer is empty', async () => {
     const worktree = newWorktree();
     answering(worktree, () => Promise.resolve(null));
     const env = { COPSE_ATTEMPT_ID: 'at-1', COPSE_ASK_FOLDER: worktree };

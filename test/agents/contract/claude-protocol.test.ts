@@ -86,7 +86,7 @@ async function played(name: string, then: string, changes: Partial<Turn> = {}) {
 }
 
 describe('a program without a terminal', () => {
-  test('says what it does, what it uses, and how it ended', async () => {
+  test('reports its steps, its usage and its end', async () => {
     const { outcome, events, turn } = await played('work.jsonl', 'exit 0');
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'Now it is.' });
     expect(usedIn(events)).toMatchObject({ input: 6_000, cached: 500, output: 60 });
@@ -97,7 +97,7 @@ describe('a program without a terminal', () => {
     expect(readFileSync(raw, 'utf8')).toBe(readFileSync(sample('work.jsonl'), 'utf8'));
   });
 
-  test('tells the conversation that it was given, before anything runs', async () => {
+  test('reports its conversation before anything runs', async () => {
     const { events } = await played('limit.jsonl', 'exit 1');
     expect(events[0]).toEqual({ type: 'conversation', id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
   });
@@ -115,7 +115,7 @@ describe('a program without a terminal', () => {
     });
   });
 
-  test('has crashed when it ends without a result, whatever its code', async () => {
+  test('has crashed when it ends without a result, with any exit code', async () => {
     const { outcome } = await played('terminal.jsonl', 'echo "No conversation found"; exit 0');
     expect(outcome).toEqual({
       kind: 'crashed',
@@ -124,7 +124,7 @@ describe('a program without a terminal', () => {
     });
   });
 
-  test('tells of a limit, and until when it was asked to wait', async () => {
+  test('reports a limit and the time at which it lifts', async () => {
     const { outcome, turn } = await played('limit.jsonl', 'exit 1');
     expect(outcome).toMatchObject({ kind: 'limit', until: expect.any(Number) });
     expect(printedIn(turn)).toContain('– The model answers with status 429: retry 1 of 1 in 1 s.');
@@ -151,7 +151,7 @@ describe('its hooks', () => {
   };
 
   test.each(['work', 'asked', 'terminal', 'terminal-limit'])(
-    'hear what they heard when the run %s was recorded',
+    'get the answers of the recorded run %s',
     async (name) => {
       const asked: PermissionRequest[] = [];
       const turn = newTurn(area, {
@@ -170,7 +170,7 @@ describe('its hooks', () => {
 
   const permission = linesOf('asked-asks.jsonl')[0]!['ask'] as Ask;
 
-  test('allow without a person what the policy allows, and questions to a person never', async () => {
+  test('allow what the policy allows, and never answer a question to a person', async () => {
     const turn = newTurn(area, { mayUse: () => Promise.reject(new Error('No person is asked')) });
     expect(await answerHooks(turn, 'all')(permission)).toMatchObject({
       hookSpecificOutput: { decision: { behavior: 'allow' } },
@@ -207,7 +207,7 @@ describe('its command line', () => {
     expect(argv.find((word) => word.startsWith('--allowedTools'))).toBe(allowed);
   });
 
-  test('adds the agent’s own words to the system prompt, and goes on with what is known', () => {
+  test('adds the agent’s own text to the system prompt, and resumes a known conversation', () => {
     const settings: ClaudeSettings = { permissions: 'all', systemPrompt: 'Be brief.' };
     const argv = words(settings, { systemPrompt: 'Reports go there.' });
     expect(argv[argv.indexOf('--append-system-prompt') + 1]).toBe('Be brief.\n\nReports go there.');
@@ -218,7 +218,7 @@ describe('its command line', () => {
     ]);
   });
 
-  test('has hooks that cannot fail, and waits longer for them than they wait', () => {
+  test('has hooks that cannot fail, with a timeout longer than theirs', () => {
     const argv = words({ permissions: 'all' }, { terminal: 'copse-cp-1' });
     const { hooks } = JSON.parse(argv[argv.indexOf('--settings') + 1]!) as {
       hooks: Record<string, [{ hooks: [{ command: string; timeout: number }] }]>;
@@ -239,14 +239,17 @@ describe('its command line', () => {
     }
   });
 
-  test.each(['/clear', '  !rm -rf .', '#remember'])('does not take the prompt %j for a command', (prompt) => {
-    expect(plainPrompt(prompt)).toMatch(/^Your instructions:/);
-    expect(plainPrompt('Do it.')).toBe('Do it.');
-  });
+  test.each(['/clear', '  !rm -rf .', '#remember'])(
+    'passes the prompt %j as a prompt, not as a command',
+    (prompt) => {
+      expect(plainPrompt(prompt)).toMatch(/^Your instructions:/);
+      expect(plainPrompt('Do it.')).toBe('Do it.');
+    },
+  );
 });
 
 describe('a program in a terminal', () => {
-  test('tells by its record what it does and uses, and nothing of what was before', async () => {
+  test('reports steps and usage from its record, and none of an earlier turn', async () => {
     const folder = newFolder();
     const events: RuntimeEvent[] = [];
     const log = path.join(folder, 'at-1.log');
@@ -269,7 +272,7 @@ describe('a program in a terminal', () => {
     expect(readFileSync(log, 'utf8')).toBe('• Bash echo hello > hello.txt\nAll is done.\nNow it is.\n');
   });
 
-  test('tells by its status what it cost since, and how full its context is', () => {
+  test('reports the cost of this turn and how full its context is, from its status line', () => {
     const file = path.join(newFolder(), 'status');
     const events: RuntimeEvent[] = [];
     const seen: unknown[] = [];
@@ -291,7 +294,7 @@ describe('a program in a terminal', () => {
     expect(seen).toEqual([{ record: expect.stringMatching(/\.jsonl$/), dollars: 0.0253 }]);
   });
 
-  test('tells of a limit by its hook, with or without its record', () => {
+  test('reports a limit by its hook, with or without its record', () => {
     const { input } = linesOf('terminal-limit-asks.jsonl')[0]!['ask'] as Ask;
     const entry = linesOf('terminal-limit.jsonl').find((line) => line['isApiErrorMessage'] === true);
     expect(entry).toBeDefined();
@@ -345,7 +348,7 @@ describe('the answer that a folder is trusted', () => {
     expect(statSync(file).mtimeMs).toBe(mtimeMs);
   });
 
-  test('is in the home folder where nothing else is said', async () => {
+  test('is in the home folder by default', async () => {
     const [home, folder] = [newFolder(), newFolder()];
     expect(await trustFolder({ HOME: home }, folder)).toBe(true);
     // Not logged in yet: a person answers the questions of the first start.
@@ -364,14 +367,14 @@ describe('the answer that a folder is trusted', () => {
   });
 
   // promise: claude-settings
-  test.each(['{"projects": {', '[]', '"text"'])('is not given over a file that says %s', async (text) => {
+  test.each(['{"projects": {', '[]', '"text"'])('is not written over a file that has %s', async (text) => {
     const config = newFolder();
     const file = put(config, text);
     expect(await trustFolder({ CLAUDE_CONFIG_DIR: config, ...key }, newFolder())).toBe(false);
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  test('keeps the link of people who have the file elsewhere', async () => {
+  test('keeps a link if the person has the file elsewhere', async () => {
     const [config, elsewhere] = [newFolder(), newFolder()];
     const real = path.join(elsewhere, 'claude.json');
     writeFileSync(real, '{"theme":"light"}');
@@ -381,7 +384,7 @@ describe('the answer that a folder is trusted', () => {
     expect(readdirSync(elsewhere)).toEqual(['claude.json']);
   });
 
-  test('loses none of many that are given at once', async () => {
+  test('loses none of many written at once', async () => {
     const config = newFolder();
     const trusted = Array.from({ length: 12 }, newFolder);
     await Promise.all(trusted.map((folder) => trustFolder({ CLAUDE_CONFIG_DIR: config, ...key }, folder)));

@@ -62,7 +62,7 @@ function older(messages: readonly Message[]): readonly Message[] {
 const FIRST: Usage = { input: 2_100, cached: 6_600, output: 110, dollars: 0.013_36 };
 const SECOND: Usage = { input: 1_200, cached: 4_000, output: 70, dollars: 0.007 };
 
-test('a turn tells its conversation, what it does, what it used and how full it is', () => {
+test('a turn reports its conversation, its steps, its usage and how full the context is', () => {
   const { events, log, outcome, used } = hear(sample('work'));
   expect(outcome).toEqual({ kind: 'completed', exitCode: 0, lastWords: 'done' });
   expect(events[0]).toEqual({ type: 'conversation', id: 'id-1' });
@@ -71,7 +71,7 @@ test('a turn tells its conversation, what it does, what it used and how full it 
   expect(sharesIn(events)).toEqual([4_501 / 1_000_000]);
 });
 
-test('tokens are told while they are used: a turn that is killed has told them', () => {
+test('tokens are reported while they are used, so a killed turn has reported them', () => {
   const { used, outcome } = hear(sample('work').slice(0, -1));
   expect(outcome).toBeUndefined();
   expect(used).toEqual({ input: 2_100, cached: 6_600, output: 2, dollars: null });
@@ -80,19 +80,19 @@ test('tokens are told while they are used: a turn that is killed has told them',
 test.each([
   ['that tells what is new', sample('resumed')],
   ['whose counters only go on', older(sample('resumed'))],
-])('a resumed conversation tells only what is new, by a program %s', (_, messages) => {
+])('a resumed conversation reports only new usage, by a program %s', (_, messages) => {
   const { used } = hear(messages, FIRST);
   expect(used).toMatchObject({ input: SECOND.input, cached: SECOND.cached, output: SECOND.output });
   expect(used.dollars).toBeCloseTo(SECOND.dollars!, 9);
 });
 
-test('two results of one program are told once each', () => {
+test('two results of one program are reported once each', () => {
   const messages = [...sample('work'), ...sample('resumed')];
   for (const both of [messages, older(messages)])
     expect(hear(both).used).toMatchObject({ input: 3_300, cached: 10_600, output: 180 });
 });
 
-test('a message that comes in parts is counted once, and tells once how full the conversation is', () => {
+test('a message in parts is counted once, and reports once how full the context is', () => {
   const [init, assistant, , , result] = sample('work');
   const parts = [init, assistant, assistant, assistant];
   const windows = new Map([['claude-opus-5-5', 10_000]]);
@@ -101,7 +101,7 @@ test('a message that comes in parts is counted once, and tells once how full the
   expect(sharesIn(hear([...parts, result], noUsage, windows).events)).toEqual([0.420_1]);
 });
 
-test('what a subagent reads costs, and does not fill the conversation', () => {
+test('tokens of a subagent cost, but do not fill the context', () => {
   const [init, assistant] = sample('work');
   const windows = new Map([['claude-opus-5-5', 10_000]]);
   const { used, events } = hear([init, { ...assistant, parent_tool_use_id: 'toolu_9' }], noUsage, windows);
@@ -109,7 +109,7 @@ test('what a subagent reads costs, and does not fill the conversation', () => {
   expect(sharesIn(events)).toEqual([]);
 });
 
-test('a result that does not say how much a model holds leaves it at the usual', () => {
+test('a result without the size of the context leaves the default', () => {
   const [init, assistant, , , result] = sample('work');
   expect(sharesIn(hear([init, assistant, { ...result, modelUsage: {} }]).events)).toEqual([4_201 / 200_000]);
 });
@@ -123,11 +123,11 @@ test.each<[string, Partial<RuntimeOutcome>]>([
   ['budget', { kind: 'needs_input', question: 'It stopped at a limit: Reached maximum budget ($0.01).' }],
   ['turns', { kind: 'needs_input', question: 'It stopped at a limit: Reached maximum number of turns (1).' }],
   ['question', { kind: 'crashed' }],
-])('a turn that ends like %s is not called a success', (name, outcome) => {
+])('a turn that ends with %s is not a success', (name, outcome) => {
   expect(hear(sample(name)).outcome).toMatchObject(outcome);
 });
 
-test('a limit of the plan lifts when the program says', () => {
+test('a limit of the plan lifts at the time that the program gave', () => {
   const messages = sample('plan-limit');
   const event = messages.find(({ type }) => type === 'rate_limit_event') as {
     rate_limit_info: { resetsAt: number };
@@ -136,18 +136,18 @@ test('a limit of the plan lifts when the program says', () => {
   expect(hear(messages).outcome).toMatchObject({ kind: 'limit', until });
 });
 
-test('a limit that lifts at a time in the text of an error lifts then', () => {
+test('the time at which a limit lifts is read from the text of an error', () => {
   const result = { ...sample('plan-limit').at(-1), result: 'Claude AI usage limit reached|1900000123' };
   expect(hear([result]).outcome).toMatchObject({ kind: 'limit', until: 1_900_000_123_000 });
 });
 
-test('a limit that would lift at no possible time lifts at an unknown one', () => {
+test('a limit with an impossible time lifts at an unknown time', () => {
   const info = { status: 'rejected', resetsAt: 1e300 };
   const messages = [{ type: 'rate_limit_event', rate_limit_info: info }, sample('plan-limit').at(-1)];
   expect(hear(messages).outcome).toMatchObject({ kind: 'limit', until: null });
 });
 
-test('a warning before a limit is no limit', () => {
+test('a warning about a limit is not a limit', () => {
   const warning = {
     type: 'rate_limit_event',
     rate_limit_info: { status: 'allowed_warning', resetsAt: 1_900_000_123 },
@@ -155,14 +155,14 @@ test('a warning before a limit is no limit', () => {
   expect(hear([warning, ...sample('server-error')]).outcome).toMatchObject({ kind: 'api_error' });
 });
 
-test('what costs nothing is not told: an error in the model’s place has no usage and no context', () => {
+test('an error instead of an answer reports no usage and no context', () => {
   expect(hear(sample('rate-limit')).events).toEqual([{ type: 'conversation', id: 'id-1' }]);
   expect(hear(sample('rate-limit')).log).toContain(
     '– The model answers with status 429: retry 1 of 1 in 1 s.',
   );
 });
 
-test('whatever a program says, nothing is thrown and nothing is taken back', () => {
+test('no output of a program throws or lowers a reported number', () => {
   const known = [...sample('work'), ...sample('plan-limit'), ...sample('budget')];
   const text = fc.constantFrom(...known.map((message) => JSON.stringify(message)));
   // One of its numbers is another, or one of its parts is something else.

@@ -65,7 +65,7 @@ function sum(events: readonly RuntimeEvent[]): Pick<Usage, 'input' | 'cached' | 
 }
 
 describe('what Codex prints', () => {
-  test('tells the conversation first, and what was done in words', () => {
+  test('reports the conversation first, and then each step in words', () => {
     const { events, shown, reader } = read('work');
     expect(events[0]).toEqual({ type: 'conversation', id: thread });
     expect(shown).toEqual([
@@ -79,36 +79,36 @@ describe('what Codex prints', () => {
     expect(reader.lastWords()).toBe('Done one.');
   });
 
-  test('is told as tokens of this turn, as they are used, and none twice', () => {
+  test('is reported as tokens of this turn, while they are used, and none twice', () => {
     const { events } = read('work');
     expect(usageIn(events).length).toBeGreaterThan(1);
     expect(sum(events)).toEqual({ input: 1_300, cached: 500, output: 80 });
   });
 
-  test('counts from the beginning of the conversation: what earlier turns used is not told again', () => {
+  test('counts from the beginning of the conversation, so usage of earlier turns is subtracted', () => {
     const used = { input: 1_300, cached: 500, output: 80, dollars: null };
     const { events } = read('resumed', { conversation: thread, used });
     expect(sum(events)).toEqual({ input: 2_000, cached: 700, output: 60 });
   });
 
-  test('counts a new conversation from nothing, whatever another one used', () => {
+  test('counts a new conversation from zero, whatever another one used', () => {
     const used = { input: 9_000, cached: 0, output: 900, dollars: null };
     expect(sum(read('work', { used }).events)).toEqual({ input: 1_300, cached: 500, output: 80 });
   });
 
-  test('is enough without its record, but for how full the conversation is', () => {
+  test('is enough without its record, except for how full the context is', () => {
     const { events, reader } = read('work', {}, false);
     expect(sum(events)).toEqual({ input: 1_300, cached: 500, output: 80 });
     expect(events.some(({ type }) => type === 'context')).toBe(false);
     expect(reader.isComplete()).toBe(true);
   });
 
-  test('tells how full the conversation is from the last question alone', () => {
+  test('reports how full the context is from the last request alone', () => {
     const shares = read('work').events.flatMap((event) => (event.type === 'context' ? [event.share] : []));
     expect(shares.at(-1)).toBeCloseTo(1_550 / 258_400, 6);
   });
 
-  test('means nothing where it is of an unknown kind or shape', () => {
+  test('is ignored if its kind or shape is unknown', () => {
     const { reader, events } = read('work');
     const before = events.length;
     for (const line of [
@@ -133,7 +133,7 @@ describe('how Codex fails', () => {
     outcomeOfFailure(read(name, {}, withRecord).reader.failure()!, now);
   const saying = (message: string) => outcomeOfFailure({ message, kind: null, resetsAtMs: null }, now);
 
-  test('a limit of the plan says when it lifts', () => {
+  test('a limit of the plan has the time at which it lifts', () => {
     expect(read('limit').reader.isComplete()).toBe(false);
     expect(outcome('limit')).toEqual({
       kind: 'limit',
@@ -142,7 +142,7 @@ describe('how Codex fails', () => {
     });
   });
 
-  test('a limit is known by its words too, and the time of day in them is local', () => {
+  test('a limit is also recognised by its text, in which the time of day is local', () => {
     const at = new Date(now);
     at.setHours(10, 48, 0, 0);
     const until = at.getTime() > now ? at.getTime() : at.getTime() + 86_400_000;
@@ -167,7 +167,7 @@ describe('how Codex fails', () => {
     });
   });
 
-  test('a plan without Codex is no limit that lifts', () => {
+  test('a plan without Codex is not a limit that lifts', () => {
     const message = 'To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.';
     expect(outcomeOfFailure({ message, kind: 'usage_limit_exceeded', resetsAtMs: null }, now)).toMatchObject({
       kind: 'api_error',
@@ -175,13 +175,13 @@ describe('how Codex fails', () => {
     });
   });
 
-  test('a request that is refused will be refused again', () => {
+  test('a refused request is not retried', () => {
     const refused = { kind: 'api_error', status: 400, isRetryable: false, reason: 'scripted failure 400' };
     expect(outcome('bad-request')).toEqual(refused);
     expect(outcome('bad-request', false)).toEqual(refused);
   });
 
-  test('a server that fails may not fail the next time', () => {
+  test('a server error may be retried', () => {
     expect(outcome('server-error')).toMatchObject({ kind: 'api_error', status: 500, isRetryable: true });
     expect(outcome('server-error', false)).toMatchObject({ status: 500, isRetryable: true });
     expect(saying('stream disconnected before completion: Transport error: network error')).toMatchObject({
@@ -205,7 +205,7 @@ describe('how Codex fails', () => {
 describe('how Codex is started', () => {
   const turn = newTurn(area, { systemPrompt: 'Say "hello"\n\\ and \u007f.' });
 
-  test('goes on with its conversation, in the sandbox of the policy, without asking', () => {
+  test('resumes its conversation, in the sandbox of the policy, without asking', () => {
     const { argv, prompt } = commandOf({ permissions: 'all', model: 'm' }, { ...turn, conversation: thread });
     expect(argv.slice(0, 2)).toEqual(['codex', 'exec']);
     expect(argv.slice(-3)).toEqual(['resume', thread, '-']);
@@ -220,7 +220,7 @@ describe('how Codex is started', () => {
     expect(prompt).toBe(turn.prompt);
   });
 
-  test('is told that it cannot commit where it cannot', () => {
+  test('is told when it cannot commit', () => {
     const { argv } = commandOf({ permissions: 'accept_edits' }, turn);
     expect(argv).toContain('--sandbox=workspace-write');
     expect(argv.join('\n')).toContain('Copse commits them');
@@ -236,7 +236,7 @@ describe('how Codex is started', () => {
   });
 
   test.each(['ask' as const, { allow: ['shell'] }])(
-    'is not started where it would have to ask: %j',
+    'is not started if it would have to ask: %j',
     async (permissions) => {
       const runtime = codexRuntime({ permissions, program: ['false'] }, openPrograms());
       await expect(runtime.start(turn)).rejects.toThrow(RuntimeUnavailable);

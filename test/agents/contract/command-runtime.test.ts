@@ -57,7 +57,7 @@ describe('how a program ended', () => {
     expect(await run(newTurn(area), line)).toEqual(outcome);
   });
 
-  test('is told with the last lines that it printed in this turn, and few of them', async () => {
+  test('is reported with the last few lines that it printed in this turn', async () => {
     const turn = newTurn(area);
     writeFileSync(turn.log, 'from the turn before\n');
     const line = `seq 100; printf 'a\\033[31mred\\033[0m 50%%\\r100%% \\007\\n'; printf 'no line feed é林' >&2; exit 2`;
@@ -70,13 +70,13 @@ describe('how a program ended', () => {
     expect(await run(turn, 'exit 2')).toMatchObject({ reason: 'its program ended with exit code 2' });
   });
 
-  test('is told for one that printed a line of megabytes, or nothing', async () => {
+  test('is reported for a program that printed a line of megabytes, or nothing', async () => {
     const turn = newTurn(area);
     const outcome = await run(turn, `head -c 3000000 /dev/zero | tr '\\0' 'é'; exit 1`);
     expect((outcome as { readonly reason: string }).reason.length).toBeLessThan(400);
   });
 
-  test('a program that is not there is named, and nothing is started', async () => {
+  test('a missing program is named, and nothing is started', async () => {
     const starting = runtime(['no such program', 'x']).start(newTurn(area));
     await expect(starting).rejects.toBeInstanceOf(RuntimeUnavailable);
     await expect(starting).rejects.toThrow(
@@ -105,7 +105,7 @@ describe('how a program ended', () => {
 });
 
 describe('what a program gets', () => {
-  test('is its folder and the environment of the turn, and nothing of this process', async () => {
+  test('is its folder and the environment of the turn, and none of this process', async () => {
     const turn = newTurn(area, { environment: { PATH: process.env['PATH'] ?? '', COPSE_PORT: '1' } });
     await run(turn, ['env']);
     expect(readEnvironmentNames(printedIn(turn))).toEqual(['COPSE_PORT', 'COPSE_PROMPT_FILE', 'PATH']);
@@ -139,7 +139,7 @@ describe('what a program gets', () => {
   });
 
   // promise: no-shell
-  test('by argument: as the last one, or as $1 of a shell line, whatever is in it', async () => {
+  test('by argument: as the last one, or as $1 of a shell line, with any characters', async () => {
     const line = newTurn(area, { prompt });
     await run(line, 'printf %s "$1"; echo "[$#]"', 'argument');
     expect(printedIn(line)).toBe(`${prompt}[1]\n`);
@@ -181,7 +181,7 @@ describe('what a program gets', () => {
     expect(said(turn).args[0] === text).toBe(fits);
   });
 
-  test('a program that does not read its prompt ends as it likes', async () => {
+  test('a program that does not read its prompt ends with its own exit code', async () => {
     expect(await run(newTurn(area, { prompt: long }), 'exit 0', 'stdin')).toMatchObject({
       kind: 'completed',
     });
@@ -201,7 +201,7 @@ describe('what a program prints', () => {
   });
 
   // promise: board-private, no-link-followed
-  test('is for this user alone, and not written through a link', async () => {
+  test('is readable for this user only, and is not written through a link', async () => {
     const turn = newTurn(area);
     await run(turn, 'echo x');
     expect(statSync(turn.log).mode & 0o777).toBe(0o600);
@@ -213,7 +213,7 @@ describe('what a program prints', () => {
 });
 
 describe('stopping', () => {
-  test('asks first', async () => {
+  test('sends SIGTERM first', async () => {
     const turn = newTurn(area);
     const running = await runtime(
       'trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.02; done',
@@ -224,7 +224,7 @@ describe('stopping', () => {
     expect(printedIn(turn)).toMatch(/bye\n$/);
   });
 
-  test('kills one that will not end', async () => {
+  test('kills a program that does not end', async () => {
     const turn = newTurn(area);
     const running = await runtime('trap "" TERM; echo up; while :; do sleep 0.02; done').start(turn);
     await until(() => printedIn(turn) === 'up\n');
@@ -235,7 +235,7 @@ describe('stopping', () => {
 
   // promise: no-process-left
   test.runIf(isLinux)(
-    'reaches what left the group, the session and its parents, and what is born meanwhile',
+    'reaches processes that left the group, the session and their parents, and new ones',
     async () => {
       const turn = newTurn(area);
       const line = `
@@ -255,7 +255,7 @@ describe('stopping', () => {
   );
 
   test.runIf(isLinux)(
-    'one that has ended, ends what it left behind and does not change how it ended',
+    'a program that has ended ends the processes it left, and keeps its outcome',
     async () => {
       const turn = newTurn(area);
       const running = await runtime('(setsid sh -c "echo \\$\\$ > pids; exec sleep 604" &); exit 0').start(

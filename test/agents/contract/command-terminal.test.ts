@@ -104,14 +104,14 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
       { kind: 'crashed', exitCode: 3, reason: expect.stringContaining('last words') },
     ],
     ['kill -KILL $$', { kind: 'crashed', exitCode: null, reason: 'it was killed by SIGKILL' }],
-  ])('ends as it would without: %s', async (line, outcome) => {
+  ])('ends as it would without tmux: %s', async (line, outcome) => {
     const turn = turnInTmux();
     expect(await run(turn, line)).toMatchObject(outcome);
     expect(hasSession(turn.terminal)).toBe(false);
     expect(readdirSync(path.dirname(turn.log))).toEqual([path.basename(turn.log)]);
   });
 
-  test('has everything that it printed in the log, from the first word to the last', async () => {
+  test('has its whole output in the log', async () => {
     const turn = turnInTmux();
     await run(turn, 'echo first; seq 20000; echo last');
     const printed = lines(turn);
@@ -121,7 +121,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
   });
 
   // promise: no-shell
-  test('works in its folder, and no name is taken for a command', async () => {
+  test('works in its folder, and no name runs as a command', async () => {
     const turn = turnInTmux();
     expect(await run(turn, 'pwd > where; echo said')).toMatchObject({ kind: 'completed' });
     expect(readFileSync(path.join(turn.folder, 'where'), 'utf8')).toBe(`${turn.folder}\n`);
@@ -130,7 +130,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
       expect(existsSync(path.join(folder, 'pwned'))).toBe(false);
   });
 
-  test('has the environment of the turn and the kind of its terminal, and nothing of the server’s', async () => {
+  test('has the environment of the turn and the kind of its terminal, and none of the server’s variables', async () => {
     const turn = turnInTmux();
     await run(turn, ['sh', '-c', 'env -0 > environment']);
     const all = readFileSync(path.join(turn.folder, 'environment'), 'utf8').split('\0').filter(Boolean);
@@ -149,7 +149,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     ['argument', 'printf %s "$1" > got'],
     ['stdin', 'cat > got'],
     ['file', 'cat "$COPSE_PROMPT_FILE" > got'],
-  ] as const)('gets its prompt by %s, whatever is in it and however long', async (promptBy, line) => {
+  ] as const)('gets its prompt by %s, with any characters and any length', async (promptBy, line) => {
     for (const text of [prompt, 'x'.repeat(100_000)]) {
       const turn = turnInTmux({ prompt: text });
       await run(turn, line, promptBy);
@@ -158,7 +158,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     }
   });
 
-  test('that is not there is named, and leaves no session', async () => {
+  test('that is missing is named, and leaves no session', async () => {
     const turn = turnInTmux();
     const starting = runtime(['no such program']).start(turn);
     await expect(starting).rejects.toBeInstanceOf(RuntimeUnavailable);
@@ -166,7 +166,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     await until(() => !hasSession(turn.terminal));
   });
 
-  test('is stopped with all that it started, and its session with it', async () => {
+  test('is stopped with every process it started, and its session ends', async () => {
     const turn = turnInTmux();
     const line = `(setsid sh -c 'echo $$ >> pids; trap "" TERM HUP; while :; do sleep 0.05; done' &)
       echo $$ >> pids; trap "" TERM HUP; while :; do sleep 0.02; done`;
@@ -179,7 +179,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     await until(() => !hasSession(turn.terminal));
   });
 
-  test('whose session is killed has crashed, though it ignores that its terminal is gone', async () => {
+  test('whose session is killed has crashed, even if it ignores the hang-up', async () => {
     const turn = turnInTmux();
     const running = await runtime('trap "" HUP; echo up; while :; do sleep 0.05; done').start(turn);
     await until(() => printedIn(turn).includes('up'));
@@ -202,7 +202,7 @@ describe.runIf(has('tmux'))('a program in tmux', () => {
     tmux('kill-session', '-t', `=${turn.terminal}`);
   });
 
-  test.runIf(isLinux)('does not mark tmux’s server, which is everybody’s', async () => {
+  test.runIf(isLinux)('does not mark tmux’s server, which all sessions share', async () => {
     process.env['COPSE_ATTEMPT_ID'] = 'at-another';
     onTestFinished(() => void delete process.env['COPSE_ATTEMPT_ID']);
     const turn = turnInTmux();

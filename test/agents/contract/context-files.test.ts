@@ -59,7 +59,7 @@ const USUAL = {
 };
 
 describe('the files of an agent', () => {
-  test('are in its worktree, where git does not see them, and what all share is at home', async () => {
+  test('are in its worktree, hidden from git, and shared ones in Copse’s folder', async () => {
     const fixture = newFixture(area, { tracked: { 'a.txt': 'a' } });
     await fixture.furnish();
     const { names, notes, instructions } = await writeAll(fixture);
@@ -70,7 +70,7 @@ describe('the files of an agent', () => {
     expect(git(fixture.root, 'status', '--porcelain')).toBe('');
   });
 
-  test('are replaced whole, and leave nothing unfinished behind', async () => {
+  test('are replaced as a whole, and leave no temporary files', async () => {
     const fixture = newFixture(area, {});
     await fixture.furnish();
     await writeAll(fixture);
@@ -95,7 +95,7 @@ describe('the files of an agent', () => {
     expect(git(fixture.worktree, 'status', '--porcelain', '--untracked-files=all')).toBe('');
   });
 
-  test('of work without a worktree are at home, and nothing is written to the checkout', async () => {
+  test('of work without a worktree are in Copse’s folder, and nothing is written to the checkout', async () => {
     const fixture = newFixture(area, { tracked: { 'a.txt': 'a' } });
     const before = readdirSync(fixture.root).filter((name) => name !== '.copse');
     const { names, context } = await writeAll(fixture, null);
@@ -107,7 +107,7 @@ describe('the files of an agent', () => {
 });
 
 describe('a file that the repository tracks', () => {
-  test('is left alone: the context is beside the others, which is said', async () => {
+  test('is left alone: the context is beside the other files, with a note', async () => {
     const fixture = newFixture(area, { tracked: { 'AGENT_CONTEXT.md': 'ours' } });
     await fixture.furnish();
     const { names, notes } = await writeAll(fixture);
@@ -128,7 +128,7 @@ describe('a file that the repository tracks', () => {
     expect(git(fixture.worktree, 'status', '--porcelain')).toBe('');
   });
 
-  test('need not be there: what the repository does not want ignored would be committed', async () => {
+  test('is respected even if it is missing: a name that the repository un-ignores would be committed', async () => {
     const fixture = newFixture(area, { tracked: { '.gitignore': '!AGENT_CONTEXT.md\n' } });
     await fixture.furnish();
     expect((await writeAll(fixture)).names.context).toBe('.copse/AGENT_CONTEXT.md');
@@ -137,7 +137,7 @@ describe('a file that the repository tracks', () => {
 });
 
 // promise: no-link-followed
-describe('whatever an agent planted in its worktree', () => {
+describe('with links and files that an agent planted in its worktree', () => {
   /** Something outside that must stay as it is. */
   const victim = (name: string) => {
     const file = path.join(area, `victim ${name}`);
@@ -167,7 +167,7 @@ describe('whatever an agent planted in its worktree', () => {
     expect(readFileSync(outside, 'utf8')).toBe('precious');
   });
 
-  test('a link instead of Copse’s folder is not followed: everything is at home then', async () => {
+  test('a link instead of Copse’s folder in the worktree is not followed: the files go to Copse’s folder at home', async () => {
     const fixture = newFixture(area, {});
     await fixture.furnish();
     const outside = path.join(area, 'an empty folder');
@@ -195,7 +195,7 @@ describe('whatever an agent planted in its worktree', () => {
     expect((await writeAll(fixture)).names).toEqual(USUAL);
   });
 
-  test('a link put there after the place was chosen is refused', async () => {
+  test('a link that appears after the path was chosen is refused', async () => {
     const fixture = newFixture(area, {});
     await fixture.furnish();
     const files = open(fixture);
@@ -219,7 +219,7 @@ describe('whatever an agent planted in its worktree', () => {
     expect(existsSync(path.join(elsewhere, 'AGENT_CONTEXT.md'))).toBe(false);
   });
 
-  test('a place that leads outside is refused', async () => {
+  test('a path that leads outside is refused', async () => {
     const { worktree } = newFixture(area, {});
     const place = { root: worktree, file: '../outside.md', scratch: '.copse' };
     await expect(writeInside(place, 'x')).rejects.toThrow('leads outside');
@@ -228,7 +228,7 @@ describe('whatever an agent planted in its worktree', () => {
 
 // promise: no-link-followed
 test.runIf(process.platform === 'linux')(
-  'folders that are exchanged for links all the time never make a file appear elsewhere',
+  'folders that are replaced by links all the time never make a file appear elsewhere',
   async () => {
     const { worktree } = newFixture(area, {});
     const outside = path.join(area, 'a target of the race');

@@ -61,7 +61,7 @@ function sum(events: readonly RuntimeEvent[]): Usage {
 }
 
 describe('what Gemini prints', () => {
-  test('tells the conversation first, and what was done in words', () => {
+  test('reports the conversation first, and then each step in words', () => {
     const { events, shown, reader } = read('work');
     expect(events[0]).toEqual({ type: 'conversation', id: '11111111-2222-4333-8444-555555555555' });
     expect(shown).toEqual([
@@ -74,12 +74,12 @@ describe('what Gemini prints', () => {
     expect(reader.lastWords()).toBe('Done one.');
   });
 
-  test('counts each run of the program from nothing', () => {
+  test('counts each run of the program from zero', () => {
     expect(sum(read('work').events)).toEqual({ input: 6_000, cached: 500, output: 60, dollars: null });
     expect(sum(read('resumed').events)).toEqual({ input: 4_000, cached: 0, output: 40, dollars: null });
   });
 
-  test.each(['before', 'after'])('is told once where its record is read %s what it prints', (when) => {
+  test.each(['before', 'after'])('is reported once when its record is read %s its output', (when) => {
     const { reader, events } = newReading();
     const takeRecord = () => {
       for (const line of sample('tools-record')) reader.takeRecord(line);
@@ -90,7 +90,7 @@ describe('what Gemini prints', () => {
     expect(sum(events)).toEqual({ input: 3_000, cached: 500, output: 30, dollars: null });
   });
 
-  test('leaves what it used in its record when it is stopped, and how full the conversation is', () => {
+  test('has usage and fill of the context in its record when it is stopped', () => {
     const { reader, events } = newReading();
     for (const line of sample('tools-record')) reader.takeRecord(line);
     expect(sum(events)).toEqual({ input: 3_000, cached: 500, output: 30, dollars: null });
@@ -105,7 +105,7 @@ describe('what Gemini prints', () => {
     expect(sum(events)).toMatchObject({ input: 1_000, output: 500 });
   });
 
-  test('is no success when the last that it told was an error, whatever its result says', () => {
+  test('is not a success when its last message was an error, whatever its result says', () => {
     const { reader } = newReading();
     reader.take({ type: 'error', severity: 'error', message: 'Maximum session turns exceeded' });
     reader.take({ type: 'result', status: 'success', stats: {} });
@@ -113,7 +113,7 @@ describe('what Gemini prints', () => {
     expect(reader.failure()).toMatchObject({ message: 'Maximum session turns exceeded' });
   });
 
-  test('means nothing where it is of an unknown kind or shape', () => {
+  test('is ignored if its kind or shape is unknown', () => {
     const { reader, events } = newReading();
     for (const line of [null, 7, 'x', [], {}, { type: 'init' }, { type: 'message' }, { type: 'later' }])
       reader.take(line);
@@ -131,7 +131,7 @@ describe('how Gemini fails', () => {
   const saying = (message: string, exitCode = 1) =>
     outcomeOfFailure({ message, type: 'unknown' }, exitCode, now);
 
-  test('a request that is refused will be refused again', () => {
+  test('a refused request is not retried', () => {
     expect(outcome('bad-request', 144)).toEqual({
       kind: 'api_error',
       status: 400,
@@ -140,7 +140,7 @@ describe('how Gemini fails', () => {
     });
   });
 
-  test('a server that fails, or breaks off, may not fail the next time', () => {
+  test('a server error, or a broken connection, may be retried', () => {
     expect(outcome('server-error', 244)).toMatchObject({ status: 500, isRetryable: true });
     expect(outcome('broken-off', 1)).toEqual({
       kind: 'api_error',
@@ -150,7 +150,7 @@ describe('how Gemini fails', () => {
     });
   });
 
-  test('a limit is known by its exit code alone', () => {
+  test('a limit is recognised by its exit code alone', () => {
     expect(outcome('limit', 173)).toEqual({
       kind: 'limit',
       until: null,
@@ -158,7 +158,7 @@ describe('how Gemini fails', () => {
     });
   });
 
-  test('a limit says when it lifts', () => {
+  test('a limit has the time at which it lifts', () => {
     expect(
       saying(
         '[API Error: You have exhausted your capacity on this model. Your quota will reset after 3h20m5s.]',
@@ -174,7 +174,7 @@ describe('how Gemini fails', () => {
     });
   });
 
-  test('a limit of its own settings does not pass by trying again', () => {
+  test('a limit of its own settings is not retried', () => {
     const failure = { message: 'Reached max session turns', type: 'FatalTurnLimitedError' };
     expect(outcomeOfFailure(failure, 53, now)).toMatchObject({ kind: 'api_error', isRetryable: false });
   });
@@ -199,12 +199,12 @@ describe('how Gemini is started', () => {
     expect(resumed.prompt).toBe(turn.prompt);
   });
 
-  test('hides a slash at the beginning, which would be a command', () => {
+  test('escapes a slash at the beginning, which would be a command', () => {
     const { prompt } = commandOf(settings, { ...turn, prompt: '/quit' }, { id, isKept: true });
     expect(prompt).toBe('\n/quit');
   });
 
-  test('is told that it cannot commit where it has no shell', () => {
+  test('is told that it cannot commit when it has no shell', () => {
     const may = (permissions: Parameters<typeof geminiRuntime>[0]['permissions']) =>
       geminiRuntime({ permissions }, openPrograms()).capabilities.commits;
     expect(may('all')).toBe(true);
@@ -220,13 +220,13 @@ describe('how Gemini is started', () => {
     );
   });
 
-  test('is not started where it would have to ask', async () => {
+  test('is not started if it would have to ask', async () => {
     const runtime = geminiRuntime({ permissions: 'ask', program: ['false'] }, openPrograms());
     await expect(runtime.start(turn)).rejects.toThrow(RuntimeUnavailable);
     await expect(runtime.start(turn)).rejects.toThrow(/accept_edits, all.*acp/);
   });
 
-  test('goes on only with what has an answer, and only in its folder', () => {
+  test('resumes only a conversation that has an answer, and only in its folder', () => {
     const folder = path.join(area, 'wörk tree');
     const project = path.join(area, '.gemini', 'tmp', 'work-tree');
     mkdirSync(path.join(project, 'chats'), { recursive: true });

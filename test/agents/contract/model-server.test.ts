@@ -232,7 +232,7 @@ describe.each(NAMES)('%s', (name) => {
     expect([bad.status, bad.headers.get('retry-after')]).toEqual([400, null]);
   });
 
-  test('breaks a dropped stream off after it has begun', async () => {
+  test('breaks a dropped stream off after its beginning', async () => {
     server.script(key, [drop(say('lost')), say('kept')]);
     const broken = await post(name);
     expect(broken.status).toBe(200);
@@ -249,7 +249,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(JSON.stringify(kept)).toContain('kept');
   });
 
-  test('answers what offers no tools without taking a step', async () => {
+  test('answers a request without tools, and takes no step', async () => {
     server.script(key, [say('the step')]);
     expect(await (await post(name, { tools: [] })).text()).not.toContain('the step');
     expect(await (await post(name, { tools: undefined })).text()).not.toContain('the step');
@@ -259,13 +259,13 @@ describe.each(NAMES)('%s', (name) => {
     expect(server.turns(key)).toHaveLength(1);
   });
 
-  test('ends the turn once the script is at its end', async () => {
+  test('ends the turn at the end of the script', async () => {
     const stream = JSON.stringify(await events(name));
     expect(stream).toContain('Done.');
     expect(stream).not.toMatch(/tool_use|function_call|tool_calls|functionCall/);
   });
 
-  test('tells what the model was told, its instructions first', async () => {
+  test('records what the model was told, its instructions first', async () => {
     await events(name);
     const [request] = server.turns(key);
     expect(request).toMatchObject({ protocol: name, method: 'POST', path: QUESTIONS[name].path });
@@ -306,7 +306,7 @@ test('every session has a script and a record of its own', async () => {
   expect(await (await post('responses')).text()).toContain('theirs');
 });
 
-test('a step may be decided, late, from what is asked', async () => {
+test('a step may depend on the request', async () => {
   let release = (_text: string): void => {};
   const released = new Promise<string>((resolve) => (release = resolve));
   server.script(key, [async (request) => say(`${saidTo(request)}, ${await released}`)]);
@@ -330,7 +330,7 @@ test('a delayed answer does not keep the server from closing', async () => {
   expect(await asked).toBe('refused');
 });
 
-test('what Claude asks besides is answered beside the script', async () => {
+test('Claude’s side requests are answered outside the script', async () => {
   server.script(key, [say('the step')]);
   expect((await fetch(server.url(key), { method: 'HEAD' })).status).toBe(200);
   const counted = await post('anthropic', {}, '/v1/messages/count_tokens?beta=true');

@@ -55,7 +55,7 @@ function sum(events: readonly RuntimeEvent[]): Usage {
 }
 
 describe('what opencode prints', () => {
-  test('tells the conversation first and once, and what was done in words', () => {
+  test('reports the conversation first and once, and then each step in words', () => {
     const { events, shown, reader } = read(sample('work'));
     expect(events[0]).toEqual({ type: 'conversation', id: 'ses_1' });
     expect(events.filter(({ type }) => type === 'conversation')).toHaveLength(1);
@@ -84,18 +84,18 @@ describe('what opencode prints', () => {
     });
   });
 
-  test('tells dollars where it knows a price, and counts reasoning as output', () => {
+  test('reports dollars if it knows a price, and counts reasoning as output', () => {
     const tokens = { input: 10, output: 2, reasoning: 3, cache: { read: 4, write: 5 } };
     const { events } = read([{ type: 'step_finish', part: { reason: 'stop', tokens, cost: 0.25 } }]);
     expect(sum(events)).toEqual({ input: 10, cached: 9, output: 5, dollars: 0.25 });
     expect(events.at(-1)).toEqual({ type: 'context', share: 24 / 200_000 });
   });
 
-  test('is no end of a turn where the last answer wanted a tool', () => {
+  test('does not end the turn if the last answer wanted a tool', () => {
     expect(read(sample('refused')).reader.isComplete()).toBe(false);
   });
 
-  test('means nothing where it is of an unknown kind or shape', () => {
+  test('is ignored if its kind or shape is unknown', () => {
     const { events, reader } = read([null, 7, 'x', [], {}, { type: 'step_finish' }, { type: 'later' }]);
     expect(events).toEqual([]);
     expect(reader.isComplete()).toBe(false);
@@ -106,7 +106,7 @@ describe('how opencode fails', () => {
   const now = Date.parse('2026-11-16T05:48:00Z');
   const outcome = (name: string) => outcomeOfFailure(read(sample(name)).reader.failure()!, now);
 
-  test('a request that is refused will be refused again', () => {
+  test('a refused request is not retried', () => {
     expect(outcome('bad-request')).toEqual({
       kind: 'api_error',
       status: 400,
@@ -115,7 +115,7 @@ describe('how opencode fails', () => {
     });
   });
 
-  test('a limit says when it lifts', () => {
+  test('a limit has the time at which it lifts', () => {
     expect(outcome('limit')).toEqual({
       kind: 'limit',
       until: now + 1_000,
@@ -126,7 +126,7 @@ describe('how opencode fails', () => {
     expect(outcomeOfFailure({ name: 'APIError', data }, now)).toMatchObject({ until: Date.parse(at) });
   });
 
-  test('only a failure of the API may pass', () => {
+  test('only a failure of the API may be retried', () => {
     const failed = (name: string, data: object) =>
       outcomeOfFailure({ name, data: { message: 'x', ...data } }, now);
     expect(failed('APIError', { statusCode: 503 })).toMatchObject({ status: 503, isRetryable: true });
@@ -135,7 +135,7 @@ describe('how opencode fails', () => {
     expect(failed('UnknownError', {})).toMatchObject({ kind: 'api_error', isRetryable: false });
   });
 
-  test('what it went on after is no failure', () => {
+  test('an error after which it continued is not a failure', () => {
     const { reader } = read([...sample('bad-request'), ...sample('resumed')]);
     expect(reader.failure()).toBeNull();
     expect(reader.isComplete()).toBe(true);
@@ -155,7 +155,7 @@ describe('how opencode is started', () => {
     expect(resumed.prompt).toBe(turn.prompt);
   });
 
-  test('has no tools but those of its policy, and is told where it cannot commit', () => {
+  test('has only the tools of its policy, and is told when it cannot commit', () => {
     const { argv, environment, prompt } = commandOf({ permissions: 'accept_edits' }, turn);
     expect(argv).not.toContain('--auto');
     const rules = Object.entries(JSON.parse(environment['OPENCODE_PERMISSION']!) as object);
@@ -169,7 +169,7 @@ describe('how opencode is started', () => {
     expect(commits(['read', 'bash'])).toBe(true);
   });
 
-  test('is not started where it would have to ask', async () => {
+  test('is not started if it would have to ask', async () => {
     const runtime = opencodeRuntime({ permissions: 'ask', program: ['false'] }, openPrograms());
     await expect(runtime.start(turn)).rejects.toThrow(RuntimeUnavailable);
     await expect(runtime.start(turn)).rejects.toThrow(/accept_edits, all.*acp/);

@@ -62,7 +62,7 @@ async function until(what: () => boolean): Promise<void> {
 const finished = { kind: 'report', report: { status: 'finished' }, ignored: [] };
 
 describe('a watched report', () => {
-  test('is told with what is there at first, and then once for each change', async () => {
+  test('is reported once at first, and then once for each change', async () => {
     const worktree = newWorktree();
     put(worktree, '{"phase": "planning"}');
     const { seen, poll } = watched(worktree);
@@ -77,7 +77,7 @@ describe('a watched report', () => {
     expect(seen.slice(1)).toEqual([finished]);
   });
 
-  test('is told without waiting for the next look', async () => {
+  test('is reported without waiting for the next poll', async () => {
     const worktree = newWorktree();
     const { seen } = watched(worktree);
     const temporary = path.join(worktree, 'elsewhere.json');
@@ -87,7 +87,7 @@ describe('a watched report', () => {
     expect(seen).toEqual([finished]);
   });
 
-  test('is found in a folder that is made later, or made anew', () => {
+  test('is found in a folder that is made later, or made again', () => {
     const worktree = newWorktree({ hasFolder: false });
     const { seen, poll } = watched(worktree);
     poll();
@@ -115,7 +115,7 @@ describe('a watched report', () => {
     expect(seen).toEqual([finished]);
   });
 
-  test('that stays broken is a problem, once for what it says', () => {
+  test('that stays broken is a problem, reported once for each content', () => {
     const worktree = newWorktree();
     const { seen, poll } = watched(worktree);
     for (const text of ['{"status": "fini', '[1, 2]', '"finished"']) {
@@ -132,7 +132,7 @@ describe('a watched report', () => {
   test.each([
     ['{"status": "finished"}', finished],
     ['{"status"', { kind: 'problem', problem: expect.stringContaining('not JSON') }],
-  ])('that is written right before the end is told: %s', (text, expected) => {
+  ])('that is written right before the end is reported: %s', (text, expected) => {
     const worktree = newWorktree();
     const { seen, stop } = watched(worktree);
     put(worktree, text);
@@ -140,7 +140,7 @@ describe('a watched report', () => {
     expect(seen).toEqual([expected]);
   });
 
-  test('is told no more after the end', () => {
+  test('is not reported after the end', () => {
     const worktree = newWorktree();
     const { seen, poll, stop } = watched(worktree);
     stop();
@@ -210,13 +210,13 @@ describe('a report is read', () => {
       },
     ],
     ['{"__proto__": {"status": "finished"}}', { kind: 'report', report: {}, ignored: [] }],
-  ] as const)('as far as it can be understood: %s', (text, expected) => {
+  ] as const)('as far as it can be parsed: %s', (text, expected) => {
     const worktree = newWorktree();
     if (text !== 'no file') put(worktree, text);
     expect(reports.read(worktree)).toEqual(expected);
   });
 
-  test('and the rest of a ledger without end is left', () => {
+  test('and a ledger that is too long is cut', () => {
     const seen = parseReport(JSON.stringify({ ledger: Array.from({ length: 300 }, () => ({ text: 'a' })) }));
     expect(seen).toMatchObject({ ignored: [expect.stringContaining('300 entries')] });
     expect(seen?.kind === 'report' && seen.report.ledger).toHaveLength(100);
@@ -233,7 +233,7 @@ describe('a report is read', () => {
   });
 
   // promise: no-link-followed
-  test('through no link, neither of the file nor of the folder, and from no pipe', () => {
+  test('not through a link of the file or of the folder, and not from a pipe', () => {
     const outside = newWorktree();
     put(outside, '{"status": "finished"}');
     const worktree = newWorktree({ hasFolder: false });
@@ -259,7 +259,7 @@ describe('a report is read', () => {
 });
 
 describe('a report is written', () => {
-  test('where there is none, with its folder', () => {
+  test('into a new folder if there is none', () => {
     const worktree = newWorktree({ hasFolder: false });
     reports.write(worktree, { status: 'finished' });
     expect(reports.read(worktree)).toEqual(finished);
@@ -281,7 +281,7 @@ describe('a report is written', () => {
     });
   });
 
-  test('and a new status takes along nothing that was said of the old one', () => {
+  test('and a new status drops the fields of the old one', () => {
     const worktree = newWorktree();
     reports.write(worktree, { status: 'stuck', reason: 'why?', phase: 'working' });
     reports.write(worktree, { status: 'finished', noChanges: true });
@@ -292,7 +292,7 @@ describe('a report is written', () => {
     expect(readFileSync(fileOf(worktree), 'utf8')).not.toContain('why?');
   });
 
-  test('in place of what cannot be understood', () => {
+  test('in place of a report that cannot be parsed', () => {
     const worktree = newWorktree();
     put(worktree, '{"status"');
     reports.write(worktree, { status: 'finished' });
@@ -300,7 +300,7 @@ describe('a report is written', () => {
   });
 
   // promise: no-link-followed
-  test('through no link: not into a folder elsewhere, and not into the file that a link names', () => {
+  test('not through a link, neither of the folder nor of the file', () => {
     const outside = newWorktree();
     const worktree = newWorktree({ hasFolder: false });
     symlinkSync(path.join(outside, '.copse'), path.join(worktree, '.copse'));
@@ -341,7 +341,7 @@ describe('a report is written', () => {
 });
 
 describe('an earlier report', () => {
-  test('is taken away, and the same words afterwards are news', () => {
+  test('is removed, and the same report afterwards counts as new', () => {
     const worktree = newWorktree();
     const { seen, poll } = watched(worktree);
     put(worktree, '{"status": "finished"}');
@@ -354,7 +354,7 @@ describe('an earlier report', () => {
     expect(seen).toEqual([finished, finished]);
   });
 
-  test('need not be there, and nothing beyond a link is taken away', () => {
+  test('may be missing, and nothing behind a link is removed', () => {
     const outside = newWorktree();
     put(outside, 'precious');
     const worktree = newWorktree({ hasFolder: false });

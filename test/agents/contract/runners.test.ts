@@ -106,7 +106,7 @@ function runnersOf(
 }
 
 describe('a runner that is started', () => {
-  test('gets its orders in a file that is its own, and the environment it is given', async () => {
+  test('gets its orders in a file of its own, and the given environment', async () => {
     const place = newPlace();
     const { home, orders } = place;
     await runnersOf(place, { PATH: process.env['PATH'], EDITOR: 'ed', GONE: undefined }).start(orders);
@@ -130,7 +130,7 @@ describe('a runner that is started', () => {
     expect(statSync(log).mode & 0o777).toBe(0o600);
   });
 
-  test('that is not there is an error that names the task, and leaves no orders', async () => {
+  test('that is missing is an error that names the task, and leaves no orders', async () => {
     const place = newPlace();
     const { home, orders } = place;
     const runners = openRunners({
@@ -144,7 +144,7 @@ describe('a runner that is started', () => {
   });
 
   // promise: orchestrator-restart
-  test('outlives the one who started it, its group, and a hang-up', async () => {
+  test('outlives its starter, the starter’s group, and a hang-up', async () => {
     const place = newPlace();
     const parent = startStarter(place, { detached: true, env: { STAY: '1' } });
     await started(parent);
@@ -162,7 +162,7 @@ describe('a runner that is started', () => {
     expect(isRunning(pid)).toBe(true);
   });
 
-  test.runIf(isLinux)('outlives the terminal of the one who started it', async () => {
+  test.runIf(isLinux)('outlives the terminal of its starter', async () => {
     const place = newPlace();
     // `script` gives its program a terminal, which goes when it goes.
     const quoted = starterArguments(place).map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
@@ -209,7 +209,7 @@ describe('a runner that is started', () => {
 });
 
 describe('what an attempt leaves behind', () => {
-  test.runIf(isLinux)('is known from its record and from its mark, as long as it runs', async () => {
+  test.runIf(isLinux)('is known from its record and from its mark while it runs', async () => {
     const place = newPlace();
     const { home, orders } = place;
     const runners = runnersOf(place);
@@ -238,7 +238,7 @@ describe('what an attempt leaves behind', () => {
     expect(await pids()).toEqual([marked.pid]);
   });
 
-  test('is forgotten, and forgetting it again is fine', async () => {
+  test('can be forgotten, and forgetting may be repeated', async () => {
     const place = newPlace();
     const { home, orders } = place;
     const runners = runnersOf(place);

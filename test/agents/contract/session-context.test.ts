@@ -44,7 +44,7 @@ describe('the document for programs', () => {
     });
   });
 
-  test.each(HOSTILE)('holds every text exactly, with nothing that a terminal obeys (%j)', (text) => {
+  test.each(HOSTILE)('holds every text exactly, without raw control characters (%j)', (text) => {
     const written = sessionContextText(hostileBriefing(text), names);
     expect(written).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/);
     expect(JSON.parse(written)).toMatchObject({ task: { title: text, body: { text } }, notes: [text] });

@@ -25,11 +25,11 @@ const request: DockerRequest = {
   hasTerminal: false,
 };
 
-it('the program and its arguments come last, behind the image, so none of them is an option of Docker', () => {
+it('the program and its arguments come after the image, so Docker takes none of them as an option', () => {
   expect(dockerArguments(program, request).slice(-6)).toEqual(['some/image:1', ...program.argv]);
 });
 
-it('what may be read, written and is kept are mounts, each at its own path', () => {
+it('readable, writable and kept paths are mounts at the same path', () => {
   const mounts = dockerArguments(program, request).filter((word) => word.startsWith('--mount='));
   expect(mounts).toEqual([
     '--mount=type=bind,source=/r,target=/r,readonly',
@@ -50,12 +50,12 @@ it('a path with commas or quotes stays one path', () => {
   );
 });
 
-it('variables are named without their values, and those that mean something only outside are not', () => {
+it('variables are passed by name without their values, except those that only make sense outside', () => {
   const words = dockerArguments(program, request);
   expect(words.filter((word) => word.startsWith('--env'))).toEqual(['--env=COPSE_TOKEN']);
 });
 
-it('there is a terminal only where one was asked for', () => {
+it('there is a terminal only if one was asked for', () => {
   expect(dockerArguments(program, request)).not.toContain('--tty');
   expect(dockerArguments(program, { ...request, hasTerminal: true })).toContain('--tty');
 });

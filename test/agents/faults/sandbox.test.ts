@@ -113,46 +113,42 @@ const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
   // promise: sandbox-files, sandbox-network
-  it(
-    'can do its work and report, and can touch nothing that is not its own',
-    { timeout: 180_000 },
-    async () => {
-      const site = new Site();
-      const around = await Around.open(site.place, site.folder);
-      try {
-        const report =
-          'copse phase working && copse ledger add learning "seen from inside" && copse finish --summary "all tried"';
-        site.configure({
-          command: `sh ${quoted(around.script)} && ${report}`,
-          sandbox_hosts: [`127.0.0.1:${around.modelPort}`],
-        });
-        const id = await site.add('Try everything');
-        git(site.folder, 'pack-refs', '--all');
-        const before = site.others(id);
-        await site.orchestrate();
-        const worktree = site.worktree(id);
-        const inside = around.tried(worktree);
-        expect(inside.did).toEqual(matrix.allowed);
-        expect(inside.couldNot).toEqual(matrix.forbidden);
-        expect(site.others(id)).toEqual(before);
-        expect(await site.task(id)).toMatchObject({ status: 'in_review' });
-        expect(await answer(['ledger', 'list', '--task', id], site.at)).toMatchObject({
-          entries: [{ text: 'seen from inside' }],
-        });
-        expect(site.attempts()).toEqual([]);
-        expect(existsSync(path.join(site.folder, '.git', 'refs', 'heads', id, '.copse-sandbox'))).toBe(false);
+  it('can do its work and report, and cannot change anything else', { timeout: 180_000 }, async () => {
+    const site = new Site();
+    const around = await Around.open(site.place, site.folder);
+    try {
+      const report =
+        'copse phase working && copse ledger add learning "seen from inside" && copse finish --summary "all tried"';
+      site.configure({
+        command: `sh ${quoted(around.script)} && ${report}`,
+        sandbox_hosts: [`127.0.0.1:${around.modelPort}`],
+      });
+      const id = await site.add('Try everything');
+      git(site.folder, 'pack-refs', '--all');
+      const before = site.others(id);
+      await site.orchestrate();
+      const worktree = site.worktree(id);
+      const inside = around.tried(worktree);
+      expect(inside.did).toEqual(matrix.allowed);
+      expect(inside.couldNot).toEqual(matrix.forbidden);
+      expect(site.others(id)).toEqual(before);
+      expect(await site.task(id)).toMatchObject({ status: 'in_review' });
+      expect(await answer(['ledger', 'list', '--task', id], site.at)).toMatchObject({
+        entries: [{ text: 'seen from inside' }],
+      });
+      expect(site.attempts()).toEqual([]);
+      expect(existsSync(path.join(site.folder, '.git', 'refs', 'heads', id, '.copse-sandbox'))).toBe(false);
 
-        // Each line can succeed: what kept it from that was the sandbox.
-        await around.tryOutside(worktree, id, site.home);
-        expect(around.tried(worktree)).toEqual({
-          did: [...matrix.forbidden, ...matrix.allowed],
-          couldNot: [],
-        });
-      } finally {
-        await around.close();
-      }
-    },
-  );
+      // Each line can succeed: what kept it from that was the sandbox.
+      await around.tryOutside(worktree, id, site.home);
+      expect(around.tried(worktree)).toEqual({
+        did: [...matrix.forbidden, ...matrix.allowed],
+        couldNot: [],
+      });
+    } finally {
+      await around.close();
+    }
+  });
 
   it('can commit while another process packs the refs', { timeout: 120_000 }, async () => {
     const site = new Site();
@@ -229,7 +225,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
   );
 });
 
-describe('an agent that asks for a sandbox which cannot be had', () => {
+describe('an agent whose sandbox is not available', () => {
   interface Agents {
     readonly agents: readonly { readonly name: string; readonly sandbox: string }[];
     readonly unusable: readonly { readonly name: string; readonly reason: string }[];
@@ -243,7 +239,7 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
   }
 
   // promise: sandbox-required
-  it('is not used, and one sentence says why and what to do', async () => {
+  it('is not started, and one sentence says why and what to do', async () => {
     const nothing = { PATH: onlyGit(area) };
     const cases: readonly (readonly [object, string])[] = [
       [{ sandbox: 'docker', docker: { image: 'some/image' } }, 'Docker does not answer'],
@@ -269,7 +265,7 @@ describe('an agent that asks for a sandbox which cannot be had', () => {
     }
   });
 
-  it.runIf(noSandbox === null)('hears which system programs are missing', async () => {
+  it.runIf(noSandbox === null)('names the missing system programs', async () => {
     const folder = newRepository(area);
     symlinkSync(sandboxModules(), path.join(folder, 'node_modules'));
     writeFileSync(

@@ -55,7 +55,7 @@ test('detect says what is installed, which version, whether it starts, and how t
   expect(text).toContain('Without agents in copse.yml, Copse uses claude. To choose: copse init');
 });
 
-test('with no agent program nothing is made up, and any program is offered', async () => {
+test('without an agent program no agent is configured, and a custom command is offered', async () => {
   const at = machineWith({});
   expect(await printed(['agents', 'detect'], at)).toContain('copse orchestrate --command "./my-agent.sh"');
   expect(await printed(['init', '--dry-run'], at)).toContain('# No agent program was found');
@@ -64,7 +64,7 @@ test('with no agent program nothing is made up, and any program is offered', asy
   expect(stdout).not.toContain('claude');
 });
 
-test('init proposes what works, only once, and what it wrote is valid', async () => {
+test('init proposes working agents, only once, and writes a valid copse.yml', async () => {
   const at = machineWith({ claude: 'echo 2.1.325', codex: 'echo codex-cli 0.166.0', gemini: 'exit 1' });
   const proposed = await printed(['init', '--dry-run'], at);
   expect(await printed(['init'], at)).toContain('copse orchestrate --until-idle');

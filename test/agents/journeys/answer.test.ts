@@ -54,7 +54,7 @@ async function refusedWith(argv: readonly string[], at: Parameters<typeof copse>
 }
 
 describe('an open question', () => {
-  test('shows wherever the task is shown, with how to answer it', async () => {
+  test('shows wherever the task is shown, with the command to answer it', async () => {
     const asking = await newSession();
     const { task, here } = asking;
     const { heard } = await ask(asking);

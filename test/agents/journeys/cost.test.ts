@@ -99,7 +99,7 @@ test('is shown by task, the most expensive first, in 80 columns; a cost without 
   expect(only).toMatch(/^total +900 +0 +99 +unknown\nThe agents do not report dollars\.\n$/m);
 });
 
-test('adds up exactly, and says what it does not know', async () => {
+test('adds up exactly, and names unknown costs', async () => {
   const { project, here, dear, unknown } = await threeTasks();
   const byTask = await answer<Costs>(['cost'], here);
   expect(byTask.rows.map(({ task, dollars }) => [task, dollars])).toEqual([
@@ -189,7 +189,7 @@ test('of an empty board is one clear sentence', async () => {
   expect(await answer(['cost'], here)).toMatchObject({ rows: [], total: { tokens: 0, dollars: null } });
 });
 
-test('stands beside the task and beside its agent', async () => {
+test('is shown with the task and with its agent', async () => {
   const { here, dear, unknown } = await threeTasks();
   expect(await printed(['show', dear], here)).toContain('used        1.3M tokens, $12.50\n');
   expect(await printed(['show', unknown], here)).toContain('used        999 tokens, dollars unknown\n');

@@ -202,7 +202,7 @@ describe('an agent', () => {
     expect(entry).toMatchObject({ session, kind: 'learning', text: 'Mind\nthe "gap"' });
   });
 
-  test('hears a refusal in the words of the command, and nothing is reported', async () => {
+  test('gets a refusal in the words of the command, and nothing is reported', async () => {
     const { task, worktree, at } = await newSession();
     const client = open(at);
     writeFileSync(path.join(worktree, 'left "over"'), '');
@@ -237,7 +237,7 @@ describe('an agent', () => {
     expect(reportIn(worktree)).toMatchObject({ status: 'stuck', reason: 'Keep\nboth?' });
   });
 
-  test('says that there was nothing to do', async () => {
+  test('reports that nothing had to be done', async () => {
     const project = await openNew();
     const { worktree, at } = await startSession(project, await project.addTask());
     const client = open(at);
@@ -263,7 +263,7 @@ describe('an agent', () => {
   });
 
   // promise: no-link-followed
-  test('reads its context again, and nothing that a link in its place leads to', async () => {
+  test('reads its context again, and not the target of a link in its place', async () => {
     const { task, worktree, at } = await newSession();
     const client = open(at);
     const file = path.join(worktree, 'AGENT_CONTEXT.md');
@@ -306,7 +306,7 @@ describe('it is about its own task only', () => {
     expect(await ledgerOf(project, task)).toEqual([]);
   });
 
-  test('the session decides, wherever the agent program starts its servers', async () => {
+  test('the session decides which, wherever the agent program starts its servers', async () => {
     const { project, task, worktree, at } = await newSession();
     const other = await startSession(project, await project.addTask('Another'));
     commitIn(other.worktree);
@@ -402,7 +402,7 @@ describe('the server', () => {
     expect(isReported(at.cwd)).toBe(false);
   });
 
-  test('puts together a message that comes in pieces, and leaves out one that never ends', async () => {
+  test('joins a message that comes in pieces, and skips one that never ends', async () => {
     const { project, task, at } = await newSession();
     const client = open(at);
     const bytes = Buffer.from(
@@ -425,7 +425,7 @@ describe('the server', () => {
     expect(await ledgerOf(project, task)).toEqual(['林😀\u2028']);
   });
 
-  test('does calls in the order they came, and answers everything else at once', async () => {
+  test('runs calls in order, and answers everything else at once', async () => {
     const { project, task, worktree, at } = await newSession();
     const client = open(at);
     const texts = Array.from({ length: 25 }, (_, index) => `note ${index}`);
@@ -449,7 +449,7 @@ describe('the server', () => {
     expect((await client.answerTo('one')).result).toEqual({});
   });
 
-  test('does not begin a call that was cancelled before its turn, and answers no cancelled one', async () => {
+  test('does not start a call that was cancelled before its turn, and answers no cancelled one', async () => {
     const { project, task, at } = await newSession();
     const client = open(at);
     client.send(
@@ -463,7 +463,7 @@ describe('the server', () => {
     expect(await ledgerOf(project, task)).toEqual(['first', 'third']);
   });
 
-  test('ends with its input: what was asked whole is done, half a message is not', async () => {
+  test('ends with its input: complete requests are done, half a message is not', async () => {
     const { project, task, at } = await newSession();
     const whole = `${JSON.stringify(callOf(1, 'ledger_add', { kind: 'learning', text: 'whole' }))}\n`;
     const half = JSON.stringify(callOf(2, 'ledger_add', { kind: 'learning', text: 'half' }));
@@ -479,7 +479,7 @@ describe('the server', () => {
     expect(await answer(['ledger', 'list'], at)).toMatchObject({ entries: [{ text: 'whole' }] });
   });
 
-  test('says to a person in another folder what is wrong, by the tool and not by ending', async () => {
+  test('answers a call in another folder with an error of the tool, and does not exit', async () => {
     const client = open({ cwd: area });
     expect((await client.ask('initialize', { protocolVersion: '2025-06-18' })).result).toBeDefined();
     expect((await client.call('heartbeat')).text).toContain('is not inside a git repository');

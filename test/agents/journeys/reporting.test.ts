@@ -151,7 +151,7 @@ describe('an agent', () => {
     expect(entry).toMatchObject({ task, session, kind: 'learning' });
   });
 
-  test('is known by its session wherever it stands in the repository', async () => {
+  test('is known by its session in any folder of the repository', async () => {
     const { project, task, worktree, at } = await newSession();
     mkdirSync(path.join(worktree, 'deep'));
     for (const cwd of [path.join(worktree, 'deep'), project.folder]) {
@@ -171,7 +171,7 @@ const speaking = [
   ['heartbeat'],
 ] as const;
 
-describe('an agent that speaks for another task', () => {
+describe('an agent that reports for another task', () => {
   // promise: own-task-only
   test('is refused, and nothing changes, although the other task has the same token', async () => {
     const { project, session, task, token, at } = await newSession();
@@ -194,7 +194,7 @@ describe('an agent that speaks for another task', () => {
     expect(existsSync(path.join(other.worktree, '.copse', 'session.json'))).toBe(false);
   });
 
-  test('speaks for its own in the worktree of another, unless it names that one', async () => {
+  test('reports for its own task in the worktree of another, unless it names that one', async () => {
     const { project, task, worktree, at } = await newSession();
     const other = await startSession(project, await project.addTask('Other'));
     expect(await answer(['finish'], { ...at, cwd: other.worktree })).toMatchObject({ task });
@@ -297,7 +297,7 @@ describe('a command for people', () => {
     'config show',
   ];
 
-  test('does not include reading and syncing its own', async () => {
+  test('does not include reading and syncing its own task', async () => {
     const { task, at } = await newSession();
     for (const line of forAll) {
       expect(await answer(line.replace('ID', task).split(' '), at)).toBeTypeOf('object');
@@ -349,7 +349,7 @@ describe('a person', () => {
     expect(existsSync(path.join(worktree, '.copse', 'session.json'))).toBe(false);
   });
 
-  test('speaks for an agent from inside its worktree, and not from elsewhere', async () => {
+  test('reports for an agent from inside its worktree, and not from elsewhere', async () => {
     const { project, task, worktree } = await newSession();
     for (const argv of speaking) {
       expect(await refusedWith([...argv, task], { cwd: project.folder })).toMatchObject({
@@ -362,7 +362,7 @@ describe('a person', () => {
     expect(reportIn(worktree)).toEqual({ status: 'finished' });
   });
 
-  test('does not speak for another person', async () => {
+  test('does not report for another person', async () => {
     const project = await openNew();
     const { worktree } = await taken('By hand', { cwd: project.folder });
     const at = { cwd: worktree, env: { USER: 'bob' } };
@@ -370,7 +370,7 @@ describe('a person', () => {
       expect(await refusedWith(argv, at)).toMatchObject({ exit: 4, code: 'not_this_session' });
   });
 
-  test('outside any worktree is asked which task is meant', async () => {
+  test('outside any worktree has to name a task', async () => {
     const project = await openNew();
     for (const argv of [...speaking, ['ledger', 'add', 'learning', 'x']]) {
       const refused = await refusedWith(argv, { cwd: project.folder });

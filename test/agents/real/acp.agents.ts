@@ -65,7 +65,7 @@ describe('Codex, asking before it edits', () => {
     removeHome(home);
   });
 
-  test('does what a person allows, and goes on with what a person says when not', async () => {
+  test('does what a person allows, and continues with a person’s message after a no', async () => {
     const repository = newRepository(area);
     server.script('edits', [
       write(path.join(repository, 'forbidden.txt'), 'x\n'),
@@ -93,7 +93,7 @@ describe('Codex, asking before it edits', () => {
     expect(saidTo(server.turns('edits').at(-1)!)).toContain('Ada says: not this one.');
   });
 
-  test('waits for a person for as long as it takes, and can be stopped meanwhile', async () => {
+  test('waits for a person without a time limit, and can be stopped meanwhile', async () => {
     const repository = newRepository(area);
     server.script('waits', [write(path.join(repository, 'never.txt'), 'x\n')]);
     let isAsked = false;

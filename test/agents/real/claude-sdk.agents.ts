@@ -76,7 +76,7 @@ describe('only the runtime claude-sdk', () => {
     return { turn, events, outcome: await (await runtime.start(turn)).ended };
   }
 
-  test('a question to a person ends the turn, and is what it ends with', async () => {
+  test('a question to a person ends the turn and is its outcome', async () => {
     const options = [
       { label: 'red', description: 'like a rose' },
       { label: 'blue', description: 'like the sky' },
@@ -88,7 +88,7 @@ describe('only the runtime claude-sdk', () => {
     expect(server.left(key)).toBe(1);
   });
 
-  test('the gate may be shut more often than the program itself would take', async () => {
+  test('the gate may refuse more often than the program’s own limit', async () => {
     const times = 12;
     server.script(
       key,
@@ -106,7 +106,7 @@ describe('only the runtime claude-sdk', () => {
     expect(refusals).toBe(times + 1);
   });
 
-  test('a conversation that was told and never begun is begun, under the same name', async () => {
+  test('a conversation that was reported but never begun is begun under the same id', async () => {
     const conversation = '0f1e2d3c-4b5a-4678-9abc-def012345678';
     server.script(key, [say('Hello.')]);
     const { outcome, events } = await work({ conversation });
@@ -123,7 +123,7 @@ describe('only the runtime claude-sdk', () => {
     expect(saidTo(server.turns(key)[0]!)).toContain('/clear the table');
   });
 
-  test('a limit of the plan says when it lifts, and is in the log', async () => {
+  test('a limit of the plan has the time at which it lifts, and is in the log', async () => {
     const resetsAt = 2_000_000_000;
     const headers = {
       'anthropic-ratelimit-unified-status': 'rejected',
@@ -140,7 +140,7 @@ describe('only the runtime claude-sdk', () => {
   });
 
   // promise: settings-from-main-checkout
-  test('the project’s instructions count as they are in the worktree, its hooks as they are in the main checkout', async () => {
+  test('the project’s instructions come from the worktree, its hooks from the main checkout', async () => {
     const worktree = path.join(area, `worktree ${sessions}`);
     git(repository, 'worktree', 'add', '--quiet', '-b', `copse/${sessions}`, worktree);
     writeFileSync(path.join(worktree, 'CLAUDE.md'), 'Mention the heron.\n');
@@ -180,7 +180,7 @@ describe('only the runtime claude-sdk', () => {
     expect(git(repository, 'status', '--porcelain')).toBe('');
   });
 
-  test('all that the SDK said is kept as it came, beside what a person reads', async () => {
+  test('all messages of the SDK are kept unchanged, beside the readable log', async () => {
     server.script(key, [run('echo something'), say('It is done.')]);
     const { turn } = await work();
     const raw = readFileSync(turn.log.replace(/\.log$/, '.jsonl'), 'utf8')
@@ -192,7 +192,7 @@ describe('only the runtime claude-sdk', () => {
     expect(printedIn(turn)).toContain('• Bash echo something\nIt is done.\n');
   });
 
-  test('a package that came without its program says so', async () => {
+  test('a package without its program is reported', async () => {
     const folder = mkdtempSync(path.join(area, 'partial-'));
     const scope = path.join(folder, 'node_modules', '@anthropic-ai', 'claude-agent-sdk');
     mkdirSync(scope, { recursive: true });
@@ -208,7 +208,7 @@ describe('only the runtime claude-sdk', () => {
     await expect(wrong.start(turn)).rejects.toThrow(RuntimeUnavailable);
   });
 
-  test('the package is found where npm installs globally, from what is on PATH', async () => {
+  test('the package is found in npm’s global folder, from the program on PATH', async () => {
     const prefix = mkdtempSync(path.join(area, 'prefix-'));
     for (const folder of ['bin', 'lib']) mkdirSync(path.join(prefix, folder));
     symlinkSync(path.join(here, 'node_modules'), path.join(prefix, 'lib', 'node_modules'));

@@ -47,7 +47,7 @@ afterAll(async () => {
   removeHome(home);
 });
 
-test('with accept_edits Codex edits, cannot commit, and knows that it is done for it', async () => {
+test('with accept_edits Codex edits, cannot commit, and knows that Copse commits for it', async () => {
   // In its sandbox the folder for temporary files can be written, and so could a repository there.
   const repository = newRepository(home);
   const worktree = path.join(home, 'worktree');

@@ -173,7 +173,7 @@ export function describeRuntime(name: string, harness: Harness): void {
   }
 
   describe(`the runtime ${name}`, () => {
-    test('writes a file, commits it, and tells its conversation', applies('commits'), async () => {
+    test('writes a file, commits it, and reports its conversation', applies('commits'), async () => {
       server.script(key, workSteps());
       const one = begin();
       const running = await start(one, { permissions: 'all', systemPrompt: 'Be brief, says its author.' });
@@ -198,7 +198,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       expect(told.includes('end of the prompt') || told.includes('session-prompt.md')).toBe(true);
     });
 
-    test('goes on in the same conversation while the gate is shut', applies('gate'), async () => {
+    test('continues in the same conversation while the gate refuses', applies('gate'), async () => {
       server.script(key, [
         ...workSteps(),
         run(`echo more >> hello.txt && ${COMMIT}`),
@@ -230,22 +230,25 @@ export function describeRuntime(name: string, harness: Harness): void {
     });
 
     const isNative = capabilities.stop === 'native';
-    test.runIf(isNative)('goes on for as often as the gate is shut: the runner counts, not it', async () => {
-      const often = 12;
-      server.script(key, Array<Step>(often + 1).fill(say('Finished.')));
-      let asked = 0;
-      const one = begin({
-        beforeStop: () => {
-          asked += 1;
-          return Promise.resolve(
-            asked <= often ? { kind: 'refused', reason: `No ${asked}.` } : { kind: 'allowed' },
-          );
-        },
-      });
-      expect(await (await start(one)).ended).toMatchObject({ kind: 'completed' });
-      expect(asked).toBe(often + 1);
-      expect(lastRequest()).toContain(`No ${often}.`);
-    });
+    test.runIf(isNative)(
+      'continues as often as the gate refuses: the runner counts, not the program',
+      async () => {
+        const often = 12;
+        server.script(key, Array<Step>(often + 1).fill(say('Finished.')));
+        let asked = 0;
+        const one = begin({
+          beforeStop: () => {
+            asked += 1;
+            return Promise.resolve(
+              asked <= often ? { kind: 'refused', reason: `No ${asked}.` } : { kind: 'allowed' },
+            );
+          },
+        });
+        expect(await (await start(one)).ended).toMatchObject({ kind: 'completed' });
+        expect(asked).toBe(often + 1);
+        expect(lastRequest()).toContain(`No ${often}.`);
+      },
+    );
 
     test('ends its turn when the gate cannot be asked', applies('gate'), async () => {
       server.script(key, [say('Finished.')]);
@@ -254,7 +257,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       expect(server.turns(key)).toHaveLength(1);
     });
 
-    test('goes on with its conversation in a worktree that was made again', applies('resumes'), async () => {
+    test('continues its conversation in a worktree that was made again', applies('resumes'), async () => {
       server.script(key, workSteps());
       const one = begin();
       await (
@@ -280,7 +283,7 @@ export function describeRuntime(name: string, harness: Harness): void {
     });
 
     test(
-      'is stopped in the middle of a tool, with everything that it started',
+      'is stopped in the middle of a tool, with every process it started',
       applies('stopped'),
       async () => {
         const pids = path.join(area, `pids-${sessions}`);
@@ -305,7 +308,7 @@ export function describeRuntime(name: string, harness: Harness): void {
     );
 
     test(
-      'is killed in the middle of a tool: a crash, and nothing is left after it',
+      'is killed in the middle of a tool: a crash, and no process is left',
       applies('killed'),
       async () => {
         const pids = path.join(area, `pids-${sessions}`);
@@ -330,19 +333,15 @@ export function describeRuntime(name: string, harness: Harness): void {
       },
     );
 
-    test(
-      'tells of a request that the API refuses, and that trying again is no use',
-      applies('bad request'),
-      async () => {
-        server.script(key, Array<Step>(harness.tries).fill(fail(400, { message: 'scripted: bad request' })));
-        const outcome = await (await start(begin())).ended;
-        expect(outcome).toMatchObject({ kind: 'api_error', isRetryable: false });
-        expect(outcome).toMatchObject({ status: 400 });
-        expect((outcome as { reason: string }).reason).toContain('scripted: bad request');
-      },
-    );
+    test('reports a request that the API refuses as not retryable', applies('bad request'), async () => {
+      server.script(key, Array<Step>(harness.tries).fill(fail(400, { message: 'scripted: bad request' })));
+      const outcome = await (await start(begin())).ended;
+      expect(outcome).toMatchObject({ kind: 'api_error', isRetryable: false });
+      expect(outcome).toMatchObject({ status: 400 });
+      expect((outcome as { reason: string }).reason).toContain('scripted: bad request');
+    });
 
-    test('tells of an API that fails, and that trying again may help', applies('server errors'), async () => {
+    test('reports a failure of the API as retryable', applies('server errors'), async () => {
       server.script(key, Array<Step>(harness.tries).fill(fail(500)));
       expect(await (await start(begin())).ended).toMatchObject({
         kind: 'api_error',
@@ -351,18 +350,18 @@ export function describeRuntime(name: string, harness: Harness): void {
       });
     });
 
-    test('goes on after an API that failed once', applies('server errors'), async () => {
+    test('continues after the API failed once', applies('server errors'), async () => {
       server.script(key, [fail(500), ...workSteps()]);
       expect(await (await start(begin())).ended).toMatchObject({ kind: 'completed' });
       expect(git(worktree, 'log', '-1', '--format=%s')).toBe('by the agent');
     });
 
-    test('tells of a limit', applies('rate limit'), async () => {
+    test('reports a limit', applies('rate limit'), async () => {
       server.script(key, Array<Step>(harness.tries).fill(fail(429, { retryAfterSeconds: 1 })));
       expect(await (await start(begin())).ended).toMatchObject({ kind: 'limit' });
     });
 
-    test('tells what each turn used, never a sum', applies('usage'), async () => {
+    test('reports the usage of each turn, never a sum', applies('usage'), async () => {
       server.script(key, [
         using({ input: 1_000, output: 10 }, run('true')),
         using({ input: 2_000, output: 20, cacheRead: 500 }, say('One.')),
@@ -385,7 +384,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       if (capabilities.cost === 'dollars') expect(second.dollars! / first.dollars!).toBeCloseTo(4 / 3, 0);
     });
 
-    test('tells how full its conversation is', applies('context'), async () => {
+    test('reports how full its context is', applies('context'), async () => {
       const window = harness.contextTokens ?? 200_000;
       server.script(key, [using({ input: Math.round(window * 0.7), output: 100 }, say('Nearly full.'))]);
       const one = begin();
@@ -399,7 +398,7 @@ export function describeRuntime(name: string, harness: Harness): void {
 
     if (capabilities.permissions === 'asks') {
       test(
-        'does what a person allows, and hears what a person says when not',
+        'does what a person allows, and gets the person’s message after a no',
         applies('permission'),
         async () => {
           const asked: PermissionRequest[] = [];
@@ -428,7 +427,7 @@ export function describeRuntime(name: string, harness: Harness): void {
       );
 
       test(
-        'waits for a person for as long as it takes, and can be stopped meanwhile',
+        'waits for a person without a time limit, and can be stopped meanwhile',
         applies('permission'),
         async () => {
           let isAsked = false;
@@ -450,7 +449,7 @@ export function describeRuntime(name: string, harness: Harness): void {
     }
 
     if (capabilities.cost === 'dollars') {
-      test('stops for a person when it has cost as much as it may', applies('budget'), async () => {
+      test('stops for a person when its budget is used up', applies('budget'), async () => {
         server.script(key, [
           using({ input: 900_000, output: 90_000 }, run('true')),
           using({ input: 900_000, output: 90_000 }, run('true')),
@@ -462,14 +461,14 @@ export function describeRuntime(name: string, harness: Harness): void {
       });
     }
 
-    test('says what to install when there is nothing to start', applies('missing'), async () => {
+    test('says what to install when the program is missing', applies('missing'), async () => {
       if (harness.makeMissing === undefined) throw new Error('A harness needs `makeMissing` or a reason');
       const missing = harness.makeMissing();
       await expect(missing.start(begin().turn)).rejects.toThrow(RuntimeUnavailable);
       await expect(missing.start(begin().turn)).rejects.toThrow(/install/i);
     });
 
-    test('says which folder is gone', applies('missing'), async () => {
+    test('names a missing folder', applies('missing'), async () => {
       const folder = path.join(area, 'gone');
       rmSync(folder, { recursive: true, force: true });
       await expect(start(begin({ folder }))).rejects.toThrow(folder);

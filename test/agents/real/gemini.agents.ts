@@ -95,7 +95,7 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     expect(tools).not.toContain('run_shell_command');
   });
 
-  test('with a list of tools it has those, and a shell for the commands in it alone', async () => {
+  test('with a list of tools it has only those, and a shell only for the commands in the list', async () => {
     const folder = newWorktree('listed');
     server.script('listed', [
       run('git status --short --branch'),
@@ -111,14 +111,14 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     expect(git(folder, 'status', '--porcelain')).toBe('');
   });
 
-  test('a prompt that begins with a slash is told to the model', async () => {
+  test('a prompt that begins with a slash reaches the model', async () => {
     const folder = newWorktree('slash');
     server.script('slash', [say('Helped.')]);
     await work('slash', { permissions: 'all' }, { folder, prompt: '/help is missing, add it' });
     expect(saidTo(server.turns('slash').at(-1)!)).toContain('/help is missing, add it');
   });
 
-  test('begins anew where its first question failed, and it kept nothing of it', async () => {
+  test('starts a new conversation if its first request failed and was not kept', async () => {
     const folder = newWorktree('anew');
     server.script('anew', [fail(400)]);
     const one = await work('anew', { permissions: 'all' }, { folder });
@@ -129,7 +129,7 @@ describe.skipIf(!isWanted)('Gemini CLI', () => {
     expect(two.outcome).toMatchObject({ kind: 'completed', lastWords: 'Now.' });
   });
 
-  test('goes on after a limit that its first question met', async () => {
+  test('continues after its first request met a limit', async () => {
     const folder = newWorktree('limited');
     server.script('limited', Array<ReturnType<typeof fail>>(2).fill(fail(429)));
     const one = await work('limited', { permissions: 'all' }, { folder });

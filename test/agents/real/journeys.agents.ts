@@ -47,8 +47,8 @@ const sayAfter =
     return say(text);
   };
 
-describe.each([claudeSdk, claude])('a conflict with what landed meanwhile, with $runtime', (kind) => {
-  test('is told by the gate, resolved in the same conversation, and the task is done', async () => {
+describe.each([claudeSdk, claude])('a conflict with work that landed meanwhile, with $runtime', (kind) => {
+  test('is reported by the gate, resolved in the same conversation, and the task is done', async () => {
     const site = new Site(around);
     const key = site.addAgent('coder', kind, [
       commit('hello from the agent', 'feat: greet from the agent'),
@@ -74,8 +74,8 @@ describe.each([claudeSdk, claude])('a conflict with what landed meanwhile, with 
   });
 });
 
-describe('a conflict with what landed meanwhile, with codex', () => {
-  test('is told by another prompt in the same conversation, and the gate commits for it', async () => {
+describe('a conflict with work that landed meanwhile, with codex', () => {
+  test('is reported by another prompt in the same conversation, and the gate commits for it', async () => {
     const site = new Site(around);
     const key = site.addAgent(
       'coder',
@@ -100,7 +100,7 @@ describe('a conflict with what landed meanwhile, with codex', () => {
 });
 
 describe.each([claudeSdk, claude, codex])('after three conflicts, with $runtime', (kind) => {
-  test('a person is asked: the worktree stays, and the process is gone', async () => {
+  test('a person is asked: the worktree stays, and the process has ended', async () => {
     const site = new Site(around);
     site.addAgent('stubborn', kind, [
       commit('mine', 'feat: mine'),
@@ -127,7 +127,7 @@ describe.each([claudeSdk, claude, codex])('after three conflicts, with $runtime'
 });
 
 describe.each([claudeSdk, claude])('resume of a done task, with $runtime', (kind) => {
-  test('goes on with the earlier conversation, in a new worktree', async () => {
+  test('continues the earlier conversation, in a new worktree', async () => {
     const site = new Site(around);
     const key = site.addAgent('coder', kind, [
       commit('hello, world', 'feat: greet the world'),
@@ -183,7 +183,7 @@ describe.each([claudeSdk, claude, codex])(
 );
 
 describe.each([claudeSdk, claude])('the tools for reporting, with $runtime', (kind) => {
-  test('are there without being asked for, and speak for its own task', async () => {
+  test('are available without configuration, and report for its own task', async () => {
     const site = new Site(around);
     site.addAgent(
       'coder',
@@ -206,7 +206,7 @@ describe.each([claudeSdk, claude])('the tools for reporting, with $runtime', (ki
 });
 
 describe.each([claudeSdk, claude])('an agent that has to ask, with $runtime', (kind) => {
-  test('is seen to wait, and goes on as it was answered', async () => {
+  test('shows as waiting, and continues with the answer', async () => {
     const site = new Site(around);
     const key = site.addAgent(
       'asker',
@@ -235,7 +235,7 @@ describe.each([claudeSdk, claude])('an agent that has to ask, with $runtime', (k
 });
 
 describe.each([claudeSdk, claude])('a conversation whose context is nearly full, with $runtime', (kind) => {
-  test('hands over to a fresh one in the same worktree, which reads in the ledger what it left', async () => {
+  test('hands over to a new one in the same worktree, which reads its notes in the ledger', async () => {
     const site = new Site(around);
     const full = using({ input: 900_000, output: 10 }, run('true'));
     const rest = [commit('hello, twice', 'feat: greet twice'), say('Done.')];
@@ -274,7 +274,7 @@ describe.each([claudeSdk, claude])('a conversation whose context is nearly full,
 });
 
 describe.each([claudeSdk, claude])('a rate limit, with $runtime', (kind) => {
-  test('parks the task without using up a retry, and why says so', async () => {
+  test('delays the task without using up a retry, and `why` says so', async () => {
     const site = new Site(around);
     site.addAgent(
       'coder',

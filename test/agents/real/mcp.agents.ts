@@ -61,7 +61,7 @@ async function protocolClient(transport: object): Promise<ProtocolClient> {
   return client;
 }
 
-test('the protocol’s own client finds every answer as it should be', async () => {
+test('the protocol’s own client accepts every answer', async () => {
   const project = await openForTest(newProject(path.join(area, 'own client')));
   const { task, at } = await startSession(project, await project.addTask());
   const client = await protocolClient({

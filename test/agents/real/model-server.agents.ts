@@ -172,7 +172,7 @@ test('Codex tries again after a failing server and after a stream that breaks of
   );
 });
 
-test('the tokens of the script are those that Claude and Codex report', async () => {
+test('Claude and Codex report the tokens of the script', async () => {
   const usage = { input: 1200, output: 34, cacheRead: 5600 };
   server.script(key, [using(usage, say('one'))]);
   const claude = await lines('claude', ['-p', 'say something', ...CLAUDE]);
@@ -236,7 +236,7 @@ function startClient(name: ProgramName) {
   };
 }
 
-test('Claude and Codex reach for nothing but their model', () => {
+test('Claude and Codex connect to nothing but their model', () => {
   expect(server.turns('session-1').length).toBeGreaterThan(0);
   expect(server.outside()).toEqual([]);
 });

@@ -67,7 +67,7 @@ describe.skipIf(!isWanted)('opencode', () => {
     expect(tools).not.toContain('bash');
   });
 
-  test('works in its folder, whatever the environment says about where it is', async () => {
+  test('works in its folder, whatever folder the environment names', async () => {
     const folder = path.join(home, 'here');
     git(newRepository(area), 'worktree', 'add', '--quiet', '-b', 'copse/here', folder);
     server.script('here', [run('pwd -P > where.txt'), say('Looked.')]);

@@ -33,7 +33,7 @@ const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtime${about}`, () => {
   // promise: sandbox-files, sandbox-network
   test.each(['claude', 'claude-sdk'] as const)(
-    'through %s it can do its work and reach its model, and can touch nothing that is not its own',
+    'through %s it can do its work and reach its model, and cannot change anything else',
     { timeout: 240_000 },
     async (runtime) => {
       const folder = newRepository(area);

@@ -34,7 +34,7 @@ function ownWords(text: string): string {
   return own.join('\n');
 }
 
-describe('what people and agents wrote', () => {
+describe('text of people and agents', () => {
   const texts = (facts: Briefing) => [
     agentContextText(facts, names),
     sessionPromptText(facts, names),
@@ -43,7 +43,7 @@ describe('what people and agents wrote', () => {
   ];
 
   // promise: quoted-words
-  test.each(HOSTILE)('never stands among Copse’s own words (%j)', (text) => {
+  test.each(HOSTILE)('is never mixed with Copse’s own text (%j)', (text) => {
     for (const rendered of texts(hostileBriefing(text))) {
       expect(rendered).toContain('IGNORE');
       expect(ownWords(rendered)).not.toContain('IGNORE');
@@ -51,7 +51,7 @@ describe('what people and agents wrote', () => {
   });
 
   // promise: quoted-words
-  test('never does, whatever it is, in an answer or a message either', () => {
+  test('is never mixed with it in an answer or a message either', () => {
     const word = fc.constantFrom(
       '`',
       '```',
@@ -93,12 +93,12 @@ describe('what people and agents wrote', () => {
     }
   });
 
-  test('is one line where it is one of a list', () => {
+  test('is one line in a list', () => {
     const changed = { listed: ['a\nb', 'c'], omitted: 0 };
     expect(context({ git: { ...git, changed } })).toContain('```text\na\\nb\nc\n```');
   });
 
-  test('is cut where it is long, which is said', () => {
+  test('is cut if it is long, with a note', () => {
     const { bodyLength } = defaultPolicy.briefing;
     const text = context({ task: { ...plain.task, body: excerpt('y'.repeat(bodyLength + 7), bodyLength) } });
     expect(text).toContain(`${'y'.repeat(bodyLength)}\n\`\`\`\n(The last 7 characters are left out here.)`);

@@ -21,7 +21,7 @@ const context = (facts: Partial<Briefing> = {}) => agentContextText({ ...plain, 
 const prompt = (facts: Partial<Briefing> = {}) => sessionPromptText({ ...plain, ...facts }, names);
 const system = (facts: Partial<Briefing> = {}) => systemPromptText({ ...plain, ...facts }, names);
 
-describe('an agent hears', () => {
+describe('an agent is told', () => {
   const traces: Partial<Briefing> = {
     git: { ...git, commits: { listed: [{ id: commit('c'), subject: 'feat: half' }], omitted: 0 } },
   };
@@ -76,7 +76,7 @@ describe('an agent hears', () => {
     [0, null],
     [1, 'crashed once before this attempt. 1 more attempt may follow this one.'],
     [2, 'crashed 2 times before this attempt. If this attempt crashes too, the task fails.'],
-  ])('of %i crashes, and what to do about them', (count, expected) => {
+  ])('about %i crashes, and what to do about them', (count, expected) => {
     const text = context({ crashes: { count, limit: 3 } });
     if (expected === null) expect(text).not.toContain('## Crashes');
     else {
@@ -93,7 +93,7 @@ describe('an agent hears', () => {
 });
 
 describe('the context', () => {
-  test('has the ledger by kind, what was handed over first', () => {
+  test('has the ledger by kind, handovers first', () => {
     const entry = (kind: 'learning' | 'decision' | 'handoff' | 'crash', of = 'cp-aaaa') => ({
       id: brand<LedgerEntryId>(`le-${kind}`),
       task: id(of),
@@ -114,7 +114,7 @@ describe('the context', () => {
     expect(text).toContain('(4 more older entries: `copse ledger list --task cp-aaaa`)');
   });
 
-  test('says where git is, and what to do where it is not as it should be', () => {
+  test('has the state of git, and what to do if it is unusual', () => {
     expect(context()).toContain(
       'On the branch `cp-aaaa/do-it`, at aaaaaaaaaaaa. It began from `main`, at bbbbbbbbbbbb.',
     );
@@ -128,7 +128,7 @@ describe('the context', () => {
     expect(off).not.toContain('Nothing is uncommitted.');
   });
 
-  test('marks those at work nearby whose areas may meet', () => {
+  test('marks running tasks whose areas may overlap', () => {
     const far = {
       id: id('cp-cccc'),
       title: 'Far',
@@ -187,7 +187,7 @@ describe('the context', () => {
     expect(context()).not.toContain('Others are refused.');
   });
 
-  test('of work without a worktree says so, and offers no report file', () => {
+  test('says if there is no worktree, and then offers no report file', () => {
     const environment = { ...plain.environment, COPSE_WORKSPACE_STRATEGY: 'none' };
     const facts = { ...plain, git: null, environment };
     const text = agentContextText(facts, { ...names, report: null });

@@ -32,7 +32,7 @@ function gate(facts: Partial<FinishFacts>, changed: Partial<FinishRules> = {}) {
 }
 
 describe('the finish gate', () => {
-  it('opens for committed, clean work that merges', () => {
+  it('passes committed, clean work that merges', () => {
     expect(gate({ merge: merged })).toEqual({ kind: 'passed', hasChanges: true, notes: [] });
   });
 
@@ -119,7 +119,7 @@ describe('the finish gate', () => {
     'refactor!: one name',
     'Revert "feat: add login"',
     'fixup! feat: add login',
-  ])('takes %j for conventional', (subject) => {
+  ])('accepts %j as conventional', (subject) => {
     expect(
       gate({ commits: [commit(subject)], merge: merged }, { commitConvention: 'require' }),
     ).toMatchObject({
@@ -127,7 +127,7 @@ describe('the finish gate', () => {
     });
   });
 
-  it('asks no convention of merges', () => {
+  it('does not apply the convention to merges', () => {
     const commits = [commit('brought main in', true), commit('feat: add login')];
     expect(gate({ commits, merge: merged }, { commitConvention: 'require' })).toMatchObject({
       kind: 'passed',
@@ -146,7 +146,7 @@ describe('the finish gate', () => {
   it.each([
     [1, 'failed (exit code 1)'],
     [null, 'timed out'],
-  ])('hands the end of an accept command back (%s)', (exitCode, said) => {
+  ])('hands back with the last output of an accept command (%s)', (exitCode, said) => {
     const failure = { command: 'npm test', exitCode, tail: ['1 failed', '2 passed'] };
     const verdict = gate({ accept: failure, merge: merged }, { accept: ['npm test'] });
     expect(verdict).toMatchObject({
@@ -157,7 +157,7 @@ describe('the finish gate', () => {
     expect(verdict).toMatchObject({ reason: expect.stringContaining('npm test\n  1 failed\n  2 passed') });
   });
 
-  it('names the files of a conflict, and what the other side meant', () => {
+  it('names the files of a conflict, and the purpose of the other side', () => {
     const other = { task: brand<TaskId>('cp-0002'), title: 'Rename the loader', intent: [] };
     expect(gate({ merge: { ...merged, conflicts: ['src/a.ts'], with: [other] } })).toMatchObject({
       kind: 'refused',
@@ -169,7 +169,7 @@ describe('the finish gate', () => {
   });
 
   // promise: quoted-words
-  it('quotes both sides of a conflict and what was tried line by line, so that nothing passes for its own words', () => {
+  it('quotes both sides of a conflict and the attempts line by line, so that no quote looks like Copse’s own text', () => {
     const verdict = gate({
       merge: {
         ...merged,
@@ -238,7 +238,7 @@ describe('the finish gate', () => {
     expect(gate({ missing: null, merge: merged })).toMatchObject({ kind: 'passed' });
   });
 
-  it('asks work without files only for its accept commands', () => {
+  it('checks only the accept commands of work without files', () => {
     expect(gate({ uncommitted: null, commits: [] })).toMatchObject({ kind: 'passed' });
     expect(gate({ uncommitted: null, commits: [] }, { accept: ['check'] })).toEqual({
       kind: 'undecided',
@@ -247,7 +247,7 @@ describe('the finish gate', () => {
   });
 
   // promise: terminal-safe
-  it('shows control characters of file names instead of obeying them', () => {
+  it('escapes control characters in file names', () => {
     expect(gate({ uncommitted: ['a\u001b[2J.ts'] })).toMatchObject({
       reason: expect.not.stringContaining('\u001b'),
     });

@@ -40,7 +40,7 @@ describe('branches in a folder of their task', () => {
 });
 
 // promise: sandbox-files
-it('neither all branches nor the packed refs, the configuration or the hooks are opened', () => {
+it('the sandbox never opens all branches, packed refs, the configuration or hooks', () => {
   const places = {
     worktree: '/w',
     gitDir: '/r/.git/worktrees/cp-a1b2',
@@ -73,7 +73,7 @@ describe('hosts', () => {
   });
 
   // promise: sandbox-network
-  it('are the vendor’s own, those of the model’s address at its port, and those a person allowed', () => {
+  it('are the vendor’s own, the model’s address with its port, and those a person allowed', () => {
     expect(hostsFor(facts('claude'), [])).toContain('api.anthropic.com');
     expect(hostsFor(facts('codex'), [])).toContain('api.openai.com');
     expect(hostsFor(facts('command'), ['example.org'])).toEqual(['example.org']);
@@ -85,7 +85,7 @@ describe('hosts', () => {
     expect(hostsFor(facts('command', url), [])).toEqual(['127.0.0.1:8080', 'models.example.org:443']);
   });
 
-  it('do not come from other variables, or from what is no address', () => {
+  it('do not come from other variables, or from an invalid address', () => {
     expect(
       hostsFor(facts('command', { COPSE_BOARD: 'postgres://localhost:5432/x', APP_URL: 'http://a.b' }), []),
     ).toEqual([]);
@@ -101,7 +101,7 @@ describe('hosts', () => {
   ])('%s is on this machine: %s', (host, is) => expect(isLoopback(host)).toBe(is));
 });
 
-it('of a program’s own folder its conversations are opened, and not its settings', () => {
+it('the sandbox opens a program’s conversations, and not its settings', () => {
   const environment = { CLAUDE_CONFIG_DIR: '/c' };
   const { folders, files } = programWriteSet({ runtime: 'claude', command: '', environment, home: '/h' });
   expect(folders).toContain('/c/projects');

@@ -99,7 +99,7 @@ function sessionIn(phase: OpenPhase, ...way: readonly SessionRequest[]): Session
 
 function take(session: Session, request: SessionRequest): Session {
   const decision = decideSession(session, request, later);
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<Session>(evolveSession, session);
 }
 
@@ -112,15 +112,15 @@ describe('the phases of a session', () => {
   const isBackward = ({ from, to }: { from: OpenPhase; to: OpenPhase }) =>
     phases.indexOf(to) < phases.indexOf(from);
 
-  it.each(pairs.filter((pair) => !isBackward(pair)))('may go on from $from to $to', ({ from, to }) => {
+  it.each(pairs.filter((pair) => !isBackward(pair)))('may move from $from to $to', ({ from, to }) => {
     const { state } = sessionIn(from, { action: 'advance', phase: to });
     expect(state).toEqual({ life: 'live', phase: to, attention: null });
   });
 
-  it.each(pairs.filter(isBackward))('never go back from $from to $to', ({ from, to }) => {
+  it.each(pairs.filter(isBackward))('never move back from $from to $to', ({ from, to }) => {
     const session = sessionIn(from);
     const decision = decideSession(session, { action: 'advance', phase: to }, later);
-    if (decision.decided) throw new Error('it went backward');
+    if (decision.kind === 'decided') throw new Error('it went backward');
     const { code, reason, next } = decision.refusal;
     expect([code, reason]).toEqual(['backward', `Session se-1 cannot go back from ${from} to ${to}.`]);
     if (from === 'pr_ready') {
@@ -128,10 +128,10 @@ describe('the phases of a session', () => {
       return;
     }
     const suggested = /^copse phase (\w+)$/.exec(next[0])?.[1] as OpenPhase;
-    expect(decideSession(session, { action: 'advance', phase: suggested }, later).decided).toBe(true);
+    expect(decideSession(session, { action: 'advance', phase: suggested }, later).kind).toBe('decided');
   });
 
-  it('suggest the one that comes next to an agent that tried to go back', () => {
+  it('suggest the next phase to an agent that tried to go back', () => {
     const decision = decideSession(sessionIn('working'), { action: 'advance', phase: 'planning' }, later);
     expect(decision).toMatchObject({ refusal: { next: ['copse phase shipping'] } });
   });
@@ -146,7 +146,7 @@ describe('the phases of a session', () => {
     expect(sessionIn(phase, complete, handback).state.phase).toBe('working');
   });
 
-  it.each(phases)('go on at %s when an interrupted session is reopened', (phase) => {
+  it.each(phases)('continue at %s when an interrupted session is reopened', (phase) => {
     for (const because of interruptions) {
       const session = sessionIn(phase, { action: 'interrupt', because }, reopen);
       expect(session.state).toEqual({ life: 'live', phase, attention: null });
@@ -166,7 +166,7 @@ describe('the session table', () => {
     const row: Partial<Record<SessionLife, readonly SessionLife[]>> = sessionTransitions[action];
     expect(row[life] ?? ['-']).toEqual([leads]);
     const decision = decideSession(session, requests[action], later);
-    expect(decision.decided ? take(session, requests[action]).state.life : '-').toBe(leads);
+    expect(decision.kind === 'decided' ? take(session, requests[action]).state.life : '-').toBe(leads);
   });
 
   it('has no action besides these', () => {
@@ -177,7 +177,7 @@ describe('the session table', () => {
   it.each(cells.filter(({ leads }) => leads === '-'))('refuses $action from $life, saying why', (cell) => {
     const session = sessionIn('working', ...wayTo[cell.life]);
     expect(decideSession(session, requests[cell.action], later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: `Cannot ${cell.action} session se-1 of cp-0001: it is ${cell.life}.`,
@@ -197,7 +197,7 @@ describe('attention', () => {
     },
   );
 
-  it('is over when the agent reports a phase or is asked again', () => {
+  it('ends when the agent reports a phase or is asked again', () => {
     const waiting = sessionIn('working', attend);
     for (const request of [advance, handback])
       expect(take(waiting, request).state).toMatchObject({ life: 'live', attention: null });
@@ -222,10 +222,10 @@ describe('a question', () => {
     expect(answered.question?.answer).toEqual({ isAllowed: false, message: 'Not that.' });
   });
 
-  it('is answered once, and not when nothing was asked', () => {
+  it('is answered once, and not without an open question', () => {
     for (const session of [sessionIn('working'), sessionIn('working', ask, answer)]) {
       expect(decideSession(session, answer, later)).toMatchObject({
-        decided: false,
+        kind: 'refused',
         refusal: {
           code: 'wrong_status',
           reason: 'Session se-1 of cp-0001 has no open question.',
@@ -263,12 +263,12 @@ describe('the end of a session', () => {
     expect(state).toMatchObject({ at: later });
   });
 
-  it('has no reason while it is live, also after an earlier end', () => {
+  it('has no reason while the session is live, also after an earlier end', () => {
     expect(endReason(sessionIn('planning').state)).toBeNull();
     expect(endReason(sessionIn('planning', interrupt, reopen).state)).toBeNull();
   });
 
-  it('keeps what a stuck session asked', () => {
+  it('keeps the question of a stuck session', () => {
     expect(sessionIn('working', stick).state).toMatchObject({ reason: 'JWT or cookies?' });
   });
 });
@@ -288,10 +288,10 @@ describe('a conversation', () => {
     }
   });
 
-  it('begins afresh in the session that follows, which works on the same thing and names its predecessor', () => {
+  it('starts new in the next session, which has the same task and names its predecessor', () => {
     const previous = sessionIn('planning', converse, stick);
     const decision = decideFollowUp(previous, brand<SessionId>('se-2'), later);
-    if (!decision.decided) throw new Error(decision.refusal.reason);
+    if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
     expect(evolveSession(undefined, decision.events[0])).toEqual({
       id: 'se-2',
       ...about,
@@ -349,7 +349,7 @@ describe('whatever happens to a session', () => {
     const events: SessionEvent[] = [opened];
     for (const [step, request] of walk.entries()) {
       const decision = decideSession(session, request, timestamp(later + step));
-      if (decision.decided) {
+      if (decision.kind === 'decided') {
         const before = session;
         session = decision.events.reduce<Session>(evolveSession, session);
         events.push(...decision.events);
@@ -374,7 +374,7 @@ describe('whatever happens to a session', () => {
     );
   });
 
-  it('only ever moves its phase backward by a handback or by going on after an end', () => {
+  it('moves its phase backward only by a handback or by a restart after an end', () => {
     const rank = ({ state }: Session) => openPhases.findIndex((phase) => phase === state.phase);
     fc.assert(
       fc.property(walks, (walk) => {
@@ -389,7 +389,7 @@ describe('whatever happens to a session', () => {
     );
   });
 
-  it('can be told again from its events, with the same result', () => {
+  it('is the same when replayed from its events', () => {
     fc.assert(
       fc.property(walks, (walk) => {
         const { session, events } = walkAlong(walk, () => {});
@@ -410,7 +410,7 @@ describe('an attempt', () => {
     token: fencingToken(3),
   };
 
-  it('says whose it is, which one process it is, and how it ended', () => {
+  it('has its session, its process and its outcome', () => {
     const fresh = evolveAttempt(undefined, { type: 'attempt.started', ...of, at, ...whose });
     expect(fresh).toEqual({ id: 'at-1', ...whose, startedAt: at, process: null, end: null });
     const running = evolveAttempt(fresh, { type: 'attempt.process_known', ...of, pid: 42, startTime: 7 });
@@ -425,7 +425,7 @@ describe('an attempt', () => {
 
 /** What is missing from a refusal: a sentence that names the session, and a command. */
 function unexplained(decision: Decision<SessionEvent>): readonly string[] {
-  if (decision.decided) return [];
+  if (decision.kind === 'decided') return [];
   const { reason, next } = decision.refusal;
   return [
     ...(/se-1.*[^.]\.$/.test(reason) ? [] : [reason]),

@@ -111,7 +111,7 @@ describe.each(engines)('a board on %s', (engine) => {
       ['nothing', ' '],
     ])('no title with %s, and says why', async (_, title) => {
       const outcome = await addTask(contextOf(board), { title });
-      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'invalid' } });
+      expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'invalid' } });
       expect(await events()).toEqual([]);
     });
 
@@ -119,7 +119,7 @@ describe.each(engines)('a board on %s', (engine) => {
       const workItem = { source: 'github', id: '7', url: null };
       const first = await newTask(board, { title: 'Once', workItem });
       expect(await addTask(contextOf(board), { title: 'Twice', workItem })).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'already_a_task', reason: 'github 7 is already ' + first.id + '.' },
       });
       expect(await board.tasks({ order: 'urgent' })).toHaveLength(1);
@@ -162,11 +162,11 @@ describe.each(engines)('a board on %s', (engine) => {
         title: 'Half',
         addDependencies: [task.id],
       });
-      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'cycle' } });
+      expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'cycle' } });
       expect((await loaded(task.id)).title).toBe('Whole');
     });
 
-    it('with numbers that have no gaps, whoever writes at the same time', async () => {
+    it('with numbers without gaps, also when several processes write', async () => {
       const boards = [board, await place.open(), await place.open(), await place.open()];
       await Promise.all(
         boards.flatMap((one) =>
@@ -206,7 +206,7 @@ describe.each(engines)('a board on %s', (engine) => {
           editTask(contextOf(board), a.id, { addDependencies: [waitsForB.id] }),
           editTask(contextOf(other), b.id, { addDependencies: [waitsForA.id] }),
         ]);
-        expect(outcomes.map((outcome) => outcome.ok).toSorted()).toEqual([false, true]);
+        expect(outcomes.map((outcome) => outcome.kind).toSorted()).toEqual(['done', 'refused']);
       }
     });
 
@@ -216,18 +216,18 @@ describe.each(engines)('a board on %s', (engine) => {
       const outcomes = await Promise.all(
         boards.map((one) => addTask(contextOf(one), { title: 'Same', workItem })),
       );
-      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
-      const codes = outcomes.map((outcome) => (outcome.ok ? 'added' : outcome.refusal.code));
+      expect(outcomes.filter((outcome) => outcome.kind === 'done')).toHaveLength(1);
+      const codes = outcomes.map((outcome) => (outcome.kind === 'done' ? 'added' : outcome.refusal.code));
       expect(codes.toSorted()).toEqual(['added', 'already_a_task', 'already_a_task', 'already_a_task']);
     });
 
-    it('nothing for those that waited for a task that is done and deleted: they become ready', async () => {
+    it('makes a task ready although its done dependencies were deleted', async () => {
       const first = await newTask(board, { title: 'First' });
       const other = await newTask(board, { title: 'Other' });
       const last = await newTask(board, { title: 'Last', dependsOn: [first.id, other.id] });
       for (const { id } of [first, other]) {
         const { token } = must(await claimTask(contextOf(board), id, claimant(`se-${id}`)));
-        const done = { to: 'done', how: 'no_changes', commit: null } as const;
+        const done = { kind: 'done', how: 'no_changes', commit: null } as const;
         must(
           await change(contextOf(board), async (change) =>
             change.apply(decideFinish(await change.require('task', id), token, done, now())),
@@ -248,7 +248,7 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await board.transact((transaction) => transaction.wasUsed(id))).toBe(true);
     });
 
-    it('tells the events of certain types, in order, of one task or of all', async () => {
+    it('lists events of given types, in order, of one task or of all', async () => {
       const one = await newTask(board, { title: 'One' });
       const other = await newTask(board, { title: 'Other' });
       must(await editTask(contextOf(board), one.id, { title: 'Renamed' }));
@@ -272,11 +272,11 @@ describe.each(engines)('a board on %s', (engine) => {
       expect(await ask({ after: start, types: [] })).toEqual([]);
     });
 
-    it('frees those that waited for a deleted task when asked to', async () => {
+    it('releases the dependants of a deleted task when asked to', async () => {
       const first = await newTask(board, { title: 'First' });
       const second = await newTask(board, { title: 'Second', dependsOn: [first.id] });
       expect(await deleteTasks(contextOf(board), [first.id], { unlink: false })).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'has_dependants' },
       });
       must(await deleteTasks(contextOf(board), [first.id], { unlink: true }));
@@ -285,7 +285,7 @@ describe.each(engines)('a board on %s', (engine) => {
     });
   });
 
-  it('wakes nobody when nothing was recorded', async () => {
+  it('wakes no follower when nothing was recorded', async () => {
     let wakes = 0;
     const other = await place.open();
     const subscription = await other.onChange(() => (wakes += 1));
@@ -296,7 +296,7 @@ describe.each(engines)('a board on %s', (engine) => {
     await subscription.stop();
   });
 
-  it('wakes those who follow it, also from another connection', async () => {
+  it('wakes followers, also from another connection', async () => {
     const other = await place.open();
     const woken = Promise.withResolvers<void>();
     const subscription = await other.onChange(() => woken.resolve());
@@ -332,7 +332,7 @@ describe.each(engines)('a board on %s', (engine) => {
     expect(await board.transact((transaction) => transaction.checksOf('another tree'))).toHaveLength(1);
   });
 
-  it('keeps the queue of every target, with all that its decisions have to remember', async () => {
+  it('keeps the queue of every target, with the whole state of its decisions', async () => {
     const id = brand<BranchName>('release/1.0 “ü”');
     const state = {
       ...emptyQueueState,
@@ -367,7 +367,7 @@ describe.each(engines)('a board on %s', (engine) => {
     expect(await board.get('queue', brand<BranchName>('main'))).toBeUndefined();
   });
 
-  it('remembers when a node was last seen, without an event for it', async () => {
+  it('remembers when a machine was last seen, without an event', async () => {
     const id = brand<NodeId>('no-1');
     await board.transact((transaction) =>
       transaction.record(person, [{ type: 'node.joined', id, at: now(), name: 'laptop' }]),
@@ -379,13 +379,13 @@ describe.each(engines)('a board on %s', (engine) => {
   });
 
   // promise: passwords-hidden
-  it('says where it is without saying a password', async () => {
+  it('names its address without the password', async () => {
     expect(board.location).not.toMatch(/secret|@/);
     expect(board.location).toContain(engine === 'sqlite' ? 'board.db' : 'postgres://127.0.0.1');
   });
 
   if (engine === 'postgres') {
-    it('says that the connection was lost, and goes on with a new one', async () => {
+    it('reports a lost connection, and continues with a new one', async () => {
       if (place.address.engine !== 'postgres') throw new Error('it is on PostgreSQL');
       const { url } = place.address;
       const admin = new pg.Client({ connectionString: inject('postgresUrl') });
@@ -410,7 +410,7 @@ describe.each(engines)('a board on %s', (engine) => {
 
   if (engine === 'sqlite') {
     // promise: no-lost-update
-    it('decides under the write lock: nobody else can begin to write between reading and writing', async () => {
+    it('decides under the write lock: no other process can write between its read and its write', async () => {
       if (place.address.engine !== 'sqlite') throw new Error('it is on SQLite');
       const intruder = new DatabaseSync(place.address.file, { timeout: 0 });
       const { id } = await newTask(board, { title: 'Mine' });
@@ -437,8 +437,8 @@ describe.each(engines)('a board on %s', (engine) => {
 
 /** An edit that changes nothing is refused; for a round trip that is as good as done. */
 function orUnchanged(task: Task) {
-  return <T>(outcome: { ok: true; value: T } | { ok: false; refusal: { reason: string } }) =>
-    !outcome.ok && outcome.refusal.reason.endsWith('already has these values.')
-      ? ({ ok: true, value: task } as const)
+  return <T>(outcome: { kind: 'done'; value: T } | { kind: 'refused'; refusal: { reason: string } }) =>
+    outcome.kind === 'refused' && outcome.refusal.reason.endsWith('already has these values.')
+      ? ({ kind: 'done', value: task } as const)
       : outcome;
 }

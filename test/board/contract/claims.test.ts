@@ -57,7 +57,7 @@ describe.each(engines)('a board on %s', (engine) => {
           claimTask(contextOf(boards[index % 4] ?? board), id, claimant(`se-${index}`)),
         ),
       );
-      expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome.kind === 'done')).toHaveLength(1);
       expect((await loaded(id)).token).toBe(1);
     });
 
@@ -115,7 +115,7 @@ describe.each(engines)('a board on %s', (engine) => {
     });
 
     // promise: stale-token-fenced
-    it('back to nobody: an older token changes nothing, whatever its holder still tries', async () => {
+    it('once: an older token changes nothing, whatever its holder still tries', async () => {
       const { id } = await newTask(board, { title: 'Fenced' });
       const old = must(await claimTask(contextOf(board), id, claimant('se-1')));
       await crash(old);
@@ -123,7 +123,8 @@ describe.each(engines)('a board on %s', (engine) => {
       const before = await loaded(id);
       const count = (await events()).length;
       const attempts = [
-        (task: Task) => decideFinish(task, old.token, { to: 'done', how: 'no_changes', commit: null }, now()),
+        (task: Task) =>
+          decideFinish(task, old.token, { kind: 'done', how: 'no_changes', commit: null }, now()),
         (task: Task) => decideStuck(task, old.token, 'why?', now()),
         (task: Task) => decideCrash(task, old.token, 'gone', now(), defaultPolicy.retry),
         (task: Task) => decidePark(task, old.token, { until: now(), because: 'rate_limit' }, now()),
@@ -132,7 +133,7 @@ describe.each(engines)('a board on %s', (engine) => {
         const outcome = await change(contextOf(board), async (change) =>
           change.apply(attempt(await change.require('task', id))),
         );
-        expect(outcome).toMatchObject({ ok: false, refusal: { code: 'fenced' } });
+        expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'fenced' } });
       }
       expect(await loaded(id)).toEqual(before);
       expect(await events()).toHaveLength(count);
@@ -146,16 +147,16 @@ describe.each(engines)('a board on %s', (engine) => {
       const by = { kind: 'session', session: claimant('se-1').session, token } as const;
       const entry = { kind: 'learning', text: 'Migrations first' };
       expect(must(await addLedgerEntry(contextOf(board, by), id, entry)).session).toBe('se-1');
-      expect(await addLedgerEntry(contextOf(board, by), other.id, entry)).toMatchObject({ ok: false });
+      expect(await addLedgerEntry(contextOf(board, by), other.id, entry)).toMatchObject({ kind: 'refused' });
       const older = { ...by, token: fencingToken(token - 1) };
       expect(await addLedgerEntry(contextOf(board, older), id, entry)).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'fenced' },
       });
       expect(await board.list('ledger', { task: id })).toHaveLength(1);
     });
 
-    it('as `canTake` says, whatever it requires and the agent offers', async () => {
+    it('as `canTake` says, for any requirements and offers', async () => {
       const words = ['node', 'node:22', 'gpu', 'rust'];
       for (const requires of [[], ['node'], ['node:22'], ['gpu', 'rust'], ['gpu', 'node']]) {
         await newTask(board, { title: requires.join(' ') || 'nothing', requires });
@@ -188,7 +189,7 @@ describe.each(engines)('a board on %s', (engine) => {
   });
 
   // promise: own-task-only, stale-token-fenced
-  it('keeps out a session that did not hold the task, whatever it tries to record', async () => {
+  it('refuses every record of a session that did not hold the task', async () => {
     const { id } = await newTask(board, { title: 'Held' });
     const { token } = must(await claimTask(contextOf(board), id, claimant('se-1')));
     const event = { type: 'task.edited', id, at: now(), changes: { title: 'Taken over' } } as const;

@@ -27,7 +27,7 @@ async function exported(board: Board): Promise<string[]> {
 async function* parsed(lines: readonly string[]): AsyncGenerator<BoardLine> {
   for (const line of lines) {
     const read = parseBoardLine(line);
-    if (!read.ok) throw new Error(read.reason);
+    if (read.kind === 'refused') throw new Error(read.reason);
     yield await Promise.resolve(read.line);
   }
 }
@@ -106,7 +106,7 @@ describe.each(engines)('an import on %s is refused', (engine) => {
     });
   });
 
-  it('when a record stands there twice and another one is missing', async () => {
+  it('when a record is there twice and another one is missing', async () => {
     const edit = (lines: string[]) => {
       const records = lines.filter((line) => line.includes('"kind":"ledger"'));
       return lines.map((line) => (line === records[1] ? (records[0] ?? '') : line));
@@ -117,7 +117,7 @@ describe.each(engines)('an import on %s is refused', (engine) => {
     });
   });
 
-  it('when a lease is missing or is not that of the task in progress', async () => {
+  it('when a lease is missing or belongs to another task than the one in progress', async () => {
     const without = (lines: string[]) => lines.filter((line) => !line.startsWith('{"line":"lease"'));
     const forged = (lines: string[]) =>
       lines.map((line) =>
@@ -147,7 +147,7 @@ describe.each(engines)('an import on %s is refused', (engine) => {
     expect(await refusal((lines) => lines.slice(1))).toMatchObject({ kind: 'bad_export' });
   });
 
-  it('when the board already has something on it', async () => {
+  it('when the board is not empty', async () => {
     await using place = await newPlace(engine);
     const board = await place.open();
     await newTask(board, { title: 'Mine' });
@@ -159,7 +159,7 @@ describe.each(engines)('an import on %s is refused', (engine) => {
   });
 });
 
-describe('an event that nobody could have written here', () => {
+describe('an impossible event', () => {
   const created = (change: object) =>
     JSON.stringify({
       line: 'event',
@@ -171,8 +171,8 @@ describe('an event that nobody could have written here', () => {
     });
 
   // promise: import-verified
-  it('is refused, and one that somebody could have written is not', () => {
-    expect(parseBoardLine(created({}))).toMatchObject({ ok: true });
+  it('is refused, and a possible one is not', () => {
+    expect(parseBoardLine(created({}))).toMatchObject({ kind: 'read' });
     const bad = [
       { id: '--upload-pack=$(touch x)' },
       { definition: { ...definition, title: '\x1b[2J' } },
@@ -180,7 +180,7 @@ describe('an event that nobody could have written here', () => {
       { definition: { ...definition, areas: ['../outside'] } },
       { definition: undefined },
     ];
-    for (const change of bad) expect(parseBoardLine(created(change))).toMatchObject({ ok: false });
+    for (const change of bad) expect(parseBoardLine(created(change))).toMatchObject({ kind: 'refused' });
   });
 });
 
@@ -193,6 +193,6 @@ describe('a line that is not from an export', () => {
     '{"line":"event","recorded":{}}',
     '[]',
   ])('%j is refused with a reason', (line) => {
-    expect(parseBoardLine(line)).toMatchObject({ ok: false, reason: expect.stringMatching(/./) });
+    expect(parseBoardLine(line)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/./) });
   });
 });

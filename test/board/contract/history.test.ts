@@ -114,7 +114,7 @@ describe.each(engines)('on %s', (engine) => {
   }
 
   // promise: event-with-change
-  it('every transition there is, is recorded with its event, and the records are what the events make of them', async () => {
+  it('every transition is recorded with its event, and replaying the events gives the records', async () => {
     const seen = new Set<string>();
     for (const steps of historiesThatHaveEverything()) {
       for (const event of await live(steps)) seen.add(event.type);
@@ -122,7 +122,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(Object.keys(everyType).filter((type) => !seen.has(type))).toEqual([]);
   });
 
-  it('any other history is, too', async () => {
+  it('the same holds for any other history', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => void (await live(steps))),
       { numRuns: 5, endOnFailure: true },

@@ -108,7 +108,7 @@ describe.each(engines)('a board on %s', (engine) => {
     });
   });
 
-  it('is created once, however many open it at the same moment', async () => {
+  it('is created once when many open it at the same moment', async () => {
     await using place = await newPlace(engine);
     const boards = await Promise.all(Array.from({ length: 8 }, () => place.open()));
     await Promise.all(boards.map((board, index) => newTask(board, { title: `From ${index}` })));

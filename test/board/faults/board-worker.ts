@@ -66,7 +66,7 @@ async function writeForever(): Promise<never> {
   for (let count = 0; ; count += 1) {
     const text = `${process.pid} ${count}`;
     const outcome = await addLedgerEntry(context, brand<TaskId>(about), { kind: 'learning', text });
-    if (!outcome.ok) throw new Error(outcome.refusal.reason);
+    if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
     say(`wrote ${outcome.value.id}`);
     await setTimeout(1);
   }

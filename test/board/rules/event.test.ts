@@ -171,7 +171,7 @@ describe('an event', () => {
   });
 
   it.each(['ghost.seen', 'toString.called', 'constructor.ran', '__proto__.set', 'task', '', '.created'])(
-    'of type %j is about nothing and throws, naming it',
+    'of the unknown type %j throws, naming the type',
     (type) => {
       const event = { type, id: 'x-1', at } as unknown as BoardEvent;
       expect(() => kindOf(event)).toThrow(`${type} has no kind of record`);
@@ -190,14 +190,14 @@ describe('an event', () => {
   const mayRepeat = new Set(['node.joined', 'schedule.set', 'resource.taken', 'queue.paused']);
   const beginsOnce = everyEvent.filter(({ type }) => begins.has(type) && !mayRepeat.has(type));
 
-  it.each(beginsOnce)('$type throws where there is a record already, naming both', ({ type, event }) => {
+  it.each(beginsOnce)('$type throws if the record exists, naming both', ({ type, event }) => {
     expect(() => replay([event, event])).toThrow(`${type} happened to x-1, which already exists`);
   });
 
   // A target has a queue from the beginning: whatever happens to it first makes the record.
   const needsItsRecord = everyEvent.filter(({ kind, type }) => kind !== 'queue' && !begins.has(type));
 
-  it.each(needsItsRecord)('$type throws where there is no record, naming both', ({ type, event }) => {
+  it.each(needsItsRecord)('$type throws if there is no record, naming both', ({ type, event }) => {
     const message = `${type} happened to x-1, which does not exist`;
     expect(() => evolve(undefined, event)).toThrow(message);
     expect(() => replay([event])).toThrow(message);
@@ -205,13 +205,13 @@ describe('an event', () => {
 });
 
 describe('the kinds of records', () => {
-  it('are all there', () => {
+  it('are complete', () => {
     expect(recordKinds.toSorted().join(' ')).toBe(
       'artifact attempt check landing ledger node plan queue resource schedule session task workspace',
     );
   });
 
-  it('are recognised, and nothing else is', () => {
+  it('are recognised, and no other kind is', () => {
     expect(recordKinds.every(isRecordKind)).toBe(true);
     expect(['', 'Task', 'tasks', 'toString', '__proto__', 'hasOwnProperty'].some(isRecordKind)).toBe(false);
   });
@@ -221,7 +221,7 @@ describe('a record without decisions of its own', () => {
   const told = (kind: RecordKind, upTo?: number) =>
     lifeOf(kind, 'x-1').slice(0, upTo).reduce<AnyRecord | undefined>(evolve, undefined);
 
-  it('is a plan, with its newest text and when it was changed', () => {
+  it('is a plan, with its newest text and the time of the change', () => {
     const plan = { id: 'x-1', title: 'Accounts', body: 'Why', createdAt: 1_000, updatedAt: 1_000 };
     expect(told('plan', 1)).toEqual(plan);
     expect(told('plan')).toEqual({ ...plan, title: 'All accounts', updatedAt: 1_001 });
@@ -250,7 +250,7 @@ describe('a replay', () => {
     return turns.flatMap((turn) => left[turn]?.pop() ?? []);
   });
 
-  it('of a mixed history gives what evolving one event at a time gives, and changes nothing it is given', () => {
+  it('of a mixed history equals applying one event at a time, and does not change its input', () => {
     fc.assert(
       fc.property(mixedHistory, (events) => {
         const evolved = new Map<string, AnyRecord>();
@@ -270,7 +270,7 @@ describe('a replay', () => {
     );
   });
 
-  it('of nothing has every kind of record and none of any', () => {
+  it('of no events has an empty list for every kind of record', () => {
     const world = replay([]);
     expect(kinds.map((kind) => world[kind].size)).toEqual(kinds.map(() => 0));
   });

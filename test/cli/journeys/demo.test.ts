@@ -112,7 +112,7 @@ describe('the whole demo', () => {
     expect(git(folder, 'status', '--porcelain')).toBe('');
   });
 
-  test('retries the task that crashed, with the work that was not committed', async () => {
+  test('retries the task that crashed, with its uncommitted work', async () => {
     const [crashed, ...more] = of('task.crashed');
     expect(more).toEqual([]);
     expect(crashed?.data['reason']).toMatch(/SIGKILL/);
@@ -161,7 +161,7 @@ describe('the whole demo', () => {
     expect(ended.stdout).toContain('0 leftovers');
   });
 
-  test('says in its summary what the events say', () => {
+  test('has a summary that matches the events', () => {
     for (const line of ['6 landings', '1 crash ', '1 conflict ', '1 question ', '9 attempts'])
       expect(ended.stdout).toContain(`\n  ${line}`);
     expect(of('attempt.started')).toHaveLength(9);
@@ -207,7 +207,7 @@ const hasScript =
   spawnSync(TERMINAL, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
 
 test.skipIf(!hasScript)(
-  'on a terminal of 80 columns no line is longer, and NO_COLOR is heeded (needs script of util-linux)',
+  'on a terminal of 80 columns no line is longer, and NO_COLOR is respected (needs script of util-linux)',
   async () => {
     const folder = path.join(area, "it's here; ü 林");
     mkdirSync(folder);
@@ -236,7 +236,7 @@ test.skipIf(!hasScript)(
   120_000,
 );
 
-test('Ctrl+C ends the demo and its agents; --keep has made a new folder beside one that was there', async () => {
+test('Ctrl+C ends the demo and its agents; --keep makes a new folder beside an existing one', async () => {
   const cwd = path.join(area, 'keep here');
   mkdirSync(path.join(cwd, 'copse-demo'), { recursive: true });
   // Slow, so that everybody is in the middle of something.

@@ -84,7 +84,7 @@ describe('an error', () => {
     expect(await printed(['list'], { cwd })).toContain('Active (1)');
   });
 
-  test('is a sentence and a next step on stderr: 3 for what is not found', async () => {
+  test('is a sentence and a next step on stderr: 3 for not found', async () => {
     await checkAll(notFound, 3);
     expect(await printed(['list'], { cwd })).toContain('Active (1)');
   });
@@ -114,7 +114,7 @@ describe('an error', () => {
     }
   });
 
-  test('about usage points to the help of that very command, also of its alias and of what is below it', async () => {
+  test('about usage names the help of that command, also for aliases and subcommands', async () => {
     const rows = [
       [['add'], 'copse add --help'],
       [['rm'], 'copse delete --help'],
@@ -150,7 +150,7 @@ describe('an error', () => {
 
 describe('a board that cannot be used: 1', () => {
   // promise: full-disk-safe
-  test('is a file that is no board, damaged, or a folder', async () => {
+  test('is a file that is not a board, a damaged one, or a folder', async () => {
     const content = readFileSync(path.join(cwd, '.copse', 'board.db'));
     const damaged = Buffer.from(content).fill(0xa5, 4096, 4096 * 20);
     const cases: readonly (readonly [name: string, content: Buffer | string | undefined])[] = [
@@ -175,7 +175,7 @@ describe('a board that cannot be used: 1', () => {
   });
 
   // promise: full-disk-safe
-  test('is one that cannot grow, as on a full disk: nothing changes and it works again afterwards', async () => {
+  test('is one that cannot grow, on a full disk for example: nothing changes, and it works again afterwards', async () => {
     const full = newRepository(area);
     await newTasks(['Here'], { cwd: full });
     // A limit on the size of files stands in for the end of the disk; the signal that comes with it would kill.
@@ -249,7 +249,7 @@ describe('a board that cannot be used: 1', () => {
   });
 
   // promise: passwords-hidden
-  test('is a server that is not there or an address that is none: one sentence, soon, without the password', async () => {
+  test('is an unreachable server or an invalid address: one sentence, soon, without the password', async () => {
     const addresses = [
       'postgres://ada:s3cret@127.0.0.1:1/db',
       'postgres://ada:s3cret%zz@127.0.0.1:1/db',

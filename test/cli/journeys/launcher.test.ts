@@ -70,7 +70,7 @@ afterAll(() => {
 
 describe('on a fresh clone', () => {
   test(
-    'a set-up killed in the middle is done again and says what it does on stderr only',
+    'a set-up killed in the middle is done again, and reports its steps on stderr only',
     async () => {
       const env = isLong ? {} : standInForNpm({ seconds: 1 }).env;
       const killed = start(installed, ['--version'], { detached: true, env });
@@ -153,7 +153,7 @@ describe('on a fresh clone', () => {
     expect(npm.calls()).toHaveLength(1);
   });
 
-  test('a lock from before the machine was started holds nobody up, whoever has its number now', async () => {
+  test('a lock from before a reboot is ignored, even if another process has its pid now', async () => {
     const clone = newClone({ borrowModules: true });
     const lock = join(clone, 'packages/copse/dist/.setup-lock');
     mkdirSync(join(clone, 'packages/copse/dist'));
@@ -162,7 +162,7 @@ describe('on a fresh clone', () => {
     expect(await copse(clone, ['--version'])).toMatchObject({ code: 0 });
   });
 
-  test('an install whose record was cut short is done again', async () => {
+  test('an install with a truncated record is done again', async () => {
     const clone = newClone();
     const npm = standInForNpm({ seconds: 0 });
     await copse(clone, ['--version'], { env: npm.env });
@@ -174,7 +174,7 @@ describe('on a fresh clone', () => {
     expect(npm.calls()).toHaveLength(2);
   });
 
-  test('a failing install shows the error of npm and what to do, and is tried again', async () => {
+  test('a failing install shows npm’s error and what to do, and is retried', async () => {
     const clone = newClone();
     const broken = standInForNpm({ failure: 'npm error network no route to host' });
     const failed = await copse(clone, ['--version'], { env: broken.env });

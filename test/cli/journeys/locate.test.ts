@@ -65,7 +65,7 @@ describe('findRepository agrees with git', () => {
     }
   });
 
-  test('inside .git, also in what belongs to one worktree', () => {
+  test('inside .git, also in the folder of one worktree', () => {
     const main = newRepository(area);
     addWorktree(main, 'known');
     for (const inside of ['.git', '.git/objects', '.git/worktrees', '.git/worktrees/known']) {
@@ -207,7 +207,7 @@ describe('a .git file that leads nowhere', () => {
     ['a folder that is gone', 'gitdir: /gone/away\n'],
     ['nothing at all', ''],
     ['a folder that is no git directory', 'gitdir: .\n'],
-  ])('to %s is said so, and no board further up is used instead', async (_, content) => {
+  ])('to %s is reported, and no board further up is used', async (_, content) => {
     const outer = newRepository(area);
     const orphan = path.join(outer, 'orphan tree');
     mkdirSync(orphan);
@@ -221,7 +221,7 @@ describe('a .git file that leads nowhere', () => {
 });
 
 describe('the board of a repository', () => {
-  test('is there on first use, without init, and git sees nothing of it', async () => {
+  test('is created on first use, without init, and git does not see it', async () => {
     const main = newRepository(area);
     writeFileSync(path.join(main, 'tracked.txt'), 'as it was\n');
     git(main, 'add', '.');
@@ -278,7 +278,7 @@ describe('the board of a repository', () => {
     git(bare, 'fsck');
   });
 
-  test('is excluded by one line also where info/exclude has no last line end, is missing, or lacks its folder', async () => {
+  test('is excluded by one line, also if info/exclude has no last line end, is missing, or lacks its folder', async () => {
     const unfinished = newRepository(area);
     writeFileSync(path.join(unfinished, '.git', 'info', 'exclude'), '*.log');
     const without = newRepository(area);
@@ -297,7 +297,7 @@ describe('the board of a repository', () => {
     for (const cwd of all) expect(git(cwd, 'status', '--porcelain')).toBe('');
   });
 
-  test('is excluded also where somebody made the folder .copse before', async () => {
+  test('is excluded, also if the folder .copse existed before', async () => {
     const main = newRepository(area);
     mkdirSync(path.join(main, '.copse'));
     await printed(['list'], { cwd: main });

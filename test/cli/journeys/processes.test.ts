@@ -119,7 +119,7 @@ const acting: readonly (readonly [
 /** They have a file of their own, in which they are processes as well. */
 const ELSEWHERE = ['demo', 'mcp'];
 
-test('there is one for every command', () => {
+test('every command has a case here', () => {
   const { stdout, stderr } = process;
   const cli = {
     version: '',
@@ -134,7 +134,7 @@ test('there is one for every command', () => {
 
 describe('as a process', () => {
   const lookingCases = looking.map(([command, argv, code = 0]) => ({ command, argv, code }));
-  test.each(lookingCases)('$command says what it says inside', async ({ argv, code }) => {
+  test.each(lookingCases)('$command prints the same as inside the test’s process', async ({ argv, code }) => {
     const inside = await copse(argv(), scene.at);
     expect(ageless(await copseProcess(argv(), scene.at))).toEqual(ageless(inside));
     expect(inside).toMatchObject({ code });

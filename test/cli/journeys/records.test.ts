@@ -32,7 +32,7 @@ interface EventDocument {
 }
 
 describe('copse plan', () => {
-  test('add, show and list tell the plan, its tasks and how far they are, also as prd', async () => {
+  test('add, show and list print the plan, its tasks and their progress, also as prd', async () => {
     const at = { cwd: newRepository(area) };
     expect(await printed(['plan', 'list'], at)).toContain('No plans.');
     writeFileSync(path.join(at.cwd, 'login.md'), '# Login\nBecause of ☂\n');
@@ -125,7 +125,7 @@ describe('copse events', () => {
   });
 
   test.each(['sqlite', 'postgres'] as const)(
-    'follows on %s what another process does and ends on Ctrl+C as done',
+    'follows events of another process on %s, and ends on Ctrl+C with success',
     async (engine) => {
       const env = engine === 'postgres' ? { COPSE_BOARD: postgresAddress() } : {};
       const at = { cwd: newRepository(area), env };
@@ -195,7 +195,7 @@ describe('copse export and import', () => {
     expect(withoutHeader(await printed(['export'], { cwd: other }))).toEqual(withoutHeader(lines));
   });
 
-  test('bring back line and paragraph separators, which JSON leaves as they are', async () => {
+  test('keep line and paragraph separators, which JSON does not escape', async () => {
     const source = { cwd: newRepository(area) };
     const body = 'a\u2028b\u2029c\u0085d\re\vf';
     const { id } = await answer<TaskDocument>(['add', 'Separators', '--body', body], source);
@@ -243,7 +243,7 @@ describe('copse export and import', () => {
     await answer(['import', '-'], { ...target, stdin: lines.join('\n') });
   });
 
-  test('write nothing half: an export that cannot be written leaves no file', async () => {
+  test('are complete or absent: an export that cannot be written leaves no file', async () => {
     const at = { cwd: newRepository(area) };
     const { code, stderr } = await copse(['export', 'no such folder/x.jsonl'], at);
     expect(code).not.toBe(0);

@@ -29,7 +29,7 @@ describe('copse config', () => {
   });
 
   // promise: passwords-hidden
-  test('shows what the file says, without the password in the board’s address', async () => {
+  test('shows the settings of the file, without the password in the board’s address', async () => {
     const at = { cwd: newRepository(area) };
     writeConfig(at.cwd, 'board: postgres://ada:s3cret@db.example/team\nagents:\n  coder:\n    max: 7\n');
     const { settings } = await answer<{ settings: Setting[] }>(['config'], at);
@@ -82,7 +82,7 @@ describe('copse config', () => {
   });
 
   // promise: settings-from-main-checkout
-  test('reads the main checkout’s copse.yml in every worktree, whatever the worktree’s own says', async () => {
+  test('reads the main checkout’s copse.yml in every worktree, and ignores the worktree’s own', async () => {
     const main = newRepository(area);
     writeConfig(main, 'agents:\n  coder:\n    max: 3\n');
     const worktree = path.join(area, 'a wörktree');
@@ -149,7 +149,7 @@ describe('copse doctor', () => {
     expect(onPostgres).toMatch(/^✓ board +postgres at postgres:\/\/127\.0\.0\.1:\d+\/postgres/m);
   });
 
-  test('says what is wrong with each and what to do, and fails', async () => {
+  test('names each problem and what to do, and fails', async () => {
     const nowhere = path.join(area, 'nowhere');
     mkdirSync(nowhere);
     const outside = await copse(['doctor', '--json'], { cwd: nowhere });

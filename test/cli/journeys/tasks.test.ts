@@ -51,7 +51,7 @@ describe('copse add', () => {
     expect(new Date(String(task['createdAt'])).toISOString()).toBe(task['createdAt']);
   });
 
-  test('keeps everything that was said, and show and list say the same', async () => {
+  test('keeps all given fields, and show and list print them', async () => {
     const plan = await answer<{ id: string }>(['plan', 'add', 'Why'], { cwd });
     const [first, second] = await newTasks(['Before', 'Before too'], { cwd });
     const argv = [
@@ -175,7 +175,7 @@ describe('ids', () => {
     expect(await answer(['show', 'aaaab'], { cwd: fresh })).toMatchObject({ title: 'Three' });
   });
 
-  test.each(['', 'cp-', '%', '_', '*', 'cp-zzzzzz'])('%j is the beginning of none', async (text) => {
+  test.each(['', 'cp-', '%', '_', '*', 'cp-zzzzzz'])('%j fits no task', async (text) => {
     const { code, stdout, stderr } = await copse(['show', text], { cwd });
     expect({ code, stdout, stderr }).toEqual({
       code: 3,
@@ -193,7 +193,7 @@ describe('copse list', () => {
     expect(await answer(['list'], { cwd: fresh })).toMatchObject({ tasks: [] });
   });
 
-  test('shows the most urgent first, what waits after what is ready, and filters', async () => {
+  test('shows the most urgent first, waiting tasks after ready ones, and filters', async () => {
     const fresh = newRepository(area);
     const at = { cwd: fresh };
     const plan = await answer<{ id: string }>(['plan', 'add', 'Plan'], at);
@@ -254,7 +254,7 @@ describe('copse edit', () => {
     });
   });
 
-  test('takes plan, agent and capabilities back', async () => {
+  test('clears plan, agent and capabilities', async () => {
     const plan = await answer<{ id: string }>(['plan', 'add', 'P'], { cwd });
     const given = ['add', 'Bound', '--plan', plan.id, '--agent', 'coder', '--requires', 'sql'];
     const { id } = await answer<TaskDocument>(given, { cwd });
@@ -273,7 +273,7 @@ describe('copse edit', () => {
     expect(await answer(['show', one.id], { cwd })).toMatchObject({ title: 'Hen', dependsOn: [] });
   });
 
-  test('twice the same says that nothing would change', async () => {
+  test('with the same values says that nothing would change', async () => {
     const [task] = await newTasks(['Same'], { cwd });
     const { code, stderr } = await copse(['edit', task.id, '--title', 'Same'], { cwd });
     expect(code).toBe(2);
@@ -293,7 +293,7 @@ describe('copse delete', () => {
     for (const id of ids) expect(events).toContain(`task.deleted ${id}`);
   });
 
-  test('refuses what others wait for until it is unlinked', async () => {
+  test('refuses a task with dependants until it is unlinked', async () => {
     const [needed] = await newTasks(['Needed'], { cwd });
     const waiting = await answer<TaskDocument>(['add', 'Waiting', '--depends', needed.id], { cwd });
     const { code, stdout, stderr } = await copse(['delete', needed.id], { cwd });
@@ -338,7 +338,7 @@ describe('copse show', () => {
     expect(await printed(['show', first.id], at)).toContain(`needed by   ${id}`);
   });
 
-  test('tells the artifacts of a task, with times as everywhere else', async () => {
+  test('lists the artifacts of a task, with the usual times', async () => {
     const at = { cwd: newRepository(area) };
     const [task] = await newTasks(['With a result'], at);
     const file = path.join(at.cwd, '.copse', 'board.db');

@@ -60,7 +60,7 @@ describe('text that people and agents wrote', () => {
   const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
   // promise: terminal-safe
-  test('cannot drive the terminal from a body, a plan, the ledger or an error', async () => {
+  test('cannot send control sequences from a body, a plan, the ledger or an error', async () => {
     const at = { cwd: newRepository(area) };
     const { id } = await answer<TaskDocument>(['add', 'Safe', '--body', ATTACK], at);
     const plan = await answer<{ id: string }>(['plan', 'add', 'P', '--body', ATTACK], at);
@@ -104,7 +104,7 @@ describe('text that people and agents wrote', () => {
   });
 
   // promise: terminal-safe
-  test('stays as it is in --json, where no control character reaches the terminal either', async () => {
+  test('is unchanged in --json, where control characters are escaped', async () => {
     const at = { cwd: newRepository(area) };
     const { id } = await answer<TaskDocument & { body: string }>(['add', 'Safe', '--body', ATTACK], at);
     for (const argv of [['show', id], ['events']]) {
@@ -140,14 +140,14 @@ describe('a thousand tasks', () => {
   });
 
   test.each(['list', 'list --json', 'events', 'export'])(
-    'end quietly: copse %s | head -1',
+    'end without an error: copse %s | head -1',
     async (command) => {
       const { code, stdout, stderr } = await shell(`set -o pipefail; copse ${command} | head -1`, cwd);
       expect({ code, lines: stdout.split('\n').length, stderr }).toEqual({ code: 0, lines: 2, stderr: '' });
     },
   );
 
-  test('name five and say that there are more when a beginning fits many', async () => {
+  test('are named up to five, with a note, when an id prefix fits many', async () => {
     const first = [...new Set(ids.map((id) => id[3]))].find(
       (character) => ids.filter((id) => id[3] === character).length > 5,
     );
@@ -252,7 +252,7 @@ describe('help', () => {
     }
   });
 
-  test('that nobody asked for goes to stderr: copse alone, copse plan alone', async () => {
+  test('without --help goes to stderr: copse alone, copse plan alone', async () => {
     for (const argv of [[], ['plan'], ['ledger']]) {
       const { code, stdout, stderr } = await copse(argv, { cwd: area });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -298,7 +298,7 @@ describe('completion', () => {
     expect(commands).not.toContain('completion-script');
   });
 
-  test('is silent where there is no board to ask', async () => {
+  test('prints nothing without a board', async () => {
     expect(await suggestions(['show', ''], area)).toEqual([]);
     const env = { COPSE_BOARD: 'postgres://127.0.0.1:1/none' };
     expect(await copse(['complete', '--', 'show', ''], { cwd: newRepository(area), env })).toMatchObject({

@@ -98,7 +98,7 @@ async function until(look: () => boolean): Promise<void> {
 /** Long enough for several looks. */
 const aWhile = () => sleep(400);
 
-test('only what happens from its start on is told, and only the kinds that are asked for', async () => {
+test('only events after the start are announced, and only of the configured kinds', async () => {
   const project = await openNew();
   const one = await running(project, 'One');
   await raise(project, one, 'permission');
@@ -110,7 +110,7 @@ test('only what happens from its start on is told, and only the kinds that are a
   expect(told.headlines).toEqual([`${one} waits for you: One`]);
 });
 
-test('of two orchestrators on a node one tells it, and the other takes over when the first is gone', async () => {
+test('of two orchestrators on a machine one announces, and the other takes over when the first ends', async () => {
   const project = await openNew();
   const one = await running(project, 'One');
   const first = await tell(project);
@@ -127,7 +127,7 @@ test('of two orchestrators on a node one tells it, and the other takes over when
   expect([first.headlines.length, second.headlines]).toEqual([1, [`${one} asks for permission: One`]]);
 });
 
-test('of two nodes the one where the task runs tells it', async () => {
+test('of two machines the one where the task runs announces', async () => {
   const project = await openNew();
   const one = await running(project, 'One');
   const elsewhere = await tell(project, { node: brand<NodeId>('n-else') });
@@ -137,7 +137,7 @@ test('of two nodes the one where the task runs tells it', async () => {
   expect(elsewhere.headlines).toEqual([]);
 });
 
-test('what happened right before the end is told, and what waited is told together', async () => {
+test('events right before the end are announced, and pending ones together', async () => {
   const project = await openNew();
   const tasks: TaskId[] = [];
   for (const title of ['One', 'Two', 'Three', 'Four', 'Five']) tasks.push(await running(project, title));
@@ -153,7 +153,7 @@ test('what happened right before the end is told, and what waited is told togeth
   expect(told.headlines.slice(3)).toEqual(['News of 2 tasks']);
 });
 
-test('somebody who cannot be reached holds up nobody, is told once, and is given up at the end', async () => {
+test('an unreachable channel blocks no other, is reported once, and is abandoned at the end', async () => {
   const project = await openNew();
   const [one, other] = [await running(project, 'One'), await running(project, 'Other')];
   const failing = await tell(project, { send: async () => ({ kind: 'failed' as const, reason: 'No bus.' }) });
@@ -180,7 +180,7 @@ test('somebody who cannot be reached holds up nobody, is told once, and is given
   expect(hanging.problems).toEqual(['Given up.']);
 });
 
-test('a queue that stands still is told when that has lasted, also to whoever comes later, and not once it moves', async () => {
+test('a stalled queue is announced after a while, also by a later orchestrator, and not once it moves', async () => {
   const project = await openNew();
   const { board, clock, by } = project.context;
   const task = await running(project, 'One');

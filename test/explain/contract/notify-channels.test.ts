@@ -73,7 +73,7 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
     ]);
   });
 
-  it('is not there without a program, without a display, or where the folder of the program depends on where one is', () => {
+  it('is not available without a program, without a display, or with a relative folder in PATH', () => {
     const { env } = newDesktop(area, 'there');
     expect(on(env)).toBeDefined();
     const { DISPLAY: display = '', PATH: search = '' } = env;
@@ -88,13 +88,13 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
     ['fails', 'echo "no bus" >&2; exit 1', 'notify-send could not show a notification: no bus'],
     ['says nothing', 'exit 7', 'exit code 7'],
     ['hangs', 'exec sleep 60', 'it took too long'],
-  ])('that %s is told by its reason', async (name, then, reason) => {
+  ])('that %s is reported with its reason', async (name, then, reason) => {
     const desktop = newDesktop(area, name, then);
     const sent = await on(desktop.env, 1_500)?.send(notice, never);
     expect(sent).toEqual({ kind: 'failed' as const, reason: expect.stringContaining(reason) });
   });
 
-  it('is given up with what started it', async () => {
+  it('is ended when the announcement is cancelled', async () => {
     const desktop = newDesktop(area, 'given up', 'exec sleep 60');
     const givenUp = new AbortController();
     const sending = on(desktop.env, 60_000)?.send(notice, givenUp.signal);
@@ -103,7 +103,7 @@ describe.skipIf(process.platform === 'darwin')('the desktop', () => {
   });
 });
 
-it('the bell rings where there is a terminal', async () => {
+it('the bell rings if there is a terminal', async () => {
   let rings = 0;
   const bell = channelOf({ bell: true, ring: () => (rings += 1) });
   expect(await bell?.send(notice, never)).toEqual({ kind: 'sent' as const });
@@ -147,7 +147,7 @@ describe('a webhook', () => {
     ['does not know it', [404], 1, 'it answered 404'],
     ['leads elsewhere', [302], 1, 'it answered 302'],
     ['does not answer', [0], 2, 'it did not answer within 0.5 s'],
-  ])('that %s is asked once more where that could help, and is told without its secrets', async (...row) => {
+  ])('that %s is retried once if that could help, and reported without its secrets', async (...row) => {
     const [, statuses, asked, reason] = row;
     const webhook = await newWebhook(...statuses);
     const sent = await channelOf({ webhook: at(webhook.port), sendMs: 500 })?.send(notice, never);
@@ -162,7 +162,7 @@ describe('a webhook', () => {
   });
 
   // promise: passwords-hidden
-  it('that is not there is told without its secrets', async () => {
+  it('that is unreachable is reported without its secrets', async () => {
     // Nobody listens on the port of discard.
     const sent = await channelOf({ webhook: at(9) })?.send(notice, never);
     expect(sent).toMatchObject({
@@ -172,7 +172,7 @@ describe('a webhook', () => {
     expect(JSON.stringify(sent)).not.toMatch(secrets);
   });
 
-  it('is given up at once', async () => {
+  it('is abandoned when the announcement is cancelled', async () => {
     const webhook = await newWebhook(0);
     const givenUp = new AbortController();
     const sending = channelOf({ webhook: at(webhook.port), sendMs: 60_000 })?.send(notice, givenUp.signal);

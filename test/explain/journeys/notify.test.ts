@@ -34,7 +34,7 @@ async function refusedWith(argv: readonly string[], at: Parameters<typeof copse>
 }
 
 describe('copse notify', () => {
-  test('raises the attention of the task one works on, and takes it back', async () => {
+  test('raises the attention of the task of the worktree, and lowers it again', async () => {
     const { project, task, session, at, here, attention } = await newSession();
     expect(await answer(['notify', 'idle', '--message', 'Which "port"?'], at)).toEqual({
       task,
@@ -85,7 +85,7 @@ describe('copse notify', () => {
 });
 
 describe('an orchestrator', () => {
-  test('sends what needs a person, once, through every way there is, and only what is asked for', async () => {
+  test('sends each event that needs a person once through every channel, and only the configured kinds', async () => {
     const desktop = newDesktop(area, 'plain');
     const webhook = await newWebhook(204);
     const url = `http://127.0.0.1:${webhook.port}/hooks/T0KEN?key=s3cret`;
@@ -110,7 +110,7 @@ describe('an orchestrator', () => {
   });
 
   // promise: passwords-hidden
-  test('is not held up by an address that never answers, and says so without its secrets', async () => {
+  test('is not blocked by an address that never answers, and reports it without its secrets', async () => {
     const webhook = await newWebhook(0);
     const url = `http://ada:passw0rd@127.0.0.1:${webhook.port}/hooks/T0KEN?key=s3cret`;
     const scene = newScene(area, { sections: { notifications: { desktop: false, webhook: url } } });

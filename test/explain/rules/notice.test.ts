@@ -137,14 +137,14 @@ describe('an event', () => {
       null,
     ],
     ['a heartbeat of phases', { type: 'session.advanced', ...ofSession, phase: 'working' }, null],
-  ])('%s is told, or not', (_, event, told) => {
+  ])('%s is announced, or not', (_, event, told) => {
     const occasion = occasionOf(event, task);
     expect(occasion && [occasion.kind, occasion.reason, occasion.command]).toEqual(told ?? undefined);
     if (occasion) expect(occasion).toMatchObject({ task: id, title: task.title, at });
     if (occasion) expect(noticedTypes).toContain(event.type);
   });
 
-  it('is told in one line that a terminal and a desktop can show', () => {
+  it('is announced in one line that a terminal and a desktop can show', () => {
     const occasion = occasionOf(
       { type: 'task.stuck', ...ofTask, reason: `\u001b[31mred\u0007 ${'x'.repeat(900)}` },
       task,
@@ -180,7 +180,7 @@ describe('an event', () => {
     [{ type: 'task.queued', ...ofTask, landing: brand<LandingId>('la-1') }, ['permission', 'idle', 'landed']],
     [{ type: 'task.cancelled', ...ofTask, reason: null }, ['permission', 'idle', 'landed']],
     [{ type: 'task.edited', ...ofTask, changes: {} }, ['permission', 'idle', 'stuck', 'landed']],
-  ])('$type settles what waits to be told of its task', (event, left) => {
+  ])('$type cancels pending notices of its task', (event, left) => {
     const before = waiting('permission', 'idle', 'stuck', 'landed');
     const settled = settledBy(event);
     expect(settled.includes('review')).toBe(settled.includes('stuck'));
@@ -207,7 +207,7 @@ interface Moment {
   readonly againMs?: number | null;
 }
 
-describe('how often people are told', () => {
+describe('how often people are notified', () => {
   test.each<[rule: string, moments: readonly Moment[]]>([
     [
       'one by one, as long as they are few',
@@ -301,7 +301,7 @@ describe('how often people are told', () => {
     }
   });
 
-  it('remembers no more than it needs, however long it goes on', () => {
+  it('keeps a bounded state over a long time', () => {
     let state = nothingTold;
     for (let index = 0; index < 500; index += 1) {
       state = withOccasion(state, about('landed', `cp-${index}`));
@@ -317,7 +317,7 @@ describe('a notice', () => {
   const told = (...occasions: readonly Occasion[]) =>
     decideNotices(occasions.reduce(withOccasion, nothingTold), 0, { ...policy, burst: 1 }).notices;
 
-  it('about one task says which, why, and what to run', () => {
+  it('about one task has its id, the reason and the command', () => {
     expect(told(about('stuck', 'cp-1', 'Drop it?'))).toEqual([
       {
         headline: 'cp-1 is stuck: Title of cp-1',
@@ -329,7 +329,7 @@ describe('a notice', () => {
     ]);
   });
 
-  it('about several says how many are what, the urgent ones first, and keeps each of them', () => {
+  it('about several has counts by kind, urgent ones first, and keeps each of them', () => {
     const all = [
       about('landed', 'cp-1'),
       ...['cp-2', 'cp-3', 'cp-4', 'cp-5', 'cp-6'].map((name) => about('stuck', name)),
@@ -348,7 +348,7 @@ describe('a notice', () => {
     });
   });
 
-  it('is urgent unless there is nothing to do about it', () => {
+  it('is urgent unless a person has nothing to do', () => {
     expect(told(about('landed', 'cp-1')).map(({ isUrgent }) => isUrgent)).toEqual([false]);
     expect(told(about('landed', 'cp-1'), about('landed', 'cp-2')).map(({ isUrgent }) => isUrgent)).toEqual([
       false,
@@ -365,7 +365,7 @@ describe('a queue that does not move', () => {
   const stalled = withStall(nothingTold, about, { queue: main, dueMs: 600 });
   const { notifications: policy } = defaultPolicy;
 
-  it('is told when that has lasted for a while, about who waits for longest, and once', () => {
+  it('is announced once after a while, for the task that waits longest', () => {
     expect(decideNotices(stalled, 599, policy)).toMatchObject({ notices: [], againMs: 600 });
     const { notices, state, againMs } = decideNotices(stalled, 600, policy);
     expect(notices).toMatchObject([
@@ -380,7 +380,7 @@ describe('a queue that does not move', () => {
     expect(decideNotices(state, 1_000_000, policy).notices).toEqual([]);
   });
 
-  it('that moves again in time is not told, nor because nobody will ask again', () => {
+  it('that moves again in time is not announced, nor earlier because the program ends', () => {
     expect(decideNotices(withMoving(stalled, main), 600, policy).notices).toEqual([]);
     expect(decideNotices(withMoving(stalled, brand<BranchName>('other')), 600, policy).notices).toHaveLength(
       1,
@@ -388,7 +388,7 @@ describe('a queue that does not move', () => {
     expect(decideNotices(stalled, 599, policy, { isLast: true }).notices).toEqual([]);
   });
 
-  it('for another reason, or with somebody else in front, stands still for as long as before', () => {
+  it('with another reason, or another task in front, is still the same stall', () => {
     const other = { ...about, task: brand<TaskId>('cp-c3d4'), reason: 'a checkout is in the way' };
     const still = withStall(stalled, other, { queue: main, dueMs: 900 });
     expect(decideNotices(still, 600, policy).notices).toMatchObject([{ text: 'a checkout is in the way' }]);

@@ -99,7 +99,7 @@ test('is left to git when the configuration changed since the directory was open
   expect(baseByFiles(dir)).toBeNull();
 });
 
-test('is left to git when no branch is there', () => {
+test('is left to git when there is no branch', () => {
   const top = newRepository(area);
   const dir = openAt(top);
   rmSync(path.join(top, '.git', 'refs', 'heads', 'main'));

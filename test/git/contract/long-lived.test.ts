@@ -1,5 +1,6 @@
 /** Long-lived gits give the answers of the plain commands, also after they were killed. */
 
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -109,19 +110,19 @@ describe('moving refs', () => {
   it('creates, moves and deletes a ref only from the expected tip', async () => {
     const writer = keep(new RefWriter(dir));
     const ref = 'refs/heads/moving/one';
-    expect(await writer.move(ref, null, commitOf('base'))).toEqual({ moved: true });
+    expect(await writer.move(ref, null, commitOf('base'))).toEqual({ kind: 'moved' });
     const { pid } = writer;
-    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
     expect(tip(ref)).toBe(commitOf('ours'));
     expect(writer.pid).toBe(pid);
     for (const from of [commitOf('base'), null]) {
       for (const to of [commitOf('theirs'), null]) {
-        const lost = { moved: false, because: 'changed', tip: commitOf('ours') };
+        const lost = { kind: 'not_moved', because: 'changed', tip: commitOf('ours') };
         if (from !== null || to !== null) expect(await writer.move(ref, from, to)).toEqual(lost);
       }
     }
     expect(tip(ref)).toBe(commitOf('ours'));
-    expect(await writer.move(ref, commitOf('ours'), null)).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('ours'), null)).toEqual({ kind: 'moved' });
     expect(tip(ref)).toBe('');
   });
 
@@ -132,12 +133,12 @@ describe('moving refs', () => {
     const lock = path.join(top, '.git', `${ref}.lock`);
     writeFileSync(lock, '');
     expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({
-      moved: false,
+      kind: 'not_moved',
       because: 'locked',
       tip: commitOf('base'),
     });
     rmSync(lock);
-    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
   });
 
   it('moves a symbolic ref itself, not its target', async () => {
@@ -145,7 +146,7 @@ describe('moving refs', () => {
     git(top, 'branch', 'target', 'base');
     git(top, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/target');
     expect(await writer.move('refs/heads/alias', commitOf('base'), commitOf('ours'))).toEqual({
-      moved: true,
+      kind: 'moved',
     });
     expect([tip('refs/heads/target'), tip('refs/heads/alias')]).toEqual([commitOf('base'), commitOf('ours')]);
   });
@@ -155,7 +156,7 @@ describe('moving refs', () => {
     const ref = 'refs/heads/ended';
     await writer.move(ref, null, commitOf('base'));
     endNow(writer);
-    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ moved: true });
+    expect(await writer.move(ref, commitOf('base'), commitOf('ours'))).toEqual({ kind: 'moved' });
     for (let round = 0; round < 10; round += 1) {
       const name = `refs/heads/ended-${round}`;
       await writer.move(ref, commitOf('ours'), commitOf('ours'));
@@ -164,7 +165,9 @@ describe('moving refs', () => {
       const outcome = await moving;
       // Ended in the middle, git leaves its lock behind, and nobody may say that the ref was moved.
       const isMoved = tip(name) === commitOf('base');
-      expect(outcome).toEqual(isMoved ? { moved: true } : { moved: false, because: 'locked', tip: null });
+      expect(outcome).toEqual(
+        isMoved ? { kind: 'moved' } : { kind: 'not_moved', because: 'locked', tip: null },
+      );
     }
   });
 });
@@ -194,6 +197,27 @@ describe('merging', () => {
     await closed.close();
     // The markers name the two sides as they were given, so the same commits make the same tree.
     expect(await closed.merge(commitOf('ours'), commitOf('theirs'))).toEqual(conflict);
+  });
+
+  it('answers for submodules that both sides moved, although git prints advice after it', async () => {
+    const merger = keep(new Merger(dir));
+    const tree = git(top, 'mktree');
+    const pointing = (digit: string, ...parents: readonly string[]) => {
+      const listed = `160000 commit ${digit.repeat(40)}\tsub\n`;
+      const moved = execFileSync('git', ['mktree', '--missing'], {
+        cwd: top,
+        input: listed,
+        encoding: 'utf8',
+      });
+      return brand<CommitId>(git(top, 'commit-tree', '-m', digit, ...parents, moved.trim()));
+    };
+    const before = pointing('1', '-p', git(top, 'commit-tree', '-m', 'empty', tree));
+    const [ours, theirs] = [pointing('2', '-p', before), pointing('3', '-p', before)];
+    await merger.merge(commitOf('ours'), commitOf('apart'));
+    const { pid } = merger;
+    const conflict = await merger.merge(ours, theirs);
+    expect(conflict).toMatchObject({ kind: 'conflicted', files: ['sub'] });
+    expect(merger.pid).toBe(pid);
   });
 
   it('throws for a revision that does not exist, and merges the next', async () => {
@@ -227,7 +251,7 @@ it('a thousand requests start three processes, and closing ends them', async () 
       writer.move('refs/heads/thousand', from, to),
       merger.merge(commitOf('ours'), commitOf('apart')),
     ]);
-    expect(outcomes).toMatchObject([{ type: 'commit' }, { moved: true }, { kind: 'clean' }]);
+    expect(outcomes).toMatchObject([{ type: 'commit' }, { kind: 'moved' }, { kind: 'clean' }]);
     for (const { pid } of [reader, writer, merger]) pids.add(pid);
   }
   expect(pids.size).toBe(3);

@@ -10,8 +10,8 @@ import { BASE, type Files, MergeScene, text } from '../../support/queue/merging.
 
 const area = newArea();
 
-describe('merges that plain git made, made again', () => {
-  it('are what git made of them, or conflict where git does', async () => {
+describe('merges of plain git, repeated', () => {
+  it('have git’s result, or conflict when git does', async () => {
     const scene = new MergeScene(area);
     const expected = makeMerges(scene);
     const before = listing(scene.top);
@@ -30,7 +30,7 @@ describe('merges that plain git made, made again', () => {
   });
 });
 
-describe('a merge that was made again', () => {
+describe('a repeated merge', () => {
   const merged = (tree: string) => ({ is: 'merged', tree }) as const;
   const conflict = { is: 'conflict' } as const;
   const unrelated = { is: 'unrelated' } as const;

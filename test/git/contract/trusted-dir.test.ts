@@ -158,7 +158,7 @@ describe('of any kind', () => {
     const dir = openAt(folder);
     expect(await gitLine(dir, ['rev-list', '--count', 'refs/heads/main'])).toBe('1');
     git(origin, 'commit', '--quiet', '--allow-empty', '--message=fourth');
-    expect(await fetchBranches(dir, 'origin', branches('main'))).toEqual({ fetched: true });
+    expect(await fetchBranches(dir, 'origin', branches('main'))).toEqual({ kind: 'fetched' });
     expect(await gitLine(dir, ['rev-list', '--count', 'refs/remotes/origin/main'])).toBe('2');
     git(folder, 'fsck', '--connectivity-only');
     git(folder, 'fetch', '--quiet', '--unshallow');
@@ -216,16 +216,24 @@ describe('the directory', () => {
   });
 
   // promise: own-git-directory
-  it('is made anew when a file was added to it', () => {
+  it.each([
+    'hooks/pre-commit',
+    'commondir',
+    'config.worktree',
+    'worktrees/x',
+    'info/grafts',
+    'info/attributes',
+  ])('is made anew when %s was put into it', (file) => {
     const top = newRepository(area);
     const dir = openAt(top);
-    mkdirSync(path.join(dir.plain, 'hooks'));
-    writeFileSync(path.join(dir.raw, 'commondir'), top);
-    writeFileSync(path.join(dir.plain, 'info', 'attributes'), '* filter=evil\n');
-    openAt(top);
-    expect(existsSync(path.join(dir.plain, 'hooks'))).toBe(false);
-    expect(existsSync(path.join(dir.raw, 'commondir'))).toBe(false);
-    expect(readFileSync(path.join(dir.plain, 'info', 'attributes'), 'utf8')).toBe('');
+    for (const gitDir of [dir.plain, dir.raw]) {
+      const put = path.join(gitDir, file);
+      const before = existsSync(put) ? readFileSync(put, 'utf8') : null;
+      mkdirSync(path.dirname(put), { recursive: true });
+      writeFileSync(put, '* filter=evil\n');
+      openAt(top);
+      expect(existsSync(put) ? readFileSync(put, 'utf8') : null).toBe(before);
+    }
   });
 
   it('is complete when sixteen processes make it at once', async () => {
@@ -270,7 +278,7 @@ describe('remotes', () => {
     const { top, dir } = withOrigin();
     expect(remoteName(dir)).toBe('origin');
     expect(await fetchBranches(dir, 'origin', branches('main', 'never', 'work/one'))).toEqual({
-      fetched: true,
+      kind: 'fetched',
     });
     expect(git(top, 'for-each-ref', '--format=%(refname)', 'refs/remotes', 'refs/copse').split('\n')).toEqual(
       ['refs/remotes/origin/main', 'refs/remotes/origin/work/one'],
@@ -284,16 +292,16 @@ describe('remotes', () => {
     renameSync(origin, other);
     git(top, 'remote', 'set-url', 'origin', `file://${other}`);
     const refused = await fetchBranches(openAt(top), 'origin', branches('main'));
-    expect(refused).toMatchObject({ fetched: false, because: 'remote_changed' });
+    expect(refused).toMatchObject({ kind: 'failed', because: 'remote_changed' });
     expect(JSON.stringify(refused)).toContain(origin);
     expect(JSON.stringify(refused)).toContain(other);
     const deletion = await pushDelete(openAt(top), 'origin', brand('work/one'), tipOf(top, 'main'));
     expect(deletion).toEqual({
-      deletion: 'refused',
+      kind: 'refused',
       reason: expect.stringContaining('copse config accept-remotes'),
     });
     expect(acceptRemotes(dir)).toEqual(new Map([['origin', `file://${other}`]]));
-    expect(await fetchBranches(openAt(top), 'origin', branches('main'))).toEqual({ fetched: true });
+    expect(await fetchBranches(openAt(top), 'origin', branches('main'))).toEqual({ kind: 'fetched' });
   });
 
   // promise: passwords-hidden
@@ -304,14 +312,14 @@ describe('remotes', () => {
     const dir = openAt(top);
     for (const remote of ['origin', 'web']) {
       const outcome = await fetchBranches(dir, remote, branches('main'));
-      expect(outcome).toMatchObject({ fetched: false, because: 'unreachable' });
+      expect(outcome).toMatchObject({ kind: 'failed', because: 'unreachable' });
       expect(outcome).toHaveProperty('reason', expect.stringMatching(/^\S+ could not be reached: .+\.$/));
       expect(JSON.stringify(outcome)).not.toContain('secret');
     }
     expect(await fetchBranches(dir, 'absent', branches('main'))).toMatchObject({ because: 'no_remote' });
     const deletion = await pushDelete(dir, 'origin', brand('main'), tipOf(top, 'main'));
     expect(deletion).toEqual({
-      deletion: 'refused',
+      kind: 'refused',
       reason: expect.stringContaining('could not be reached'),
     });
   });
@@ -325,7 +333,7 @@ describe('remotes', () => {
       `sh -c 'echo $$ > "$0"; exec sleep 1000' '${pidFile.replaceAll("'", `'\\''`)}'`;
     try {
       const outcome = await fetchBranches(openAt(top), 'origin', branches('main'), 3_000);
-      expect(outcome).toMatchObject({ fetched: false, because: 'unreachable' });
+      expect(outcome).toMatchObject({ kind: 'failed', because: 'unreachable' });
       expect(outcome).toHaveProperty('reason', expect.stringContaining('longer than'));
     } finally {
       if (before === undefined) delete process.env['GIT_SSH_COMMAND'];
@@ -342,11 +350,11 @@ describe('remotes', () => {
     const deletion = (tip: CommitId) => pushDelete(dir, 'origin', branch, tip);
     git(top, 'commit', '--quiet', '--allow-empty', '--message=newer');
     git(top, 'push', '--quiet', 'origin', 'main:work/one');
-    expect(await deletion(old)).toMatchObject({ deletion: 'changed' });
+    expect(await deletion(old)).toMatchObject({ kind: 'changed' });
     expect(tipOf(origin, 'work/one')).toBe(tipOf(top, 'main'));
-    expect(await deletion(tipOf(top, 'main'))).toEqual({ deletion: 'deleted' });
+    expect(await deletion(tipOf(top, 'main'))).toEqual({ kind: 'deleted' });
     expect(git(origin, 'for-each-ref', 'refs/heads/work')).toBe('');
-    expect(await deletion(tipOf(top, 'main'))).toEqual({ deletion: 'absent' });
+    expect(await deletion(tipOf(top, 'main'))).toEqual({ kind: 'absent' });
   });
 });
 

@@ -27,7 +27,7 @@ const later = timestamp(2_000);
 const queue = brand<ResourceName>('queue:main');
 
 function after(resource: Resource | undefined, decision: Decision<ResourceEvent>): Resource {
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events
     .slice(1)
     .reduce<Resource>(evolveResource, evolveResource(resource, decision.events[0]));
@@ -37,13 +37,13 @@ describe('a resource', () => {
   const held = after(undefined, decideTake(queue, undefined, 'no-1', later, at));
   const free = after(held, decideGiveBack(held, held.token, later));
 
-  it('that nobody ever had is taken with token 1', () => {
+  it('that was never held is taken with token 1', () => {
     expect(held).toEqual({ id: queue, holder: 'no-1', token: 1, since: at, heldUntil: later });
   });
 
   it('that is held is refused to another, with the holder named', () => {
     expect(decideTake(queue, held, 'no-2', null, at)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: 'Cannot take queue:main: no-1 holds it.',
@@ -52,10 +52,10 @@ describe('a resource', () => {
     });
   });
 
-  it('is taken again by its holder with the next token, which shuts out the one before', () => {
+  it('is taken again by its holder with the next token, which fences off the one before', () => {
     const again = after(held, decideTake(queue, held, 'no-1', later, at));
     expect(again).toMatchObject({ holder: 'no-1', token: 2 });
-    expect(decideGiveBack(again, held.token, at)).toMatchObject({ decided: false });
+    expect(decideGiveBack(again, held.token, at)).toMatchObject({ kind: 'refused' });
   });
 
   it('that is given back is free, keeps its token, and gives the next one to the next holder', () => {
@@ -64,29 +64,29 @@ describe('a resource', () => {
     expect(again).toEqual({ id: queue, holder: 'no-2', token: 2, since: later, heldUntil: null });
   });
 
-  it('lapses exactly at its time, and never when it has none', () => {
-    expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).decided).toBe(false);
-    expect(decideTake(queue, held, 'no-2', null, later).decided).toBe(true);
+  it('expires exactly at its time, and never without one', () => {
+    expect(decideTake(queue, held, 'no-2', null, timestamp(later - 1)).kind).toBe('refused');
+    expect(decideTake(queue, held, 'no-2', null, later).kind).toBe('decided');
     const forever = after(undefined, decideTake(queue, undefined, 'no-1', null, at));
-    expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).decided).toBe(false);
+    expect(decideTake(queue, forever, 'no-2', null, timestamp(1e15)).kind).toBe('refused');
   });
 
-  it('that lapsed and was taken by another is not given back by the old token', () => {
+  it('that expired and was taken by another is not given back by the old token', () => {
     const taken = after(held, decideTake(queue, held, 'no-2', null, later));
     expect(taken).toMatchObject({ holder: 'no-2', token: 2 });
     expect(decideGiveBack(taken, held.token, later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'fenced',
         reason: 'Token 1 no longer holds queue:main: the current token is 2.',
         next: ['do nothing: it has a new holder'],
       },
     });
-    expect(decideGiveBack(taken, taken.token, later).decided).toBe(true);
+    expect(decideGiveBack(taken, taken.token, later).kind).toBe('decided');
   });
 
-  it('that lapsed but was taken by nobody is still given back by its holder', () => {
-    expect(decideGiveBack(held, held.token, timestamp(later + 1)).decided).toBe(true);
+  it('that expired and was not taken again is still given back by its holder', () => {
+    expect(decideGiveBack(held, held.token, timestamp(later + 1)).kind).toBe('decided');
   });
 
   it('is given back once, and never with a token that was not given out', () => {
@@ -95,7 +95,7 @@ describe('a resource', () => {
   });
 });
 
-describe('whoever takes a resource and whenever', () => {
+describe('any sequence of takers and times', () => {
   const anyStep = fc.record({
     who: fc.nat(1),
     does: fc.constantFrom('take', 'give back'),
@@ -104,7 +104,7 @@ describe('whoever takes a resource and whenever', () => {
   });
 
   // promise: lead-fenced
-  it('tokens only grow, at most one gives it back, and everything can be told again', () => {
+  it('tokens only grow, at most one gives it back, and a replay gives the same', () => {
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 1, maxLength: 60, size: 'max' }), (steps) => {
         let now = at;
@@ -121,16 +121,18 @@ describe('whoever takes a resource and whenever', () => {
               : decideGiveBack(resource, believed[who] ?? fencingToken(0), now);
           const before: number = resource?.token ?? 0;
           expect(unexplained(decision)).toEqual([]);
-          if (decision.decided) {
+          if (decision.kind === 'decided') {
             resource = after(resource, decision);
             events.push(...decision.events);
             if (does === 'take') believed[who] = resource.token;
           }
-          expect((resource?.token ?? 0) - before).toBe(does === 'take' && decision.decided ? 1 : 0);
+          expect((resource?.token ?? 0) - before).toBe(
+            does === 'take' && decision.kind === 'decided' ? 1 : 0,
+          );
           if (resource === undefined) continue;
           const one = resource;
           const tokens = Array.from({ length: one.token + 2 }, (_, token) => fencingToken(token));
-          const accepted = tokens.filter((token) => decideGiveBack(one, token, now).decided);
+          const accepted = tokens.filter((token) => decideGiveBack(one, token, now).kind === 'decided');
           expect(accepted).toEqual(one.holder === null ? [] : [one.token]);
         }
         const stored = JSON.parse(JSON.stringify(events)) as ResourceEvent[];
@@ -141,11 +143,11 @@ describe('whoever takes a resource and whenever', () => {
   });
 });
 
-describe('a node', () => {
+describe('a machine', () => {
   const joined: NodeEvent = { type: 'node.joined', id: brand<NodeId>('no-1'), at, name: 'laptop' };
   const node = evolveNode(undefined, joined);
 
-  it('is there from when it joins until it leaves', () => {
+  it('is present from joining to leaving', () => {
     expect(node).toEqual({ id: 'no-1', name: 'laptop', joinedAt: at, leftAt: null });
     expect(evolveNode(node, { type: 'node.left', id: node.id, at: later })).toEqual({
       ...node,
@@ -153,7 +155,7 @@ describe('a node', () => {
     });
   });
 
-  it('that joins again is there again', () => {
+  it('that joins again is present again', () => {
     const gone = evolveNode(node, { type: 'node.left', id: node.id, at: later });
     const back = evolveNode(gone, { ...joined, at: timestamp(3_000), name: 'desk' });
     expect(back).toEqual({ id: 'no-1', name: 'desk', joinedAt: 3_000, leftAt: null });
@@ -179,18 +181,18 @@ describe('a schedule', () => {
     expect(schedule).toEqual({ ...given, lastFiredAt: null });
   });
 
-  it('remembers when it fired and when it is due again', () => {
+  it('remembers its last and its next time', () => {
     expect(fired).toEqual({ ...schedule, lastFiredAt: later, nextAt: null });
   });
 
-  it('that is set anew changes in everything but when it last fired', () => {
+  it('that is set again keeps only the time at which it last fired', () => {
     const timing = { type: 'interval', everyMs: 60_000 } as const;
     const changed = { ...set, name: 'hourly', timing, enabled: false, nextAt: timestamp(9_000) };
     const { type: _, at: __, ...given } = changed;
     expect(evolveSchedule(fired, changed)).toEqual({ ...given, lastFiredAt: later });
   });
 
-  it('is gone once it is removed, and starts from nothing when it is set again', () => {
+  it('is deleted by a removal, and starts new when it is set again', () => {
     expect(evolveSchedule(fired, { type: 'schedule.removed', id: set.id, at: later })).toBeUndefined();
     expect(evolveSchedule(undefined, set)).toMatchObject({ lastFiredAt: null });
   });
@@ -198,7 +200,7 @@ describe('a schedule', () => {
 
 /** What is missing from a refusal: a sentence that names the resource, and what to do. */
 function unexplained(decision: Decision<ResourceEvent>): readonly string[] {
-  if (decision.decided) return [];
+  if (decision.kind === 'decided') return [];
   const { reason, next } = decision.refusal;
   return [
     ...(/queue:main.*[^.]\.$/.test(reason) ? [] : [reason]),

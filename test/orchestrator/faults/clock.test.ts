@@ -22,7 +22,7 @@ const area = newArea();
 
 // promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
-  'nobody is declared dead when the time jumps an hour either way, and whoever is dead is found',
+  'no live runner is declared dead when the clock jumps an hour either way, and a dead one is found',
   async () => {
     await using run = await Run.open(area, { policy: { lease: '2s', lease_renewal: '400ms' } });
     await explained(run, async () => {

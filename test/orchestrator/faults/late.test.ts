@@ -23,31 +23,28 @@ import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 
 const area = newArea();
 
-it.runIf(canSeeProcesses)(
-  'one that is killed before it told who it is, is a crash at the next look',
-  async () => {
-    await using run = await Run.open(area);
-    await explained(run, async () => {
-      await using late = await Late.open(run);
-      const [task] = await run.add('steps');
-      const { attempt, runner } = await late.begin(task!);
-      await late.look();
-      expect(await run.countEvents('task.crashed')).toBe(0);
-      kill(runner.pid, 'SIGKILL');
-      await run.until(async () => !(await run.context.occupancy.isAlive(runner)));
-      // One look, long before anybody would lose patience with a runner that lives.
-      await late.look();
-      expect(await late.crashes(task!)).toEqual([expect.stringContaining('its runner is gone')]);
-      expect((await run.context.board.get('attempt', attempt.id))?.end?.reason).toBe('crashed');
-      await late.finish();
-      expect(await run.countEvents('attempt.started')).toBe(2);
-    });
-  },
-);
+it.runIf(canSeeProcesses)('a runner killed before it registered is a crash at the next pass', async () => {
+  await using run = await Run.open(area);
+  await explained(run, async () => {
+    await using late = await Late.open(run);
+    const [task] = await run.add('steps');
+    const { attempt, runner } = await late.begin(task!);
+    await late.look();
+    expect(await run.countEvents('task.crashed')).toBe(0);
+    kill(runner.pid, 'SIGKILL');
+    await run.until(async () => !(await run.context.occupancy.isAlive(runner)));
+    // One look, long before anybody would lose patience with a runner that lives.
+    await late.look();
+    expect(await late.crashes(task!)).toEqual([expect.stringContaining('its runner is gone')]);
+    expect((await run.context.board.get('attempt', attempt.id))?.end?.reason).toBe('crashed');
+    await late.finish();
+    expect(await run.countEvents('attempt.started')).toBe(2);
+  });
+});
 
 // promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
-  'one that lives and does not tell who it is, is ended before its task is tried again',
+  'a live runner that does not register is ended before its task is retried',
   async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {
@@ -70,7 +67,7 @@ it.runIf(canSeeProcesses).each([
   // By another node, which cannot take anything away here.
   ['with its orders still there', true],
 ])(
-  'one that nobody knew of starts after it was given up, %s: it changes nothing and goes',
+  'a runner that starts after its attempt was given up, %s, changes nothing and exits',
   async (_, hasOrders) => {
     await using run = await Run.open(area);
     await explained(run, async () => {
@@ -105,6 +102,33 @@ it.runIf(canSeeProcesses).each([
   },
 );
 
+// promise: expired-lease-proves-nothing
+it.runIf(canSeeProcesses)('a runner that registers while it is being given up continues', async () => {
+  await using run = await Run.open(area);
+  await explained(run, async () => {
+    const [task] = await run.add('steps');
+    let isGivenUp = false;
+    await using late = await Late.open(run, { runnerStartMs: 1_000 }, ({ board }) => ({
+      // The last step before the crash is recorded; its orders stay, as on another node.
+      async forget() {
+        const [attempt] = await board.list('attempt', { task: task! });
+        isGivenUp = true;
+        late.letStart(attempt!);
+        await run.until(async () => (await board.get('attempt', attempt!.id))?.process !== null);
+      },
+    }));
+    const { attempt } = await late.begin(task!);
+    rmSync(attemptFiles(run.folder, attempt.id).runner);
+    await run.until(async () => {
+      await late.look();
+      return isGivenUp;
+    });
+    await late.finish();
+    expect(await run.countEvents('task.crashed')).toBe(0);
+    expect(await run.countEvents('attempt.started')).toBe(1);
+  });
+});
+
 /** An orchestrator in this process, whose runners do not begin before they may. */
 class Late implements AsyncDisposable {
   readonly #run: Run;
@@ -121,7 +145,11 @@ class Late implements AsyncDisposable {
     this.#orchestrator = new Orchestrator(context, () => {});
   }
 
-  static async open(run: Run, orchestration: Partial<RunContext['policy']['orchestration']> = {}) {
+  static async open(
+    run: Run,
+    orchestration: Partial<RunContext['policy']['orchestration']> = {},
+    otherwise: (context: RunContext) => Partial<RunContext['runners']> = () => ({}),
+  ) {
     const opened = await openRun({ cwd: run.folder, env: run.env }, { asNode: true });
     const { context } = opened;
     const policy = {
@@ -139,7 +167,8 @@ class Late implements AsyncDisposable {
       processesOf: processesOfAttempt,
       settingsOf: () => ({ agent, policy }),
     });
-    return new Late(run, { ...context, policy, runners }, gate, opened);
+    const asked = { ...runners, ...otherwise(context) };
+    return new Late(run, { ...context, policy, runners: asked }, gate, opened);
   }
 
   /** Begins the task; its runner is a process by then, and has told nobody. */

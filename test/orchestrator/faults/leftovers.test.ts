@@ -12,7 +12,7 @@ import { Run, canSeeProcesses, kill } from '../../support/agents/runs.ts';
 const area = newArea();
 
 it.runIf(canSeeProcesses)(
-  'the next attempt can use git in a worktree where a killed git left its lock',
+  'the next attempt can use git in a worktree with the lock of a killed git',
   async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {
@@ -26,7 +26,7 @@ it.runIf(canSeeProcesses)(
 
 // promise: crash-loses-nothing, rescue-first
 it.runIf(canSeeProcesses)(
-  'what an attempt left uncommitted is found, although the next one throws it away',
+  'uncommitted files of an attempt are rescued, although the next one discards them',
   async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {
@@ -39,7 +39,7 @@ it.runIf(canSeeProcesses)(
 );
 
 // promise: no-process-left
-it.runIf(canSeeProcesses)('what an agent forked away is gone before its task goes on its way', async () => {
+it.runIf(canSeeProcesses)('forked processes of an agent are ended before its task continues', async () => {
   await using run = await Run.open(area);
   await explained(run, async () => {
     await run.add('fork');
@@ -54,7 +54,7 @@ it.runIf(canSeeProcesses)('what an agent forked away is gone before its task goe
 
 // promise: no-process-left
 it.runIf(canSeeProcesses)(
-  'an agent whose attempt is over is ended, although its runner and whoever paused it were killed',
+  'an agent whose attempt is over is ended, although its runner and the pausing command were killed',
   async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {

@@ -21,13 +21,13 @@ const BOTH = { held: 2, answers: ['begun', 'begun'] };
 const agent = brand<AgentName>('scripted');
 
 describe.each(['sqlite', 'postgres'] as const)('two claims at the same moment, on %s', (engine) => {
-  it('on one node do not take the last place together', async () => {
+  it('on one machine do not both take the last slot', async () => {
     await using two = await Two.open(engine, { max_agents: 1 });
     const [first, second] = [await two.add('one', []), await two.add('two', [])];
     expect(await two.begin([two.contexts[0], first], [two.contexts[1], second])).toEqual(ONE);
   });
 
-  it('on two nodes do not begin in the same area', async () => {
+  it('on two machines do not both start in the same area', async () => {
     await using two = await Two.open(engine, { max_agents: 4 });
     const [first, second] = [await two.add('one', ['src/**']), await two.add('two', ['src/a.ts'])];
     const elsewhere = { ...two.contexts[1], node: brand<NodeId>('another') };
@@ -44,7 +44,7 @@ describe.each(['sqlite', 'postgres'] as const)('two claims at the same moment, o
     });
   });
 
-  it('that keep to the limits both begin', async () => {
+  it('within the limits both start', async () => {
     await using two = await Two.open(engine, { max_agents: 2 });
     const [first, second] = [await two.add('one', ['src/**']), await two.add('two', ['docs/**'])];
     expect(await two.begin([two.contexts[0], first], [two.contexts[1], second])).toEqual(BOTH);
@@ -83,12 +83,12 @@ class Two implements AsyncDisposable {
 
   async begin(...claims: readonly (readonly [RunContext, TaskId])[]): Promise<unknown> {
     const outcomes = await Promise.all(
-      claims.map(([context, task]) => beginAttempt(context, task, agent, { how: 'claim' })),
+      claims.map(([context, task]) => beginAttempt(context, task, agent, { kind: 'claim' })),
     );
     const held = await this.contexts[0].board.held();
     return {
       held: held.length,
-      answers: outcomes.map((one) => (one.ok ? 'begun' : one.refusal.code)).toSorted(),
+      answers: outcomes.map((one) => (one.kind === 'done' ? 'begun' : one.refusal.code)).toSorted(),
     };
   }
 

@@ -13,14 +13,14 @@ import { answer, git, newArea, newRepository, plainEnv } from '../../support/cli
 
 const area = newArea();
 
-it('work that went on after the look is not landed by it, and the next merge lands all of it', async () => {
+it('commits made after the check of a merge are not landed by it; the next merge lands all', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task } = reviewed;
   const meanwhile = lookingSlowly(context, async () => {
     await reviewed.work('second', '--resume');
   });
   expect(await queueTask(meanwhile, task)).toMatchObject({
-    ok: false,
+    kind: 'refused',
     refusal: {
       reason: `${task} changed while its branch was read.`,
       next: [`copse merge ${task}`],
@@ -29,7 +29,7 @@ it('work that went on after the look is not landed by it, and the next merge lan
   expect(await context.board.openLandings()).toEqual([]);
   expect((await context.board.get('task', task))?.state.status).toBe('in_review');
 
-  expect(await queueTask(context, task)).toMatchObject({ ok: true });
+  expect(await queueTask(context, task)).toMatchObject({ kind: 'done' });
   expect((await landNow(context, [task])).get(task)).toMatchObject({ kind: 'landed' });
   expect(git(repository, 'log', '--reverse', '--format=%s', 'main').split('\n').slice(-2)).toEqual([
     'begun',
@@ -37,18 +37,18 @@ it('work that went on after the look is not landed by it, and the next merge lan
   ]);
 });
 
-it('what somebody is working on again by then is not landed', async () => {
+it('a task that was resumed in the meantime is not landed', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task } = reviewed;
   const meanwhile = lookingSlowly(context, async () => {
     await answer(['work', task, '--resume'], { cwd: repository });
   });
-  expect(await queueTask(meanwhile, task)).toMatchObject({ ok: false });
+  expect(await queueTask(meanwhile, task)).toMatchObject({ kind: 'refused' });
   expect(await context.board.openLandings()).toEqual([]);
   expect((await context.board.get('task', task))?.state.status).toBe('in_progress');
 });
 
-it('two who merge the same task between look and act get the same landing, and it lands once', async () => {
+it('two merges of the same task at once get the same landing, and it lands once', async () => {
   await using reviewed = await Reviewed.open();
   const { context, repository, task } = reviewed;
   let first: unknown;
@@ -56,7 +56,7 @@ it('two who merge the same task between look and act get the same landing, and i
     first = await queueTask(context, task);
   });
   const second = await queueTask(meanwhile, task);
-  expect(second).toMatchObject({ ok: true });
+  expect(second).toMatchObject({ kind: 'done' });
   expect(second).toEqual(first);
   const landed = await Promise.all([landNow(context, [task]), landNow(context, [task])]);
   expect(landed.filter((one) => one.get(task)?.kind === 'landed')).toHaveLength(1);

@@ -20,7 +20,7 @@ const ways: readonly (readonly [string, (one: Orchestrating) => void, number | N
 
 describe.each(ways)('an orchestrator that is %s', (_, end, code) => {
   // promise: orchestrator-restart
-  it.runIf(canSeeProcesses)('leaves its agents running, and the next one goes on with them', async () => {
+  it.runIf(canSeeProcesses)('leaves its agents running, and the next one continues with them', async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {
       const [task] = await run.add('long');
@@ -48,7 +48,7 @@ describe.each(ways)('an orchestrator that is %s', (_, end, code) => {
   });
 });
 
-describe.runIf(canSeeProcesses)('two orchestrators of one node', () => {
+describe.runIf(canSeeProcesses)('two orchestrators of one machine', () => {
   // promise: one-claim, lands-once
   it('claim and land each of sixteen tasks once, and have three agents at a time between them', async () => {
     await using run = await Run.open(area, { policy: { max_agents: 3 } });

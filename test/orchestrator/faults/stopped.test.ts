@@ -14,7 +14,7 @@ const area = newArea();
 
 // promise: expired-lease-proves-nothing
 it.runIf(canSeeProcesses)(
-  'on the same node it is ended, its work is kept and its task is tried again',
+  'on the same machine it is ended, its work is kept and its task is retried',
   async () => {
     await using run = await Run.open(area);
     await explained(run, async () => {
@@ -44,7 +44,7 @@ it.runIf(canSeeProcesses)(
 
 // promise: stale-token-fenced
 it.runIf(canSeeProcesses)(
-  'taken over by another node it is fenced: when it wakes it changes nothing, ends its agent and goes',
+  'taken over by another machine it is fenced: when it wakes it changes nothing, ends its agent and exits',
   async () => {
     const board = `${inject('postgresUrl').replace('copse@', 'copse:secret@')}?schema=t_${randomBytes(6).toString('hex')}`;
     await using here = await Run.open(area, { env: { COPSE_BOARD: board } });

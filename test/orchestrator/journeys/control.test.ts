@@ -85,7 +85,7 @@ describe('while agents work', () => {
     await becomes('asks', 'stuck');
   });
 
-  test('`list` and `agents` say who works on what', async () => {
+  test('`list` and `agents` name the agent of each task', async () => {
     const { running } = await answer<{ running: readonly Record<string, unknown>[] }>(['agents'], scene.at);
     expect(running.find(({ task }) => task === id('is paused'))).toMatchObject({
       agent: 'plain',
@@ -130,7 +130,7 @@ describe('while agents work', () => {
     expect(scene.subjects()).toContain('feat: typed');
   });
 
-  test('a question is answered by `restart`, and the agent is told the answer', async () => {
+  test('a question is answered by `restart`, and the agent gets the answer', async () => {
     expect(await scene.why(id('asks'))).toContain('Its agent asks for a decision: Drop it, or keep both?');
     expect(await printed(['restart', id('asks'), '--answer', 'Keep both'], scene.at)).toContain(
       `plain is working on it: copse logs ${id('asks')} --follow`,
@@ -141,7 +141,7 @@ describe('while agents work', () => {
     );
   });
 
-  test('a pause ends the agent and keeps the work; `resume` goes on from it with a message', async () => {
+  test('a pause ends the agent and keeps the work; `resume` continues from it with a message', async () => {
     const paused = id('is paused');
     expect(await printed(['pause', paused], scene.at)).toBe(
       `paused ${paused} is paused\n    Its worktree was not touched.\n  → copse resume ${paused}\n`,
@@ -155,7 +155,7 @@ describe('while agents work', () => {
     expect(scene.subjects()).toContain('feat: on');
   });
 
-  test('a cancelled task ends with all that it started, and its worktree stays', async () => {
+  test('a cancelled task ends with every process it started, and its worktree stays', async () => {
     const cancelled = id('is cancelled');
     const { task, remaining } = await answer<{ task: { status: string; reason: string }; remaining: number }>(
       ['cancel', cancelled, '--reason', 'not needed'],
@@ -166,7 +166,7 @@ describe('while agents work', () => {
     expect(await refusedBy(['resume', cancelled], scene.at)).toContain(': it is cancelled.');
   });
 
-  test('`logs --follow` shows what is printed until it is stopped, over several attempts', async () => {
+  test('`logs --follow` shows new output until it is stopped, over several attempts', async () => {
     const chatty = await scene.add(
       'chatty',
       'test -f "$NOTES.second" || { echo first words; while ! test -f "$NOTES.second"; do sleep 0.1; done; exit 3; }; echo last words; commit c c.txt',

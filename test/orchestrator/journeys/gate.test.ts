@@ -87,7 +87,7 @@ beforeAll(async () => {
 const id = (title: string): string => ids[title] ?? expect.fail(`There is no task ${title}`);
 
 describe('the gate', () => {
-  test('lets go who did what was asked, at once or after being told what is missing', async () => {
+  test('passes an agent that did the work, at once or after it was told what is missing', async () => {
     expect(await scene.statuses()).toEqual({
       'reports and stops': 'done',
       'only stops': 'done',
@@ -115,7 +115,7 @@ describe('the gate', () => {
   });
 
   // promise: retries-bounded
-  test('hands back as often as the policy says, and no more', () => {
+  test('hands back at most as often as the policy allows', () => {
     const handedBack = (title: string) =>
       output.split('\n').filter((line) => line.includes(` handed back ${id(title)} `)).length;
     expect(handedBack('dirty for ever')).toBe(2);
@@ -134,7 +134,7 @@ describe('the gate', () => {
     ]);
   });
 
-  test('asks whoever ends with a refused `finish` again, and that is no crash', async () => {
+  test('asks an agent again that ends after a refused `finish`, and counts no crash', async () => {
     const [refused, crashed] = [id('refused as its last word'), id('ends like a refusal')];
     const of = async (task: string) =>
       (await scene.events()).filter((event) => event.id === task).map(({ type }) => type);
@@ -147,12 +147,12 @@ describe('the gate', () => {
   });
 
   // promise: retries-bounded
-  test('keeps the worktree of whoever needs attention, with all that is in it', () => {
+  test('keeps the worktree of a task that needs attention, with all its files', () => {
     const worktree = path.join(scene.folder, '.worktrees', id('dirty for ever'));
     expect(git(worktree, 'status', '--porcelain')).toBe('?? "left behind.txt"');
   });
 
-  test('says of each what is missing, once', async () => {
+  test('says once for each task what is missing', async () => {
     expect(await scene.why(id('dirty for ever'))).toContain(
       'It needs you: the agent stopped without committing.\n    There are uncommitted changes:\n      left behind.txt\n',
     );
@@ -170,15 +170,15 @@ describe('the gate', () => {
     expect(accept.split('\n').filter((line) => line.trim() === 'no such luck')).toHaveLength(1);
   });
 
-  test('lists at the end what a person has to look at, with the command that explains it', () => {
+  test('lists at the end the tasks for a person, each with the command that explains it', () => {
     expect(output).toContain('Idle: no task can start or land without you.');
     expect(output).toContain(`needs attention ${id('dirty for ever')} (`);
     expect(output).toContain(`: copse why ${id('dirty for ever')}`);
   });
 });
 
-describe('merging what needs attention', () => {
-  test('is refused while something is uncommitted, unfinished or missing', async () => {
+describe('merging a task that needs attention', () => {
+  test('is refused for uncommitted files, an unfinished merge, a branch without commits and a conflict', async () => {
     expect(await refusedBy(['merge', id('dirty for ever')], scene.at)).toContain(
       'it has uncommitted changes in left behind.txt.',
     );
@@ -194,7 +194,7 @@ describe('merging what needs attention', () => {
     expect(existsSync(path.join(scene.folder, '.worktrees', id('collides for ever')))).toBe(true);
   });
 
-  test('lands what a person finds good enough, and nothing of it stays behind', async () => {
+  test('lands work that a person accepts, and cleans up after it', async () => {
     const accepted = id('is never accepted');
     expect(await scene.up('--dry-run')).toBe('No task is ready.\n');
     const said = await scene.merge(accepted);

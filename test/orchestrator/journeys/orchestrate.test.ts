@@ -69,7 +69,7 @@ describe('a run', () => {
     output = await scene.up();
   });
 
-  test('is planned as the plan says, and the plan changes nothing', () => {
+  test('does what its plan says, and planning changes nothing', () => {
     expect(plan[0]).toEqual({ task: id('area, outer'), start: true, agent: 'plain' });
     const of = (title: string) => plan.find(({ task }) => task === id(title));
     expect(of('area, inner')).toMatchObject({
@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(plan.filter(({ start }) => start)).toHaveLength(4);
   });
 
-  test('ends every task by its own doing', async () => {
+  test('ends every task with the status that fits its agent’s behaviour', async () => {
     const {
       'nobody can': waiting,
       hangs,
@@ -99,7 +99,7 @@ describe('a run', () => {
     expect(Object.keys(others)).toHaveLength(11);
   });
 
-  test('runs what works in the same area, or with an agent that is only there once, one after another', async () => {
+  test('runs tasks in the same area, or with a single agent, one after another', async () => {
     const events = await scene.events();
     const at = (type: string, title: string) =>
       events.findIndex((event) => event.type === type && event.id === id(title));
@@ -111,7 +111,7 @@ describe('a run', () => {
   });
 
   // promise: crash-loses-nothing
-  test('tells a crash with the last words, keeps what was not committed, and the retry goes on from it', async () => {
+  test('reports a crash with the last output, keeps uncommitted work, and the retry continues from it', async () => {
     const crashed = id('crashes once');
     expect(output).toContain(`crashed     ${crashed} its program ended with exit code 3; retry in `);
     expect(scene.git('show', 'main:half.txt')).toBe('half');
@@ -125,13 +125,13 @@ describe('a run', () => {
     expect(await printed(['logs', crashed, '--all'], scene.at)).toBe('boom\n');
   });
 
-  test('ends who takes too long, does not listen, or stays behind', async () => {
+  test('ends agents that time out, ignore signals, or leave processes behind', async () => {
     expect(await scene.why(id('hangs'))).toContain('it took longer than its limit of 2 s');
     expect(processesOf(area)).toEqual([]);
   });
 
   // promise: escape-reported
-  test('says that the main checkout was changed, by whom it can have been, and how to move it', async () => {
+  test('reports a change of the main checkout, the possible agents, and how to move it', async () => {
     expect(output).toContain('1 file of the main checkout changed while ');
     const why = await scene.why(id('escapes'));
     expect(why).toContain(
@@ -140,7 +140,7 @@ describe('a run', () => {
     expect(scene.git('status', '--porcelain')).toBe('?? sneaky.txt');
   });
 
-  test('keeps all that an agent prints, and shows the end of it', async () => {
+  test('keeps the whole output of an agent, and shows its end', async () => {
     const loud = id('is loud');
     expect((await printed(['logs', loud], scene.at)).split('\n').slice(-2)).toEqual(['the end', '']);
     expect(await printed(['logs', loud, '-n', '1'], scene.at)).toBe('the end\n');
@@ -148,7 +148,7 @@ describe('a run', () => {
     expect(stdout.length).toBeGreaterThan(10_000_000);
   });
 
-  test('runs the hooks around each attempt, and tells what one printed that failed', async () => {
+  test('runs the hooks around each attempt, and shows the output of a failed one', async () => {
     const [good, bad] = [id('has hooks'), id('has hooks, fails')];
     const hooks = readFileSync(path.join(area, 'hooks'), 'utf8').trimEnd().split('\n');
     expect(hooks.filter((line) => line.endsWith(good))).toEqual([`before ${good}`, `after ${good}`]);
@@ -160,14 +160,14 @@ describe('a run', () => {
     expect(why).toContain('\n      no database\n');
   });
 
-  test('does work without code outside of any worktree', async () => {
+  test('runs work without code outside any worktree', async () => {
     const free = id('writes no code');
     expect(output).toContain(`done        ${free} finished, without code to land`);
     expect(existsSync(path.join(scene.folder, '.worktrees', free))).toBe(false);
     expect(await printed(['show', free], scene.at)).toContain('It is so');
   });
 
-  test('leaves nothing behind: no attempt, no lock, no claim', async () => {
+  test('leaves no attempt, no lock and no claim', async () => {
     const { running } = await answer<{ running: readonly unknown[] }>(['agents'], scene.at);
     expect(running).toEqual([]);
     expect(scene.git('fsck', '--no-dangling')).toBe('');
@@ -196,14 +196,14 @@ describe('two orchestrators, from a subfolder and from another worktree', () => 
 });
 
 describe('options', () => {
-  test('--max-retries counts for crashes that only the runner sees', async () => {
+  test('--max-retries applies to crashes that only the runner sees', async () => {
     const scene = newScene(area);
     const id = await scene.add('crashes', 'exit 3');
     expect(await scene.up('--max-retries', '1')).toContain(`failed      ${id} `);
     expect((await scene.tasks()).get(id)).toMatchObject({ status: 'failed', retries: 1 });
   });
 
-  test('that make no sense are refused before anything begins', async () => {
+  test('with invalid values are refused before anything starts', async () => {
     const at = { cwd: newRepository(area) };
     const cases = [
       [['--max-agents', '0'], '--max-agents must be a number of at least 1'],

@@ -14,7 +14,7 @@ afterAll(() => endAgents(area));
 
 const AGAIN = 'note "at $(git rev-parse HEAD)"; commit again a.txt; copse finish';
 
-test('a task that is resumed while its worktree is being removed begins at the target, not at what has landed', async () => {
+test('a task that is resumed while its worktree is being removed starts at the target, not at the landed branch', async () => {
   const scene = newScene(area, {
     // What lands is another commit than what was submitted.
     sections: { landing: { method: 'squash' }, workspace: { teardown: [TEARDOWN] } },
@@ -41,7 +41,7 @@ test('a task that is resumed while its worktree is being removed begins at the t
   expect(kept).toContain('feat: first');
 });
 
-test('one whose worktree has something that has not landed goes on there', async () => {
+test('a resumed task whose worktree has unlanded work continues there', async () => {
   const scene = newScene(area, { sections: { workspace: { teardown: [TEARDOWN] } } });
   const id = await scene.add('goes on', 'commit first a.txt; copse finish');
   const output = finished(startCopse(['orchestrate', '--until-idle'], scene.at));

@@ -58,7 +58,7 @@ function onScreen(name: string, folder: string, [columns, rows]: readonly [numbe
 }
 
 describe.skipIf(!hasTmux)('on a terminal', () => {
-  test('lines go by above a steady part that says who does what for how long', async () => {
+  test('lines scroll above a fixed part with each agent, its task and its duration', async () => {
     const scene = newScene(area, { policy: { max_agents: 3 } });
     const wait = 'while ! test -f "$NOTES.go"; do sleep 0.1; done';
     const long = await scene.add(LONG, `${wait}; commit long long.txt`, '--priority', 'p5');
@@ -95,7 +95,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     ]);
   });
 
-  test('that is small, with NO_COLOR, it shows as much as fits and says that there is more', async () => {
+  test('that is small, with NO_COLOR, it shows as much as fits and how much is left out', async () => {
     const scene = newScene(area, { policy: { max_agents: 4 } });
     await Promise.all(['one', 'two', 'three', 'four'].map((title) => scene.add(title, 'sleep 600')));
     const screen = onScreen('small', scene.folder, [60, 6], { NO_COLOR: '1' });
@@ -110,7 +110,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
 });
 
 describe('piped', () => {
-  test('there are only lines: the time, what happened, to what', async () => {
+  test('each line has the time, the event and its task', async () => {
     const scene = newScene(area);
     const id = await scene.add(LONG, 'commit piped piped.txt');
     const output = await scene.up();

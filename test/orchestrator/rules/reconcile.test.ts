@@ -54,7 +54,7 @@ describe('a task that is held', () => {
   });
 
   it.each(['alive', 'gone', 'never_told', 'elsewhere'] as const)(
-    'by hand is never taken away, whatever a look at its process says (%s)',
+    'by hand is never taken away, whatever the state of its process is (%s)',
     (runner) => {
       expect(recoveries({ attempt: null, runner, silentMs: 1e12 })).toEqual([]);
     },

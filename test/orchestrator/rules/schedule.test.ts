@@ -66,7 +66,7 @@ describe('a ready task', () => {
     expect(schedule().place(task({ delay: until(0) }))).toMatchObject({ kind: 'placed' });
   });
 
-  it('that no agent may take says why of each', () => {
+  it('that no agent may take has a reason for each agent', () => {
     expect(schedule().place(task({ requires: ['rust'] }))).toMatchObject({
       kind: 'waiting',
       waiting: {
@@ -79,7 +79,7 @@ describe('a ready task', () => {
     });
   });
 
-  it('waits while somebody else works in its area, here, elsewhere, by hand or in the queue', () => {
+  it('waits while other work is in its area: here, elsewhere, by hand or in the queue', () => {
     const other = busy('cp-other', { areas: ['src/auth/**'] });
     expect(schedule({ busy: [other] }).place(task({ areas: ['src/**'] }))).toEqual({
       kind: 'waiting',
@@ -97,14 +97,14 @@ describe('a ready task', () => {
     expect(one.place(task({ areas: ['src/b.ts'] }))).toMatchObject({ kind: 'placed' });
   });
 
-  it('waits when all agents that could take it have as many sessions as they may', () => {
+  it('waits when all agents that could take it are at their limit of sessions', () => {
     const running = busy('cp-1', { agentHere: codex.name });
     expect(schedule({ busy: [running] }).place(task({ requires: ['gpu'] }))).toMatchObject({
       waiting: { kind: 'agent_limit', agents: ['codex'] },
     });
   });
 
-  it('waits when the node has as many sessions as it may; those elsewhere do not count', () => {
+  it('waits when the machine is at its limit of sessions; those elsewhere do not count', () => {
     const here = [busy('cp-1', { agentHere: claude.name }), busy('cp-2', { agentHere: claude.name })];
     expect(schedule({ busy: here }).place(task())).toMatchObject({ waiting: { kind: 'node_limit', max: 2 } });
     expect(schedule({ busy: here }).isFull).toBe(true);
@@ -115,7 +115,7 @@ describe('a ready task', () => {
   it.each([
     ['memory', 'freeMemoryBytes', 'minFreeMemoryBytes'],
     ['disk', 'freeDiskBytes', 'minFreeDiskBytes'],
-  ] as const)('waits for %s below the floor, and not where the system says nothing', (what, fact, rule) => {
+  ] as const)('waits for %s below the minimum, and not if the system gives no number', (what, fact, rule) => {
     expect(schedule({ [fact]: 99 }, { [rule]: 100 }).place(task())).toMatchObject({
       waiting: { kind: what },
     });
@@ -123,7 +123,7 @@ describe('a ready task', () => {
     expect(schedule({ [fact]: null }, { [rule]: 100 }).place(task())).toMatchObject({ kind: 'placed' });
   });
 
-  it('that cannot start holds nobody up who can', () => {
+  it('that cannot start does not block tasks that can', () => {
     const one = schedule({ busy: [busy('cp-1', { areas: ['src/**'] })] });
     expect(one.place(task({ areas: ['src/**'] }))).toMatchObject({ kind: 'waiting' });
     expect(one.place(task())).toMatchObject({ kind: 'placed' });
@@ -135,7 +135,7 @@ const anyTask = fc.record({
   requires: fc.array(fc.constantFrom('gpu', 'typescript', 'node'), { maxLength: 2 }),
 });
 
-it('whatever is asked, limits hold and no two that run meet in an area', () => {
+it('limits hold and no two running tasks share an area, for any input', () => {
   fc.assert(
     fc.property(fc.array(anyTask, { maxLength: 20 }), fc.integer({ min: 1, max: 6 }), (wanted, maxAgents) => {
       const tasks = wanted.map((one) => task(one));
@@ -145,7 +145,7 @@ it('whatever is asked, limits hold and no two that run meet in an area', () => {
       const areas = started.map((candidate) =>
         candidate.areas.flatMap((text) => {
           const parsed = parseArea(text);
-          return parsed.ok ? [parsed.area] : [];
+          return parsed.kind === 'accepted' ? [parsed.area] : [];
         }),
       );
       for (const [index, left] of areas.entries())

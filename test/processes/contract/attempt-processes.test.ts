@@ -72,7 +72,7 @@ describe.runIf(isLinux)('the processes of an attempt', () => {
     expect(await pidsOf(brand<AttemptId>(`${attempt}0`))).toEqual([]);
   });
 
-  test('are also their children that wiped the mark off', async () => {
+  test('are also their children without the mark', async () => {
     const { attempt, pids } = await start(`env -i /bin/sh -c 'echo $$ >> pids; exec sleep 622' & wait`);
     const [wiped = 0] = await pids(1);
     expect(await pidsOf(attempt)).toContain(wiped);
@@ -92,7 +92,7 @@ describe.runIf(isLinux)('the processes of an attempt', () => {
   });
 
   // promise: no-process-left
-  test('are ended, those that are born while it happens too', async () => {
+  test('are ended, also those that start meanwhile', async () => {
     const { attempt, root, pids } = await start(
       `trap '(setsid sh -c "echo \\$\\$ >> pids; trap \\"\\" TERM; while :; do sleep 0.05; done" &)' TERM
        ${DAEMON}; while :; do sleep 0.02; done`,
@@ -133,7 +133,7 @@ describe('the record of an attempt', () => {
     return { file, recorder };
   }
 
-  test('has what runs below this process, and not this process', async () => {
+  test('has the descendants of this process, and not this process', async () => {
     const started = await start(`sh -c 'echo $$ >> pids; sleep 624; true' & wait`);
     const [below = 0] = await started.pids(1);
     const { file, recorder } = await record(started);
@@ -144,7 +144,7 @@ describe('the record of an attempt', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('is kept without being asked', async () => {
+  test('is updated without a call', async () => {
     const started = await start('exec sleep 625');
     const { root } = started;
     const { file } = await record(started);
@@ -213,7 +213,7 @@ describe('the record of an attempt', () => {
     ['another kind of thing', '[]'],
     ['nonsense', '{"boot": null, "processes": [[1, 2], ["a", 5], 7, [-4, 1], null]}'],
     ['an earlier start of the system', `{"boot": "earlier", "processes": [[${process.pid}, 1]]}`],
-  ])('of which there is %s says nothing', (_, text) => {
+  ])('of which there is %s counts as empty', (_, text) => {
     const file = path.join(area, 'broken.json');
     if (text !== undefined) writeFileSync(file, text);
     expect(readRecord(file)).toEqual([]);

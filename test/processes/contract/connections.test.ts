@@ -47,7 +47,7 @@ test('a program gets its own environment and folder, and leads a group of its ow
   expect(printed.trim().split(/\s+/).at(-1)).toBe(String((await connection.started)?.pid));
 });
 
-test('a program that is not there, and a folder that is gone, are told in a sentence', async () => {
+test('a missing program, and a missing folder, are reported in a sentence', async () => {
   const { program: nobody } = program('no-such-program');
   const connection = openPrograms().connect(nobody);
   await expect(connection.started).rejects.toThrow(ProgramMissing);
@@ -57,7 +57,7 @@ test('a program that is not there, and a folder that is gone, are told in a sent
   expect(() => openPrograms().connect({ ...nobody, folder })).toThrow(folder);
 });
 
-test('a program that does not listen is ended with all that it started', async () => {
+test('a program that ignores signals is ended with every process it started', async () => {
   const pids = path.join(area, 'pids');
   const script = `trap '' TERM; setsid sleep 1000 & echo $! $$ >> "$0"; while :; do sleep 1; done`;
   const { turn, program: deaf } = program('sh', '-c', script, pids);
@@ -70,7 +70,7 @@ test('a program that does not listen is ended with all that it started', async (
   expect(readFileSync(pids, 'utf8')).toMatch(/\d/);
 });
 
-test('a program that goes before it has heard everything breaks nothing', async () => {
+test('a program that exits before it read all its input breaks nothing', async () => {
   const { program: hasty } = program('true');
   const connection = openPrograms().connect(hasty);
   for (let line = 0; line < 1_000; line += 1) connection.input.write('x'.repeat(1_000));

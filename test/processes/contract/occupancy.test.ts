@@ -81,8 +81,8 @@ async function until(what: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await what())) await sleep(10);
 }
 
-describe('who is inside a folder', () => {
-  it('is found with pid, program and place, in the folder itself and below', async () => {
+describe('a process inside a folder', () => {
+  it('is found with pid, program and path, in the folder itself and below', async () => {
     const folder = newFolder();
     const below = path.join(folder, 'süb földer', '林');
     mkdirSync(below, { recursive: true });
@@ -128,7 +128,7 @@ describe('who is inside a folder', () => {
     expect((await pidsIn(folder)).toSorted()).toEqual([pid, above].toSorted());
   });
 
-  it('has left when the folder was renamed, and is where it is now', async () => {
+  it('counts for the new path when the folder was renamed', async () => {
     const folder = newFolder();
     const pid = await startIn(folder);
     renameSync(folder, `${folder} aside`);
@@ -136,7 +136,7 @@ describe('who is inside a folder', () => {
     expect(await pidsIn(`${folder} aside`)).toEqual([pid]);
   });
 
-  it.runIf(isLinux)('is also who runs a program from there', async () => {
+  it.runIf(isLinux)('is also one whose program file is there', async () => {
     const folder = newFolder();
     const program = path.join(folder, 'own sleep');
     copyFileSync(execFileSync('sh', ['-c', 'command -v sleep'], { encoding: 'utf8' }).trim(), program);
@@ -189,7 +189,7 @@ describe('who is inside a folder', () => {
   );
 });
 
-describe('who is an agent’s own', () => {
+describe('a process of an agent', () => {
   const owned = async (folder: string, owners: Parameters<typeof occupancy.inside>[1]) => {
     const inside = await occupancy.inside(folder, owners);
     return inside.kind === 'known'
@@ -214,7 +214,7 @@ describe('who is an agent’s own', () => {
     expect(await owned(folder, { roots: [{ pid, startTime: startTime - 1 }], sessions: [] })).toEqual([]);
   });
 
-  it.runIf(isLinux)('is what a session left behind, recognised by its environment', async () => {
+  it.runIf(isLinux)('is one that a session left behind, recognised by its environment', async () => {
     const folder = newFolder();
     const script = 'setsid sh -c "echo \\$\\$; exec sleep 600" &';
     const left = await pidFrom(start(folder, script, { COPSE_SESSION_ID: 'se-1' }));
@@ -270,7 +270,7 @@ describe('a process', () => {
     expect(parseStat(line.replace(') S 1', ') Z 1'))).toBeUndefined();
   });
 
-  it('is the same to ps, which is asked where there is no /proc', async () => {
+  it('is the same to ps, which is used without /proc', async () => {
     const pid = await startIn(newFolder());
     const [found] = await askPs(['-p', String(pid)]);
     expect(found).toMatchObject({ pid, parent: process.pid, name: 'sleep' });
@@ -278,7 +278,7 @@ describe('a process', () => {
     expect(await askPs(['-p', '2147483646'])).toEqual([]);
   });
 
-  it.runIf(has('lsof'))('is seen by lsof, which is asked where there is no /proc', async () => {
+  it.runIf(has('lsof'))('is seen by lsof, which is used without /proc', async () => {
     const folder = newFolder();
     const pid = await startIn(folder);
     expect((await askLsof()).get(pid)).toContain(folder);
@@ -327,7 +327,7 @@ describe('ending processes', () => {
     expect(await occupancy.isAlive(now)).toBe(true);
   });
 
-  it('leaves everything alone when it would end itself', async () => {
+  it('ends nothing when it would end itself', async () => {
     const pid = await startIn(newFolder());
     const { ended, remaining } = await occupancy.end([await identity(process.pid)], { graceMs });
     expect(ended).toEqual([]);

@@ -52,7 +52,7 @@ describe('a worktree of the queue', () => {
     expect(await listSpareWorktrees(run.context)).toEqual([{ path: worktree, kind: 'queue' }]);
   });
 
-  it('is neither cleaned up, nor tended away, nor taken for a task’s', async () => {
+  it('is not removed by cleanup or tend, and does not count as a task’s', async () => {
     const options = { isForced: true, mayRemove: async () => true };
     expect(await cleanUp(run.context, options)).toEqual({ removed: [], kept: [] });
     await tend(run.context);
@@ -65,7 +65,7 @@ describe('a worktree of the queue', () => {
     expect(only(await check('test ! -e cache/nested')).verdict).toBe('green');
     const trash = path.join(root, '.copse', 'trash');
     expect(readdirSync(trash)).toHaveLength(1);
-    expect(await undo(run.context, undefined)).toMatchObject({ ok: false });
+    expect(await undo(run.context, undefined)).toMatchObject({ kind: 'refused' });
     expect(await tend(run.context)).toMatchObject({ deleted: 1, kept: [], failed: [] });
     expect(readdirSync(trash)).toEqual([]);
   });

@@ -63,7 +63,7 @@ describe('verdicts', () => {
     expect(only(await site.run(base, { check: command }))).toMatchObject({ verdict, name: 'check' });
   });
 
-  it('a working directory that the tree makes a link out of the worktree is red', async () => {
+  it('a working directory that is a link out of the worktree in the tree is red', async () => {
     const linked = newCheckSite(area, { files: { keep: '' } });
     symlinkSync('/', path.join(linked.root, 'out'));
     git(linked.root, 'add', 'out');
@@ -111,7 +111,7 @@ describe('set-up', () => {
     ['is killed', { setup: ['kill -KILL $$'] }],
   ])('that %s is infrastructure', async (_, settings) => {
     const set = newCheckSite(area, { settings });
-    expect(await set.run(set.candidate({}), { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(await set.run(set.candidate({}), { check: 'true' })).toMatchObject({ kind: 'infrastructure' });
   });
 
   it('comes from the file of another tool when copse.yml has none', async () => {
@@ -230,7 +230,7 @@ describe('output', () => {
     writeFile(path.join(lost.root, '.copse', 'logs', 'queue', 'ch-lost', 'x'), '');
     symlinkSync(path.join(area, 'elsewhere'), path.join(lost.root, '.copse/logs/queue/ch-lost/check.log'));
     expect(await lost.run(commit, { check: 'echo over it' }, { id: 'ch-lost' })).toMatchObject({
-      ended: 'infrastructure',
+      kind: 'infrastructure',
     });
     expect(readFileSync(path.join(area, 'elsewhere'), 'utf8')).toBe('mine\n');
   });

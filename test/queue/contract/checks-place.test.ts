@@ -130,7 +130,7 @@ describe('the worktree of a slot', () => {
     expect(existsSync(path.join(site.worktree, 'made'))).toBe(false);
   });
 
-  it('nothing outside is touched by what a check left as links', async () => {
+  it('links that a check left cause no change outside', async () => {
     const site = newSite();
     const outside = path.join(area, `outside ${Math.random()}`);
     writeFile(path.join(outside, 'c.txt'), 'mine\n');
@@ -168,7 +168,7 @@ describe('the worktree of a slot', () => {
     expect(existsSync(path.join(away, 'deep/.git'))).toBe(true);
   });
 
-  it('nor by one in which a file of the next candidate differs', async () => {
+  it('is not misled by a moved folder in which a file of the next candidate differs', async () => {
     const site = newSite();
     const away = path.join(area, `away ${Math.random()}`);
     only(await site.run(site.candidate({}), { move: `mv src '${away}' && ln -s '${away}' src` }));
@@ -219,7 +219,7 @@ describe('the worktree of a slot', () => {
         chmodSync(path.join(worktree, 'x/y'), 0o500);
       },
     ],
-  ])('is put right or made anew when %s', async (_, damage) => {
+  ])('is repaired or made anew when %s', async (_, damage) => {
     const site = newSite();
     expect(only(await site.run(site.candidate({}), { check: 'true' })).verdict).toBe('green');
     damage(site);
@@ -274,7 +274,7 @@ describe('the worktree of a slot', () => {
     // Git calls a worktree of somebody else as it likes.
     if (existsSync(site.gitDir)) renameSync(site.gitDir, `${site.gitDir}-theirs`);
     const end = await site.run(commit, { check: 'true' });
-    expect(end).toMatchObject({ ended: 'infrastructure' });
+    expect(end).toMatchObject({ kind: 'infrastructure' });
     expect(lstatSync(site.worktree).ino).toBe(before);
     expect(await openTrash(site.root, 'sha1').all()).toEqual([]);
   });
@@ -284,12 +284,12 @@ describe('the worktree of a slot', () => {
     const commit = site.candidate({});
     const other = path.join(area, `theirs ${Math.random()}`, 'copse-queue-1');
     git(site.root, 'worktree', 'add', '--quiet', '--detach', other);
-    expect(await site.run(commit, { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(await site.run(commit, { check: 'true' })).toMatchObject({ kind: 'infrastructure' });
     expect(existsSync(path.join(other, 'a.txt'))).toBe(true);
     expect(existsSync(site.gitDir)).toBe(true);
   });
 
-  it('follows its repository when that is moved', async () => {
+  it('works after its repository was moved', async () => {
     const site = newSite();
     const commit = site.candidate({ 'a.txt': 'new\n' });
     only(await site.run(commit, { check: 'echo kept > kept.log' }));
@@ -303,7 +303,7 @@ describe('the worktree of a slot', () => {
   it('cannot be made for a missing commit, which is infrastructure', async () => {
     const site = newSite();
     const end = await site.run('1'.repeat(40) as CommitId, { check: 'true' });
-    expect(end).toMatchObject({ ended: 'infrastructure' });
+    expect(end).toMatchObject({ kind: 'infrastructure' });
     // Git would fail to fetch anything as long as a worktree is at a commit that is not there.
     expect(existsSync(site.gitDir)).toBe(false);
     await expectCandidate(site, site.candidate({}));
@@ -337,7 +337,7 @@ describe('the worktree of a slot', () => {
     expect(git(site.root, 'count-objects')).toBe(objects);
   });
 
-  it('has the submodules of the candidate, whatever an earlier check did to them', async () => {
+  it('has the submodules of the candidate, also after an earlier check changed them', async () => {
     const inner = newCheckSite(area, { files: { in: 'one\n' } }).root;
     const site = newSite();
     git(site.root, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'libs/inner');
@@ -361,7 +361,7 @@ describe('the worktree of a slot', () => {
 });
 
 describe('to the rest of Copse', () => {
-  it('is a worktree of the queue, which no task has', async () => {
+  it('is a worktree of the queue, and of no task', async () => {
     const site = newSite();
     only(await site.run(site.candidate({}), { check: 'true' }));
     const dir = openTrustedDir({ commonDir: path.join(site.root, '.git'), home: site.root });

@@ -65,12 +65,12 @@ const until = (file: string) => `while [ ! -s '${file}' ]; do sleep 0.05; done`;
 const look = (file: string) =>
   `grep -q '^State:[^Z]*$' "/proc/$(cat '${file}')/status" 2>/dev/null && echo alive || echo gone`;
 
-describe.runIf(isLinux)('what a check starts', () => {
+describe.runIf(isLinux)('processes of a check', () => {
   const site = newCheckSite(area, { files: SCRIPTS });
   const base = site.candidate({});
 
   // promise: no-process-left
-  it.each(WAYS)('is ended before the next check when it %s', async (_, way) => {
+  it.each(WAYS)('end before the next check when one %s', async (_, way) => {
     const file = newFile();
     const results = done(
       await site.run(base, { leave: `${way(file)}\n${until(file)}; ${look(file)}`, after: look(file) }),
@@ -80,7 +80,7 @@ describe.runIf(isLinux)('what a check starts', () => {
     expect(results.map(logOf)).toEqual(['alive\n', 'gone\n']);
   });
 
-  it.each(WAYS)('is ended with it when it takes too long and %s', async (_, way) => {
+  it.each(WAYS)('end with it when it times out and one %s', async (_, way) => {
     const file = newFile();
     const command = `${way(file)}\n${until(file)}; sleep 600`;
     const result = only(await site.run(base, { slow: { command, timeoutMs: 1_500 } }));
@@ -89,14 +89,14 @@ describe.runIf(isLinux)('what a check starts', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('is ended when nothing but having been seen gives it away', async () => {
+  it('end when only the record shows that they belong to it', async () => {
     const file = newFile();
     const hide = `S="$PWD/stay.sh"; (cd / && exec setsid env -i /bin/sh "$S" '${file}') & sleep 1.5`;
     expect(only(await site.run(base, { hide })).verdict).toBe('green');
     expect(isRunning(await pidIn(file))).toBe(false);
   });
 
-  it('and what a list without a shell starts', async () => {
+  it('end also for a command without a shell', async () => {
     const file = newFile();
     const command = ['sh', '-c', `sleep 600 & echo $! > '${file}'`];
     expect(only(await site.run(base, { list: command })).verdict).toBe('green');
@@ -142,8 +142,8 @@ async function processesIn({ worktree }: CheckSite): Promise<readonly string[]> 
   return inside.kind === 'known' ? inside.processes.map(({ name }) => name) : [inside.why];
 }
 
-describe.runIf(isLinux)('a run that is called off', () => {
-  it('ends everything of it before it says so, and the slot is free at once', async () => {
+describe.runIf(isLinux)('a cancelled run', () => {
+  it('ends every process before it returns, and the slot is free at once', async () => {
     const site = newCheckSite(area);
     const commit = site.candidate({});
     const file = newFile();
@@ -158,14 +158,14 @@ describe.runIf(isLinux)('a run that is called off', () => {
     );
     const pid = await pidIn(file);
     off.abort();
-    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(await run).toEqual({ kind: 'cancelled' });
     expect(isRunning(pid)).toBe(false);
     expect(await processesIn(site)).toEqual([]);
     expect(existsSync(path.join(site.root, '.copse/queue/1/run.json'))).toBe(false);
     expect(only(await site.run(commit, { check: 'true' })).verdict).toBe('green');
   });
 
-  it('also during set-up', async () => {
+  it('ends also during set-up', async () => {
     const file = newFile();
     const site = newCheckSite(area, {
       settings: { setup: [`sleep 600 & echo $! > '${file}'; wait`, 'echo too late >> late.log'] },
@@ -174,7 +174,7 @@ describe.runIf(isLinux)('a run that is called off', () => {
     const run = site.run(site.candidate({}), { check: 'true' }, { signal: off.signal });
     const pid = await pidIn(file);
     off.abort();
-    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(await run).toEqual({ kind: 'cancelled' });
     expect(isRunning(pid)).toBe(false);
     expect(existsSync(path.join(site.worktree, 'late.log'))).toBe(false);
   });
@@ -182,11 +182,11 @@ describe.runIf(isLinux)('a run that is called off', () => {
   it('starts nothing when it was cancelled before', async () => {
     const site = newCheckSite(area);
     const run = site.run(site.candidate({}), { check: 'true' }, { signal: AbortSignal.abort() });
-    expect(await run).toEqual({ ended: 'cancelled' });
+    expect(await run).toEqual({ kind: 'cancelled' });
     expect(existsSync(site.worktree)).toBe(false);
   });
 
-  it('while its worktree is being made leaves one that the next can use', async () => {
+  it('leaves a usable worktree if it was being made', async () => {
     const site = newCheckSite(area);
     const commit = site.candidate({});
     for (const afterMs of [0, 20, 40, 80]) {
@@ -194,24 +194,24 @@ describe.runIf(isLinux)('a run that is called off', () => {
       const run = site.run(commit, { check: 'sleep 600' }, { signal: off.signal });
       await sleep(afterMs);
       off.abort();
-      expect(await run).toEqual({ ended: 'cancelled' });
+      expect(await run).toEqual({ kind: 'cancelled' });
     }
     expect(only(await site.run(commit, { check: 'git status --porcelain' })).verdict).toBe('green');
   });
 });
 
 describe.runIf(isLinux)('slots', () => {
-  it('each has one run at a time, and others are not kept waiting', async () => {
+  it('have one run at a time each, and do not wait for each other', async () => {
     const site = newCheckSite(area);
     const commit = site.candidate({});
     const file = newFile();
     const off = new AbortController();
     const first = site.run(commit, { slow: `echo $$ > '${file}'; sleep 600` }, { signal: off.signal });
     await pidIn(file);
-    expect(await site.run(commit, { check: 'true' })).toMatchObject({ ended: 'infrastructure' });
+    expect(await site.run(commit, { check: 'true' })).toMatchObject({ kind: 'infrastructure' });
     expect(only(await site.run(commit, { check: 'pwd' }, { slot: 2 })).verdict).toBe('green');
     off.abort();
-    expect(await first).toEqual({ ended: 'cancelled' });
+    expect(await first).toEqual({ kind: 'cancelled' });
   });
 });
 
@@ -243,7 +243,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 describe.runIf(isLinux)('after the process that ran a check was killed', () => {
   // promise: no-process-left
-  it.each(WAYS)('recovering ends what %s, and the slot can be used', async (_, way) => {
+  it.each(WAYS)('recovering ends processes that %s, and the slot can be used', async (_, way) => {
     const site = newCheckSite(area, { files: SCRIPTS });
     const commit = site.candidate({});
     const [file, main] = [newFile(), newFile()];

@@ -15,7 +15,7 @@ import { must } from '../../support/records/tasks.ts';
 
 const area = newArea();
 
-it('says what it lacks, and how it gets there, where the conflicting work is not', async () => {
+it('names the missing commits, and how to get them, when the conflicting work is not there', async () => {
   await using here = new QueueScene(area, 'here');
   await using elsewhere = new QueueScene(area, 'elsewhere');
   const original = await here.queue('a');

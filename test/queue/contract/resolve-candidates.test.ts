@@ -24,15 +24,15 @@ const BOTH: Settings = {
 };
 
 describe.each(mergeMethods)('with %s', (method) => {
-  it('a branch whose conflict is resolved becomes a candidate that says how', async () => {
+  it('a branch whose conflict is resolved becomes a candidate with a note of the way', async () => {
     const scene = newScene(BOTH);
     const built = await scene.build('task', { method });
     expect(built).toMatchObject({
-      built: true,
+      kind: 'built',
       note: 'Resolved by merge driver: a.txt; Regenerated: lock',
       commits: method === 'squash' ? 1 : 2,
     });
-    if (!built.built) return;
+    if (built.kind !== 'built') return;
     expect(scene.file(built.commit, 'a.txt')).toBe(text({ 4: 'main\ntask\n' }));
     expect(scene.file(built.commit, 'lock').trim()).toBe('14');
     expect(scene.differing('main', built.commit)).toEqual(['a.txt', 'lock', 'n.txt']);
@@ -49,8 +49,7 @@ describe.each(mergeMethods)('with %s', (method) => {
     const scene = newScene({ ...BOTH, lockfiles: {} });
     const before = scene.objects();
     expect(await scene.build('task', { method })).toMatchObject({
-      built: false,
-      because: 'conflict',
+      kind: 'conflict',
       files: ['a.txt', 'lock'],
     });
     expect(scene.objects()).toEqual(before);
@@ -60,7 +59,7 @@ describe.each(mergeMethods)('with %s', (method) => {
 it('commands with changing results give one candidate', async () => {
   const scene = newScene({ drivers: { '*': 'date +%s%N > %A' } });
   const built = await scene.build('task');
-  expect(built.built).toBe(true);
+  expect(built.kind).toBe('built');
   expect(await scene.build('task')).toEqual(built);
 });
 
@@ -71,5 +70,5 @@ it('a branch lands without a conflict task once a recorded resolution fits', asy
   scene.mergeInto('task', 'main', [], { 'a.txt': text({ 4: 'both\n' }), lock: '3\n' });
   await scene.resolving.learn({ onto: scene.tip('main'), head: scene.tip('task'), base: null });
   const built = await scene.build('again');
-  expect(built).toMatchObject({ built: true, note: 'Resolved as before: a.txt' });
+  expect(built).toMatchObject({ kind: 'built', note: 'Resolved as before: a.txt' });
 });

@@ -46,7 +46,7 @@ describe('a merge driver of copse.yml', () => {
     expect(scene.file(resolved!.tree, 'a.txt')).toBe(text({ 4: 'task\n' }));
   });
 
-  it('gets an empty base where both sides added the file', async () => {
+  it('gets an empty base if both sides added the file', async () => {
     const scene = newScene({ 'new.txt': 'wc -c < %O > %A' });
     git(scene.top, 'branch', 'adds', 'main');
     scene.commit('main', { 'new.txt': 'main\n' });
@@ -55,7 +55,7 @@ describe('a merge driver of copse.yml', () => {
     expect(scene.file(resolved!.tree, 'new.txt').trim()).toBe('0');
   });
 
-  it('gets a file that conflicts only because the target’s attributes say so', async () => {
+  it('gets a file that conflicts only by the target’s attributes', async () => {
     const scene = newScene({ 'b.txt': ['cp', '%B', '%A'] });
     scene.commit('main', { 'b.txt': text({ 1: 'main\n' }), '.gitattributes': 'b.txt -merge\n' });
     git(scene.top, 'branch', 'far', 'main~1');
@@ -128,7 +128,7 @@ function writeTwo(): string {
   return file;
 }
 
-describe('which files a pattern means', () => {
+describe('the files of a pattern', () => {
   const odd = 'dir/it\'s "$(touch pwned)";`touch pwned` %O.txt';
   it.each([
     ['*.txt', ['a.txt', 'dir/c.txt'], true],
@@ -153,14 +153,14 @@ describe('which files a pattern means', () => {
 });
 
 // promise: no-shell
-it('no string of an agent reaches a shell, even where the command quotes the path itself', async () => {
+it('no string of an agent reaches a shell, even if the command quotes the path itself', async () => {
   const name = "'; touch pwned; '.txt";
   const scene = newScene({ '*.txt': `echo '%P' "%P" > %A; ls > %A` }, [name]);
   const resolved = await scene.resolve('task');
   expect(scene.file(resolved!.tree, name)).toBe('base\nours\ntheirs\n');
 });
 
-describe('nothing is given to a driver but two versions of a file', () => {
+describe('a driver gets only two versions of a file', () => {
   const cases: readonly (readonly [string, Files, Files])[] = [
     ['removed by the target', { 'a.txt': text({ 4: 'task\n' }) }, { 'a.txt': null }],
     ['removed by the branch', { 'a.txt': null }, { 'a.txt': text({ 4: 'main\n' }) }],
@@ -171,7 +171,7 @@ describe('nothing is given to a driver but two versions of a file', () => {
     ['a file and a folder', { new: 'x\n' }, { 'new/file': 'y\n' }],
   ];
 
-  it.each(cases)('not one that was %s', async (_, task, main) => {
+  it.each(cases)('not a file that was %s', async (_, task, main) => {
     const scene = new ResolveScene(area);
     const ran = path.join(area, 'was-run');
     scene.settings = { drivers: { '*': `touch '${ran}'` } };
@@ -201,7 +201,7 @@ describe('nothing is given to a driver but two versions of a file', () => {
   });
 });
 
-it('git in a driver finds no repository, with whatever was planted there', async () => {
+it('git in a driver finds no repository, also with planted files', async () => {
   const scene = newScene({ '*.txt': '! git rev-parse --git-dir && git merge-file --union %A %O %B' });
   const resolved = await scene.resolve('task');
   expect(scene.file(resolved!.tree, 'a.txt')).toBe(text({ 4: 'main\ntask\n' }));

@@ -26,7 +26,7 @@ function newScene(settings: Settings = { lockfiles: { lock: GENERATE } }): Resol
   return scene;
 }
 
-it('a lockfile in conflict is written anew from the merged manifest', async () => {
+it('a conflicting lockfile is generated from the merged manifest', async () => {
   const scene = newScene();
   const resolved = await scene.resolve('task');
   expect(resolved).toEqual({ tree: expect.any(String), files: ['lock'], note: 'Regenerated: lock' });
@@ -36,13 +36,13 @@ it('a lockfile in conflict is written anew from the merged manifest', async () =
   expect(await scene.resolving.mayResolve(scene.conflict('task'))).toBe(true);
 });
 
-it('the commands find the target’s version of it, and no markers', async () => {
+it('the commands find the target’s version, without markers', async () => {
   const scene = newScene({ lockfiles: { './lock': ['cp lock seen', 'cat seen >> lock'] } });
   const resolved = await scene.resolve('task');
   expect(scene.file(resolved!.tree, 'lock')).toBe(lock('a', 'b', 'm', 'z').repeat(2));
 });
 
-it('only generated files are taken from what the commands did, and it says what was left out', async () => {
+it('only generated files are taken from the commands’ changes, and a note names the others', async () => {
   const more = ['echo changed > other', 'echo new > untracked', 'echo second > also', ...GENERATE];
   const scene = newScene({ lockfiles: { lock: more, also: ['false'], never: ['false'] } });
   scene.commit('main', { also: 'first\n' });
@@ -53,7 +53,7 @@ it('only generated files are taken from what the commands did, and it says what 
   expect(scene.file(resolved!.tree, 'also')).toBe('second\n');
 });
 
-it('other files are resolved first, and one that nobody can resolve leaves everything as it is', async () => {
+it('other files are resolved first, and one that cannot be resolved stops it', async () => {
   const ran = path.join(area, 'ran');
   const scene = newScene({
     drivers: { manifest: ['sh', '-c', 'cat %A %B > all; sort -u all > %A'] },
@@ -73,7 +73,7 @@ it('other files are resolved first, and one that nobody can resolve leaves every
   expect(existsSync(without)).toBe(false);
 });
 
-it('commands that fail resolve nothing, and the end of what they said is kept', async () => {
+it('commands that fail resolve nothing, and the end of their output is kept', async () => {
   const scene = newScene({ lockfiles: { lock: ['echo no network; exit 7', ...GENERATE] } });
   const conflict = scene.conflict('task');
   const before = scene.objects();
@@ -103,7 +103,7 @@ it('a generated file that one side removed is not made again', async () => {
   expect(await scene.resolve('task')).toBeUndefined();
 });
 
-it('a generated file is written anew even where the same conflict was resolved before', async () => {
+it('a file is generated even if the same conflict was resolved before', async () => {
   const scene = newScene();
   git(scene.top, 'branch', 'again', 'task');
   scene.mergeInto('task', 'main', [], { lock: 'by hand\n' });
@@ -111,7 +111,7 @@ it('a generated file is written anew even where the same conflict was resolved b
   expect(await scene.resolve('again')).toMatchObject({ note: 'Regenerated: lock' });
 });
 
-it('the commands run once for what is made from the same, whatever else is on the target and whoever asks', async () => {
+it('the commands run once for the same inputs, with any other changes on the target and any caller', async () => {
   const runs = path.join(area, 'runs');
   const counted = [`echo run >> '${runs}'`, ...GENERATE];
   const count = () => readFileSync(runs, 'utf8').length / 'run\n'.length;
@@ -140,7 +140,7 @@ it('the commands run once for what is made from the same, whatever else is on th
   expect(scene.file((await scene.resolve('task'))!.tree, 'lock')).toMatch(/end\n$/);
 });
 
-it('what was generated is made again where somebody changed what is kept of it, or deleted it', async () => {
+it('a result is generated again after its cache was changed or deleted', async () => {
   const scene = newScene();
   const first = await scene.resolve('task');
   const store = path.join(scene.top, '.copse', 'generated');
@@ -154,7 +154,7 @@ it('what was generated is made again where somebody changed what is kept of it, 
   expect(await scene.resolve('task')).toEqual(first);
 });
 
-it('commands that failed are tried again by another process', async () => {
+it('commands that failed are retried by another process', async () => {
   const open = path.join(area, 'open');
   const scene = newScene({ lockfiles: { lock: [`test -e '${open}'`, ...GENERATE] } });
   expect(await scene.resolve('task')).toBeUndefined();
@@ -174,7 +174,7 @@ it('the commands can reach no repository, no checkout changes, and nothing is le
   expect(readdirSync(path.join(scene.top, '.copse', 'tmp'))).toEqual([]);
 });
 
-it('what commands leave running is ended, and they have none of Copse’s own variables', async () => {
+it('processes that the commands leave are ended, and they have none of Copse’s own variables', async () => {
   const said = path.join(area, 'said');
   const board = 'COPSE_BOARD';
   process.env[board] = 'postgres://secret@example.invalid/board';
@@ -191,7 +191,7 @@ it('what commands leave running is ended, and they have none of Copse’s own va
   expect(isAtWork(pid)).toBe(false);
 });
 
-it('line endings are those that the attributes of the merge ask for', async () => {
+it('line endings follow the attributes of the merge', async () => {
   const attributes: Files = { '.gitattributes': 'lock text eol=crlf\n' };
   const scene = newScene({
     lockfiles: { lock: ['grep -c "$(printf "\\r")" lock > count', 'cat count lock > l', 'mv l lock'] },

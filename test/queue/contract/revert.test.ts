@@ -32,7 +32,7 @@ class Target {
   async land(name: string, method: MergeMethod, ...changes: readonly Files[]): Promise<CommitId> {
     for (const files of changes) this.scene.commit(name, files, { message: `feat: ${name}\n` });
     const built = await this.scene.build(name, { task: id(name), title: `Title of ${name}`, method });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     return this.moveTo(name, built.commit);
   }
 
@@ -74,11 +74,11 @@ class Target {
   }
 }
 
-function must(reverted: Reverted): Extract<Reverted, { reverted: true }> {
-  return reverted.reverted ? reverted : expect.fail(JSON.stringify(reverted));
+function must(reverted: Reverted): Extract<Reverted, { kind: 'reverted' }> {
+  return reverted.kind === 'reverted' ? reverted : expect.fail(JSON.stringify(reverted));
 }
 
-describe.each(mergeMethods)('what landed by %s', (method) => {
+describe.each(mergeMethods)('a landing by %s', (method) => {
   async function stack(): Promise<Target> {
     const target = new Target();
     await target.land('before', method, { 'a.txt': text({ 1: 'before\n' }) }, { 'n.txt': 'before\n' });
@@ -99,7 +99,7 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
   }
 
   // promise: revert-exact
-  it('is taken back in the middle of others, all of it and nothing else', async () => {
+  it('is reverted between others, all of it and nothing else', async () => {
     const target = await stack();
     const { commit, before, commits } = must(await target.revert('it'));
     expect(target.show('a.txt', commit)).toBe(text({ 1: 'before\n', 9: 'after\n' }));
@@ -115,7 +115,7 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
     expect(target.scene.tree(commit)).toBe(target.plainly(landed, ...own));
   });
 
-  it('is taken back at the tip, to the tree that was there before', async () => {
+  it('is reverted at the tip, to the tree before it', async () => {
     const target = await stack();
     const { commit } = must(await target.revert('after'));
     expect(target.scene.tree(commit)).toBe(target.scene.tree(target.landed.get('it')!));
@@ -131,7 +131,7 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
     expect(again.commits.map((one) => one.id)).toEqual([commit]);
   });
 
-  it('names both tasks, and what it takes back', async () => {
+  it('names both tasks and the reverted commits', async () => {
     const target = await stack();
     const { commit } = must(await target.revert('it'));
     const [subject, ...rest] = git(target.scene.top, 'log', '-1', '--format=%B', commit).split('\n');
@@ -141,13 +141,13 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
   });
 
   // promise: revert-exact
-  it('is not taken back where later work builds on it, which is named', async () => {
+  it('is not reverted if later work builds on it, which is named', async () => {
     const target = await stack();
     const later = await target.land('later', method, { 'it.txt': '2\nlater\n' });
     const objects = target.scene.objects();
     const reverted = await target.revert('it');
-    expect(reverted).toMatchObject({ reverted: false, because: 'conflict', files: ['it.txt'] });
-    if (reverted.reverted || reverted.because !== 'conflict') throw new Error('It conflicts.');
+    expect(reverted).toMatchObject({ kind: 'conflict', files: ['it.txt'] });
+    if (reverted.kind !== 'conflict') throw new Error('It conflicts.');
     expect(reverted.later.flatMap(({ body }) => body.match(/^Task: .*$/gm) ?? [])).toContain(
       'Task: cp-later',
     );
@@ -155,7 +155,7 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
     expect(target.scene.objects()).toEqual(objects);
   });
 
-  it('is the same commit each time, and a trial writes nothing', async () => {
+  it('gives the same commit each time, and a trial writes nothing', async () => {
     const target = await stack();
     const objects = target.scene.objects();
     const trial = must(await target.revert('it', { isTrial: true }));
@@ -166,8 +166,8 @@ describe.each(mergeMethods)('what landed by %s', (method) => {
   });
 });
 
-describe('what is not there', () => {
-  it('a landing of the same task right before is not taken back with it', async () => {
+describe('limits of a revert', () => {
+  it('a landing of the same task right before is not reverted with it', async () => {
     const target = new Target();
     await target.land('it', 'rebase', { 'it.txt': 'first\n' });
     const first = target.landed.get('it')!;
@@ -181,7 +181,7 @@ describe('what is not there', () => {
     expect(target.scene.tree(commit)).toBe(target.scene.tree(first));
   });
 
-  it('commits that name the task and were the end of another landing stay', async () => {
+  it('commits that name the task and ended another landing stay', async () => {
     const target = new Target();
     // Another task landed with a commit of this one's branch in it.
     const other = target.scene.commit(
@@ -195,30 +195,30 @@ describe('what is not there', () => {
     expect(target.scene.tree(commit)).toBe(target.scene.tree(other));
   });
 
-  it('a landing that brought nothing takes nothing back', async () => {
+  it('reverting an empty landing changes nothing', async () => {
     const target = new Target();
     await target.land('before', 'rebase', { 'b.txt': 'x\n' });
     target.landed.set('it', target.scene.tip('main'));
-    expect(await target.revert('it')).toEqual({ reverted: false, because: 'brought_nothing' });
+    expect(await target.revert('it')).toEqual({ kind: 'brought_nothing' });
   });
 
-  it('what was taken back already is not taken back again', async () => {
+  it('a landing is not reverted twice', async () => {
     const target = new Target();
     await target.land('it', 'rebase', { 'it.txt': '1\n' });
     target.scene.commit('main', { 'it.txt': null });
-    expect(await target.revert('it')).toEqual({ reverted: false, because: 'nothing_left' });
+    expect(await target.revert('it')).toEqual({ kind: 'nothing_left' });
   });
 
-  it('a commit that the target does not have is not taken back', async () => {
+  it('a commit that the target does not have is not reverted', async () => {
     const target = new Target();
     await target.land('it', 'rebase', { 'it.txt': '1\n' });
     git(target.scene.top, 'update-ref', 'refs/heads/main', `${target.scene.tip('main')}^`);
-    expect(await target.revert('it')).toEqual({ reverted: false, because: 'not_there' });
+    expect(await target.revert('it')).toEqual({ kind: 'not_there' });
     const unknown = brand<CommitId>('0123456789'.repeat(4));
-    expect(await target.revert('it', { landed: unknown })).toEqual({ reverted: false, because: 'not_there' });
+    expect(await target.revert('it', { landed: unknown })).toEqual({ kind: 'not_there' });
   });
 
-  it('a file that was moved since is found, and renames, modes and binary files go back', async () => {
+  it('a file that was moved since is found, and renames, modes and binary files are reverted', async () => {
     const target = new Target();
     await target.land('it', 'rebase', {
       'dir/c.txt': text({ 3: 'c\n', 7: 'it\n' }),

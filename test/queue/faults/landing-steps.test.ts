@@ -62,7 +62,7 @@ describe.each([
   });
 });
 
-it('killed while a checkout moves along, the next look finishes that, also when nothing is left to land', async () => {
+it('killed while it updates a checkout, the next pass finishes that, also when nothing is left to land', async () => {
   for (const [at, step] of ['noted', 'files_written', 'branch_moved', 'index_written'].entries()) {
     const land = landAs(at);
     const repository = newRepository(area);
@@ -89,7 +89,7 @@ it('killed while a checkout moves along, the next look finishes that, also when 
 });
 
 // promise: foreign-moves-kept
-it('a target that somebody else moved between two tries is merged anew, and nothing of theirs is lost', async () => {
+it('a target that another person moved between two tries is merged again, and their commits stay', async () => {
   const repository = newRepository(area);
   const task = await queueOne(repository);
   git(repository, 'switch', '--quiet', '--detach');
@@ -105,7 +105,7 @@ it('a target that somebody else moved between two tries is merged anew, and noth
 });
 
 // promise: lead-fenced
-it('whoever lost the lead of a queue journals nothing', async () => {
+it('a leader that lost the queue journals nothing', async () => {
   const repository = newRepository(area);
   const task = await queueOne(repository);
   git(repository, 'switch', '--quiet', '--detach');

@@ -22,7 +22,7 @@ const main = brand<BranchName>('main');
 const HOUR_MS = 3_600_000;
 const patient = { troubleFirstMs: HOUR_MS, troubleMostMs: HOUR_MS };
 
-test('checks that could not run are begun at once when a person says again, not after the time that was to pass', async () => {
+test('a person’s retry starts checks that could not run at once, without the delay', async () => {
   await using scene = new QueueScene(area, 'cannot run', { policy: patient });
   scene.knob('signal');
   const id = await scene.queue('a');
@@ -37,7 +37,7 @@ test('checks that could not run are begun at once when a person says again, not 
   expect(await scene.events('queue.retried')).toHaveLength(1);
 });
 
-test('a target that was red is checked anew when a person says again, and everything lands', async () => {
+test('a person’s retry checks a red target again, and everything lands', async () => {
   const outage = path.join(area, 'outage');
   const command = `test ! -e '${outage}' && sh check.sh`;
   await using scene = new QueueScene(area, 'red target', { check: { command } });
@@ -57,7 +57,7 @@ test('a target that was red is checked anew when a person says again, and everyt
   expect(blamed).toEqual([]);
 });
 
-test('what has just landed is not counted among those that passed and wait', async () => {
+test('a change that just landed does not count among those that passed and wait', async () => {
   await using scene = new QueueScene(area, 'just landed');
   const never = await scene.queue('never', { target: 'elsewhere' });
   const landed = await scene.queue('a');
@@ -76,7 +76,7 @@ test('what has just landed is not counted among those that passed and wait', asy
   expect(train).toBe(0);
 });
 
-test('what resolved a conflict on the way to the target can be told later', async () => {
+test('how a conflict was resolved is still known after the landing', async () => {
   const landing = { merge_drivers: { 'list.txt': 'git merge-file --union %A %O %B' } };
   const files = { 'list.txt': 'first\n' };
   await using scene = new QueueScene(area, 'resolved', { landing, files });
@@ -93,7 +93,7 @@ test('what resolved a conflict on the way to the target can be told later', asyn
   expect(await scene.events('landing.noted')).toMatchObject([{ note }]);
 });
 
-test('who has to review what left the queue is told why, once, unless they took it out themselves', async () => {
+test('a reviewer is notified once why a change left the queue, unless they took it out', async () => {
   await using scene = new QueueScene(area, 'to review');
   const [moved, taken] = [await scene.queue('moved'), await scene.queue('taken')];
   const context = await scene.open();

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
 describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses use up no retry', () => {
-  it('a check that is red once for no reason is run again, and the change lands', async () => {
+  it('a flaky check is run again, and the change lands', async () => {
     await using scene = new QueueScene(area, 'flaky');
     scene.knob('flaky');
     const task = await scene.queue('innocent');
@@ -23,7 +23,7 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     await expectUnblamed(scene, task);
   });
 
-  it('a check that the system kills says nothing about the change', async () => {
+  it('a check that the system kills is no verdict on the change', async () => {
     await using scene = new QueueScene(area, 'killed');
     scene.knob('signal');
     const task = await scene.queue('innocent');
@@ -36,7 +36,7 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     await expectUnblamed(scene, task);
   });
 
-  it('a check that takes too long once is run again, and the change lands', async () => {
+  it('a check that times out once is run again, and the change lands', async () => {
     await using scene = new QueueScene(area, 'slow once', { check: { timeout: '3s' } });
     scene.knob('slow');
     const task = await scene.queue('innocent');
@@ -44,7 +44,7 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     await expectUnblamed(scene, task);
   });
 
-  it('one that always takes too long goes to a person, and no agent is asked again for it', async () => {
+  it('a change whose check always times out goes to a person, and not to its agent', async () => {
     await using scene = new QueueScene(area, 'slow for ever', { check: { timeout: '2s' } });
     const task = await scene.queue('endless');
     const other = await scene.queue('other');
@@ -52,12 +52,12 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     expect(landed).toMatchObject([{ task: other }]);
     expect(blamed.at(-1)).toMatchObject({
       task,
-      cause: { because: 'checks', isTimeout: true, reason: expect.stringContaining('took too long twice') },
+      cause: { because: 'checks', isTimeout: true, reason: expect.stringContaining('timed out twice') },
     });
     await expectUnblamed(scene, task);
   });
 
-  it('a program that is not on this machine keeps changes waiting, and once it is there they land', async () => {
+  it('a missing program keeps changes waiting, and once it is installed they land', async () => {
     const bin = path.join(area, 'missing program beside', 'bin');
     const env = {
       PATH: `${bin}:${plainEnv['PATH']}`,
@@ -82,7 +82,7 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
     expect((await scene.merged()).stalled).toBe(null);
   });
 
-  it('red on top of something that did not land is nobody’s fault', async () => {
+  it('a red check on top of a change that did not land hands nothing back', async () => {
     await using scene = new QueueScene(area, 'wrong guess', { landing: { slots: 2 } });
     const bad = await scene.queue('bad one');
     scene.knob('hold');
@@ -104,7 +104,7 @@ describe('promise 12: flakes, infrastructure errors, timeouts and wrong guesses 
 });
 
 describe('promise 13: a target that is red before anything is merged', () => {
-  it('is checked once, nobody is blamed, and the change that mends it lands first', async () => {
+  it('is checked once, nothing is handed back, and the change that fixes it lands first', async () => {
     await using scene = new QueueScene(area, 'red target', { files: { broken: 'yes\n' } });
     const others = [await scene.queue('one'), await scene.queue('two')];
     expect(await scene.lead()).toMatchObject({ landed: [], blamed: [] });
@@ -125,7 +125,7 @@ describe('promise 13: a target that is red before anything is merged', () => {
 });
 
 describe('promise 14: something waits and nothing moves', () => {
-  it('a checkout in the way is recorded with its reason, told to people, and over when things move', async () => {
+  it('a blocking checkout is recorded with its reason, announced, and cleared when the queue moves', async () => {
     const files = { 'shared.txt': 'as it was\n' };
     await using scene = new QueueScene(area, 'stalled', { files, policy: { stallMs: 300 } });
     git(scene.folder, 'switch', '--quiet', 'main');
@@ -152,7 +152,7 @@ describe('promise 14: something waits and nothing moves', () => {
     expect(git(scene.folder, 'status', '--porcelain')).toBe('');
   });
 
-  it('while a check runs nothing is stalled, however long it takes', async () => {
+  it('the queue is not stalled while a check runs', async () => {
     await using scene = new QueueScene(area, 'not stalled');
     const task = await scene.queue('work');
     scene.knob('hold');

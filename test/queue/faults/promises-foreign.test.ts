@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const area = newArea();
 
 // promise: foreign-moves-kept
-describe('promise 11: somebody else moves the target here', () => {
+describe('promise 11: another person moves the target here', () => {
   it('forward, while a check runs: it is merged onto that and checked again', async () => {
     await using scene = new QueueScene(area, 'moved forward');
     const task = await scene.queue('work');
@@ -37,7 +37,7 @@ describe('promise 11: somebody else moves the target here', () => {
     expect(scene.green.has(scene.treeOf('main'))).toBe(true);
   });
 
-  it('forward, with something that clashes with it: what was green before does not land', async () => {
+  it('forward, with a change that breaks it: the earlier green verdict does not count', async () => {
     await using scene = new QueueScene(area, 'moved to a clash');
     const task = await scene.queue('left');
     scene.knob('hold');
@@ -52,7 +52,7 @@ describe('promise 11: somebody else moves the target here', () => {
     expect(scene.tip).toBe(theirs);
   });
 
-  it('back, while a check runs: what was taken back does not come again', async () => {
+  it('back, while a check runs: the removed commits do not come back', async () => {
     await using scene = new QueueScene(area, 'moved back');
     const { tip } = scene;
     scene.commit('main', { message: 'a mistake', files: { 'mistake.txt': '' } });
@@ -72,8 +72,8 @@ describe('promise 11: somebody else moves the target here', () => {
 });
 
 // promise: foreign-moves-kept
-describe('promise 11: somebody else moves the target at the remote', () => {
-  it('what they pushed is fetched, merged onto and checked again; nothing is forced', async () => {
+describe('promise 11: another person moves the target at the remote', () => {
+  it('their push is fetched, merged onto and checked again; nothing is forced', async () => {
     const remote = await newProtectedRemote();
     await using scene = new QueueScene(area, 'pushed', { remote, landing: { push: true } });
     const task = await scene.queue('work');
@@ -91,7 +91,7 @@ describe('promise 11: somebody else moves the target at the remote', () => {
     expectOnlyForward(remote.bare);
   });
 
-  it('in the moment of the push, it is refused there and merged anew', async () => {
+  it('at the moment of the push, the remote refuses it and it is merged again', async () => {
     const remote = await newProtectedRemote();
     await using scene = new QueueScene(area, 'raced', { remote, landing: { push: true } });
     const task = await scene.queue('work');
@@ -129,7 +129,7 @@ describe('promise 11: a remote that refuses is a visible state, and nothing is d
     expectOnlyForward(remote.bare);
   });
 
-  it('warn: it lands here and says that it is not there; the next push brings it', async () => {
+  it('warn: it lands here with a warning about the remote; the next push brings it', async () => {
     const { scene, remote } = await refusing('warn');
     await using _ = scene;
     const task = await scene.queue('work');

@@ -50,10 +50,13 @@ describe('promise 4: one landing per task', () => {
     const { landed } = await scene.lead();
     expect(landed.map((one) => one.task)).toEqual([task]);
     expect(scene.trailers).toEqual([task]);
-    expect(await queueTask(context, task)).toMatchObject({ ok: false, refusal: { code: 'wrong_status' } });
+    expect(await queueTask(context, task)).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'wrong_status' },
+    });
   });
 
-  it('work that is on the target already lands without being there twice', async () => {
+  it('work that is on the target already lands without a second copy', async () => {
     await using scene = new QueueScene(area, 'same work', { landing: { checks: {} } });
     const first = await scene.queue('work');
     await scene.lead();
@@ -95,7 +98,7 @@ describe('promise 5: journal, move, read back, mark', () => {
   );
 
   // promise: foreign-moves-kept
-  it('somebody who moves the target between the journal and the move is seen: nothing is marked, and it is checked anew', async () => {
+  it('a move of the target between the journal and the move is seen: nothing is marked, and it is checked again', async () => {
     await using scene = new QueueScene(area, 'moved in between');
     const task = await scene.queue('work');
     let theirs = '';
@@ -113,7 +116,7 @@ describe('promise 5: journal, move, read back, mark', () => {
     expect(reason).toBe('main moved meanwhile');
   });
 
-  it('whatever is journalled on a target that has something else by now is not believed', async () => {
+  it('a journal entry for a target that has moved since is not used', async () => {
     await using scene = new QueueScene(area, 'rewritten after journal');
     const task = await scene.queue('work');
     killAt(scene, task, 'journalled');

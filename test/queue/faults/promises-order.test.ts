@@ -46,7 +46,7 @@ describe('promise 6: first come, first served within a priority; nothing is pass
     expect(scene.trailers).toEqual([b, d, a, c]);
   });
 
-  it('one that more important ones pass over too often goes first and alone', async () => {
+  it('a change that was passed over too often goes first and alone', async () => {
     const policy = { mostPassedOver: 2, largestBatch: 2 };
     await using scene = new QueueScene(area, 'passed over', { landing: { slots: 1 }, policy });
     const patient = await scene.queue('patient', { priority: 'p1' });
@@ -71,7 +71,7 @@ describe('promise 6: first come, first served within a priority; nothing is pass
 });
 
 describe('promise 7: a hotfix goes first and alone; landing without checks is a recorded act of a person', () => {
-  it('a hotfix lands before what is being checked already, and nothing lands with it', async () => {
+  it('a hotfix lands before changes that are being checked, and nothing lands with it', async () => {
     await using scene = new QueueScene(area, 'hotfix', { landing: { slots: 2 } });
     await scene.queue('one');
     await scene.queue('two');
@@ -93,14 +93,14 @@ describe('promise 7: a hotfix goes first and alone; landing without checks is a 
   });
 
   // promise: unverified-recorded
-  it('a person may let something land that no check has seen, which is written down; nobody else may', async () => {
+  it('a person may land a change without checks, which is recorded; an agent may not', async () => {
     await using scene = new QueueScene(area, 'unchecked');
     const task = await scene.queue('bad but urgent');
     const context = await scene.open();
     const session = { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) } as const;
     for (const by of [session, context.by])
       expect(await skipChecks({ ...context, by }, [task])).toMatchObject({
-        ok: false,
+        kind: 'refused',
         refusal: { code: 'not_this_session' },
       });
     expect(await scene.events('landing.checks_skipped')).toEqual([]);
@@ -135,7 +135,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
     expect(scene.trailers).toEqual([stays]);
   });
 
-  it('paused accepting: what was there lands, what comes later waits outside and can be taken out', async () => {
+  it('paused accepting: queued changes land, later ones wait outside and can be taken out', async () => {
     await using scene = new QueueScene(area, 'pause accepting');
     const person = await scene.asPerson();
     const before = await scene.queue('before');
@@ -176,7 +176,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
     const late = await scene.queue('late');
     killAt(scene, late, 'journalled');
     expect(await unqueueTasks(person, [late], null)).toMatchObject({
-      ok: false,
+      kind: 'refused',
       refusal: { code: 'already_landing', reason: expect.stringContaining('already landing') },
     });
     await scene.lead();
@@ -186,7 +186,7 @@ describe('promise 8: two switches, and taking out works with both until it is jo
 
 describe('promise 9: a dependant never lands before its dependency', () => {
   // promise: dependency-order
-  it('a dependency that is handed back holds it without blaming it; mended, it lands first', async () => {
+  it('a dependency that is handed back holds it, without a handback of its own; once fixed, the dependency lands first', async () => {
     await using scene = new QueueScene(area, 'dependencies');
     const context = await scene.open();
     const base = await scene.queue('base', { commit: { files: { 'bad.txt': 'bad\n' } } });
@@ -238,7 +238,7 @@ describe('promise 10: a branch that moves while queued is a new attempt at the s
     expect(tips.every((tip) => scene.files(tip).includes('more.txt'))).toBe(true);
   });
 
-  it('moved after its check was green, only what was green lands', async () => {
+  it('moved after its check was green, only the checked head lands', async () => {
     await using scene = new QueueScene(area, 'moved when green');
     const [task, worktree] = await queueWorktree(scene, 'moving');
     let moved = '';
@@ -258,7 +258,7 @@ describe('promise 10: a branch that moves while queued is a new attempt at the s
   });
 });
 
-it('promise 10: what another process queued under a new head is not journalled with the old one', async () => {
+it('promise 10: a landing that another process queued with a new head is not journalled with the old one', async () => {
   await using scene = new QueueScene(area, 'requeued meanwhile', { landing: { checks: {} } });
   const task = await scene.queue('moving');
   const old = scene.headOf('moving');

@@ -34,7 +34,7 @@ describe('promise 1: with checks, the target only ever points at a tree that was
     expectNeverRewound(scene);
   });
 
-  it('every commit green: what each change became was checked by itself, too', async () => {
+  it('every commit green: each change’s result was also checked alone', async () => {
     await using scene = new QueueScene(area, 'every commit green', { landing: { every_commit_green: true } });
     const good = [await scene.queue('good 1'), await scene.queue('good 2'), await scene.queue('good 3')];
     await scene.queue('bad one');
@@ -45,7 +45,7 @@ describe('promise 1: with checks, the target only ever points at a tree that was
     expectOnlyGreen(scene, git(scene.folder, 'rev-list', `${scene.tips[0]}..main`).split('\n'));
   });
 
-  it('a green verdict of one tree says nothing about another that differs in one byte', async () => {
+  it('a green verdict of one tree does not count for another that differs in one byte', async () => {
     await using scene = new QueueScene(area, 'one byte');
     await scene.queue('fine');
     await scene.lead();
@@ -58,7 +58,7 @@ describe('promise 1: with checks, the target only ever points at a tree that was
 });
 
 // promise: only-own-changes
-describe('promise 2: nothing that was on the target is taken back, and a task changes only what it changed', () => {
+describe('promise 2: nothing on the target is reverted, and a landing has only the task’s own changes', () => {
   it.each(['rebase', 'merge', 'squash'])(
     'by %s, each net change is exactly what was submitted',
     async (method) => {
@@ -90,7 +90,7 @@ describe('promise 2: nothing that was on the target is taken back, and a task ch
     },
   );
 
-  it('a branch whose merge takes back the work of others is handed back, and says what it takes back', async () => {
+  it('a branch whose merge reverts other work is handed back with a list of the reverted files', async () => {
     await using scene = new QueueScene(area, 'evil merge');
     const worktree = `${scene.folder} evil`;
     scene.commit('evil', { message: 'mine', files: { 'mine.txt': 'mine\n' } });

@@ -24,7 +24,7 @@ function branch(scene: Scene, id: string): string {
   return scene.git('for-each-ref', '--format=%(objectname)', `refs/heads/${id}/`);
 }
 
-test('drivers and commands of copse.yml resolve what conflicts, and nobody is asked', async () => {
+test('drivers and commands of copse.yml resolve conflicts without a question', async () => {
   const scene = newScene(area, {
     sections: {
       landing: {
@@ -57,7 +57,7 @@ test('drivers and commands of copse.yml resolve what conflicts, and nobody is as
   expect(told.filter((why) => why.includes('Regenerated: lock'))).toHaveLength(2);
 });
 
-test('an agent hears both sides and what the other meant; what it makes of it is remembered', async () => {
+test('an agent gets both sides and the purpose of the other; its resolution is remembered', async () => {
   const scene = newScene(area);
   const before = scene.git('rev-parse', 'main');
   const first = await scene.add(
@@ -132,7 +132,7 @@ async function collide(options: SceneOptions, resolver = '') {
 }
 
 test.each(['rebase', 'squash'])(
-  'on_conflict: task makes a task that brings both together, with %s',
+  'on_conflict: task makes a task that merges both, with %s',
   async (method) => {
     const { scene, other, output } = await collide(
       { sections: { landing: { on_conflict: 'task', method } } },
@@ -164,7 +164,7 @@ test.each(['rebase', 'squash'])(
   },
 );
 
-test('a resolver that conflicts goes back to its agent: there is one task for one conflict', async () => {
+test('a resolving task that conflicts goes back to its agent: one conflict has one task', async () => {
   const { scene } = await collide(
     { sections: { landing: { on_conflict: 'task' } } },
     [
@@ -188,7 +188,7 @@ test('a resolver that conflicts goes back to its agent: there is one task for on
   expect(scene.git('show', 'main:a.txt')).toBe('1\nall\n3');
 });
 
-test('whoever takes the original up again keeps it: a resolver that lands later changes nothing', async () => {
+test('an original that was resumed stays as it is: a resolving task that lands later changes nothing', async () => {
   const { scene, other } = await collide(
     { sections: { landing: { on_conflict: 'task' } } },
     'sleep 0.1; exit 3',
@@ -206,7 +206,7 @@ test('whoever takes the original up again keeps it: a resolver that lands later 
   expect(await scene.statuses()).toMatchObject({ second: 'cancelled', 'Resolve: second': 'done' });
 });
 
-test('on_conflict: skip sets it aside, the others go on, and whoever resumes it is told what was found', async () => {
+test('on_conflict: skip sets it aside, others continue, and a resume gets the conflict', async () => {
   const { scene, first, other } = await collide({ sections: { landing: { on_conflict: 'skip' } } });
   expect(await scene.statuses()).toEqual({ first: 'done', second: 'needs_attention', waits: 'pending' });
   expect(await scene.why(other)).toContain(`      ${first}: first\n`);

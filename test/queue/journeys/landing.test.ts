@@ -53,7 +53,7 @@ describe('without a remote', () => {
   });
 
   // promise: authorship-kept
-  test('each method leaves the history that it promises, with the task in it', () => {
+  test('each method leaves the documented history, with the task in it', () => {
     const ofTask = (title: string, format: string) =>
       scene
         .git('log', `--grep=^Task: ${id(title)}$`, '--topo-order', '--reverse', `--format=${format}`, 'main')
@@ -71,7 +71,7 @@ describe('without a remote', () => {
   });
 
   // promise: checkout-untouched
-  test('the checkout of the target follows, and what is being edited there stays', () => {
+  test('the checkout of the target follows, and edits there stay', () => {
     const files = scene.git('ls-files').split('\n');
     expect(files).toEqual(expect.arrayContaining([`${id('rebased')}.1`, `${id('squashed')}.2`]));
     for (const file of files) expect(existsSync(path.join(scene.folder, file))).toBe(true);
@@ -79,7 +79,7 @@ describe('without a remote', () => {
     expect(scene.git('status', '--porcelain')).toBe(' M a.txt');
   });
 
-  test('work that overlaps with what is being edited waits, and everything says for what', async () => {
+  test('work that overlaps with an edit waits, and every command says for which file', async () => {
     const waiting = `the checkout at ${scene.folder} has uncommitted changes in a.txt`;
     expect((await scene.tasks()).get(id('overlaps'))).toMatchObject({ status: 'landing', waiting });
     expect(await printed(['list'], scene.at)).toContain(`overlaps\n      ${waiting}\n`);
@@ -88,21 +88,21 @@ describe('without a remote', () => {
     expect(await refusedBy(['merge', id('overlaps')], scene.at)).toContain(`stays in the queue: ${waiting}.`);
   });
 
-  test('a landing that waits writes nothing more about it, however often it is looked at', async () => {
+  test('a waiting landing records its reason once, in any number of passes', async () => {
     const count = async () => (await scene.events()).length;
     const before = await count();
     for (let looks = 0; looks < 2; looks += 1) await copse(['orchestrate', '--once'], scene.at);
     expect(await count()).toBe(before);
   });
 
-  test('it lands as soon as the edit is out of the way', async () => {
+  test('it lands as soon as the edit no longer blocks it', async () => {
     scene.git('checkout', '--quiet', 'a.txt');
     expect(await scene.merge(id('overlaps'))).toContain('Landed');
     expect(readFileSync(path.join(scene.folder, 'a.txt'), 'utf8')).toBe('1\n2\n3\nagent\n');
     expect(scene.git('status', '--porcelain')).toBe('');
   });
 
-  test('after a landing its worktree and its branch are gone; work that stays as it is keeps both', () => {
+  test('after a landing its worktree and its branch are removed; work with the policy none keeps both', () => {
     expect(scene.git('branch', '--format=%(refname:short)').split('\n')).toEqual(
       [`${id('reviewed')}/reviewed`, `${id('kept')}/kept`, 'main', 'release'].toSorted(),
     );
@@ -110,7 +110,7 @@ describe('without a remote', () => {
     expect(existsSync(path.join(scene.folder, '.worktrees', id('kept')))).toBe(true);
   });
 
-  test('reviewed work lands on the target of its agent when a person says so, and only then others go on', async () => {
+  test('reviewed work lands on the target of its agent after an approval, and only then its dependants start', async () => {
     expect(await scene.statuses()).toMatchObject({
       kept: 'done',
       reviewed: 'in_review',
@@ -147,7 +147,7 @@ describe('with a remote', () => {
     writeFileSync(hookOf(remote), `#!/bin/sh\necho "${REFUSAL}" >&2\nexit 1\n`, { mode: 0o755 });
   };
 
-  test('a push that is refused is tried again later, without asking the remote all the time', async () => {
+  test('a refused push is retried with a backoff', async () => {
     const scene = withRemote('retry');
     refuse(scene.remote);
     const id = await scene.add('pushed', 'commit pushed p.txt');
@@ -171,7 +171,7 @@ describe('with a remote', () => {
     expect(scene.git('rev-parse', 'main')).toBe(git(scene.remote, 'rev-parse', 'main'));
   });
 
-  test('a push that is refused leaves the task to a person, or is only told, as configured', async () => {
+  test('a refused push leaves the task to a person, or is only reported, as configured', async () => {
     const [failing, warning] = [withRemote('fail'), withRemote('warn')] as const;
     const ids = await Promise.all(
       [failing, warning].map((scene) => scene.add('pushed', 'commit pushed p.txt')),
@@ -191,7 +191,7 @@ describe('with a remote', () => {
   });
 
   // promise: foreign-moves-kept
-  test('a target that is only on the remote, and one that moved apart from it', async () => {
+  test('a target that is only on the remote, and one that diverged from it', async () => {
     const scene = withRemote('retry');
     scene.git('checkout', '--quiet', '-b', 'elsewhere');
     scene.git('branch', '--delete', '--force', 'main');

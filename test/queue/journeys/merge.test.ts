@@ -39,7 +39,7 @@ async function reviewed(
 
 const moves = (scene: Scene) => scene.git('reflog', 'show', '--format=%gs', 'main').split('\n').length;
 
-test('those that are green land together, with one move of the target; one that is red goes back with its output', async () => {
+test('green changes land together, with one move of the target; a red one goes back with its output', async () => {
   const { scene, id } = await reviewed({
     one: PLAIN,
     two: PLAIN,
@@ -51,6 +51,7 @@ test('those that are green land together, with one move of the target; one that 
   expect(merged).toMatchObject({ code: 4 });
   expect(merged.stdout).toMatch(/^(Landed cp-\w+ as [0-9a-f]{10}\n){2}$/);
   expect(merged.stderr).toContain(`The checks of ${red}, merged into main, failed twice.`);
+  expect(merged.stderr).toMatch(/^ *Check "\w+" failed \(exit code \d+\)\.$/m);
   expect(merged.stderr).toContain('expected 3 but got 4');
   expect(merged.stderr).toContain(`→ copse resume ${red}`);
   expect(moves(scene) - before).toBe(1);
@@ -78,12 +79,12 @@ test('a conflict is refused, with checks or without', async () => {
   expect(scene.subjects().at(-1)).toBe('feat: first');
 });
 
-test('without checks it says that nobody checked it', async () => {
+test('without checks it says that the landing is unverified', async () => {
   const { scene, id } = await reviewed({ plain: PLAIN }, { hasChecks: false });
   expect(await scene.merge(id('plain'))).toMatch(/ \(unverified: there are no checks\)\n$/);
 });
 
-test('whoever stops waiting leaves it in the queue, and somebody who leads lands it', async () => {
+test('Ctrl+C while waiting leaves it in the queue, and the next leader lands it', async () => {
   const { scene, id, hold } = await reviewed({ held: PLAIN });
   const held = id('held');
   writeFileSync(hold, '');
@@ -112,7 +113,7 @@ test('whoever stops waiting leaves it in the queue, and somebody who leads lands
   });
 });
 
-test('what is being checked lands at once when a person answers for it', async () => {
+test('a change that is being checked lands at once when a person skips the checks', async () => {
   const { scene, id, hold } = await reviewed({ held: PLAIN, other: PLAIN });
   writeFileSync(hold, '');
   await printed(['queue', 'retry', id('held'), id('other')], scene.at);

@@ -71,7 +71,7 @@ async function reviewed(scripts: readonly (readonly [title: string, script: stri
 const PLAIN = 'commit "$COPSE_TASK_ID" "$COPSE_TASK_ID.txt"';
 
 describe.skipIf(!hasTmux)('on a terminal', () => {
-  test('it says at any moment what is checked for what, and loudly who goes back and why', async () => {
+  test('it shows each running check with its tasks, and each handback with its reason', async () => {
     const { scene, ids, hold } = await reviewed([
       ['good', PLAIN],
       ['bad', 'commit bad broken'],
@@ -105,7 +105,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     await led;
   });
 
-  test('whoever merges sees where it stands, and Ctrl+C leaves it in the queue', async () => {
+  test('`merge` shows the position, and Ctrl+C leaves it in the queue', async () => {
     const { scene, ids, hold } = await reviewed([['held', PLAIN]]);
     const [held = ''] = ids;
     writeFileSync(hold, '');
@@ -122,7 +122,7 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
   });
 });
 
-test('piped, --watch is one picture without colours', async () => {
+test('piped, --watch prints one view without colours', async () => {
   const { scene, ids } = await reviewed([['plain', PLAIN]]);
   await printed(['queue', 'retry', ...ids], scene.at);
   const picture = await printed(['queue', '--watch'], scene.at);

@@ -95,7 +95,7 @@ const isDone = (scene: Scene, ...ids: readonly string[]) =>
   );
 
 describe('pausing', () => {
-  test('a queue that lands nothing keeps what it has; taking out works, and resuming lands the rest', async () => {
+  test('paused landing keeps the queue; taking out works, and resuming lands the rest', async () => {
     const {
       scene,
       ids: [stays, leaves],
@@ -144,7 +144,7 @@ describe('pausing', () => {
     );
   });
 
-  test('a queue that accepts nothing more lands what it has, and what comes waits outside', async () => {
+  test('paused accepting lands the queue, and new changes wait outside', async () => {
     const {
       scene,
       ids: [inside, outside],
@@ -165,7 +165,7 @@ describe('pausing', () => {
   });
 });
 
-test('a hotfix goes first and alone, and what that costs is said before', async () => {
+test('a hotfix goes first and alone, and its cost is shown before', async () => {
   const {
     scene,
     ids: [first, second, urgent],
@@ -212,7 +212,7 @@ test('a hotfix goes first and alone, and what that costs is said before', async 
   expect(await printed(['queue'], scene.at)).toContain('main: the queue is empty\n  3 landed in 1 h');
 });
 
-test('checks of a leader that was killed are shown as lost at once, and whoever leads next begins again', async () => {
+test('checks of a killed leader are shown as lost at once, and the next leader starts them again', async () => {
   const {
     scene,
     ids: [id],
@@ -259,7 +259,7 @@ describe('with a remote', () => {
     return remote;
   }
 
-  test('taking out is refused once the landing is written down as begun', async () => {
+  test('taking out is refused once the landing is journalled', async () => {
     const {
       scene,
       ids: [id],
@@ -283,7 +283,7 @@ describe('with a remote', () => {
     });
   });
 
-  test('what the remote refused is tried again at once when a person says so', async () => {
+  test('a person’s retry repeats a refused push at once', async () => {
     const {
       scene,
       ids: [id],

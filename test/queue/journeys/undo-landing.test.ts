@@ -37,7 +37,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     await scene.up();
   });
 
-  test('shows what would be taken back, and does nothing, with --dry-run', async () => {
+  test('shows what would be reverted, and does nothing, with --dry-run', async () => {
     const [, second = ''] = ids;
     expect(Object.values(await scene.statuses())).toEqual(['done', 'done', 'done']);
     const [before, events] = [refs(scene), (await scene.events()).length];
@@ -49,7 +49,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
     expect(await scene.events()).toHaveLength(events);
   });
 
-  test('takes back one of several, through the queue; undone again, it is back', async () => {
+  test('reverts one of several, through the queue; undone again, it is back', async () => {
     const [first = '', second = '', third = ''] = ids;
     const before = tree(scene);
     const { undo: task, commit } = await undo(scene, second);
@@ -88,7 +88,7 @@ describe.each(['rebase', 'merge', 'squash'])('with %s', (method) => {
 });
 
 // promise: revert-exact
-test('what later work builds on is not taken back: the files and the tasks are named, and nothing is written', async () => {
+test('a landing that later work builds on is not reverted: files and tasks are named, and nothing is written', async () => {
   const scene = newScene(area);
   const first = await scene.add('first', 'commit first f.txt');
   await scene.up();
@@ -107,7 +107,7 @@ test('what later work builds on is not taken back: the files and the tasks are n
   expect(await scene.events()).toHaveLength(events);
 });
 
-test('is begun once at a time; one that was cancelled counts for nothing', async () => {
+test('is started once at a time; a cancelled one does not count', async () => {
   const scene = newScene(area);
   const id = await scene.add('work', 'commit work w.txt');
   await scene.up();
@@ -124,7 +124,7 @@ test('is begun once at a time; one that was cancelled counts for nothing', async
   expect(scene.git('ls-tree', '--name-only', 'main').split('\n')).not.toContain('w.txt');
 });
 
-test('is reviewed where work is reviewed, and lands on the target that the work landed on', async () => {
+test('is reviewed if work is reviewed, and lands on the target of the work', async () => {
   const scene = newScene(area, {
     agents: { plain: { landing: { target: 'release' } } },
     sections: { landing: { policy: 'review', target: 'main' } },
@@ -152,7 +152,7 @@ test('is reviewed where work is reviewed, and lands on the target that the work 
   expect(scene.git('rev-parse', 'main')).toBe(main);
 });
 
-test('the worktree of what landed is brought back by --worktree, and what landed stays', async () => {
+test('--worktree restores the worktree of landed work, and the landing stays', async () => {
   const scene = newScene(area);
   const id = await scene.add('work', 'commit work w.txt');
   await scene.up();
@@ -164,7 +164,7 @@ test('the worktree of what landed is brought back by --worktree, and what landed
   expect(scene.git('rev-parse', 'main')).toBe(main);
 });
 
-test('what did not land is refused, and so is trying what cannot be tried', async () => {
+test('work that did not land, or is no longer on the target, is refused, with --dry-run too', async () => {
   const scene = newScene(area);
   const id = await scene.add('work', 'commit work w.txt');
   expect(await copse(['undo', id], scene.at)).toMatchObject({ code: 3, stdout: '' });

@@ -11,7 +11,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.target).toBe('abcdef');
   });
 
-  it('1: with every_commit_green, batches of before are checked one by one', () => {
+  it('1: with every_commit_green, changes of earlier batches are checked one by one', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.decide();
     world.everyCommitGreen = true;
@@ -19,7 +19,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.checked).toEqual(['a']);
   });
 
-  it('12: an infrastructure error blames nobody, and nothing is begun until some time has passed', () => {
+  it('12: an infrastructure error hands nothing back, and no check starts before a delay', () => {
     const world = new QueueWorld({ slots: 2 }).add('abcd');
     world.state = batchesOf(1);
     world.decide();
@@ -46,7 +46,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.target).toBe('abcd');
   });
 
-  it('12: what lands without checks says nothing about checks that cannot run', () => {
+  it('12: a landing without checks does not end the delay of checks that cannot run', () => {
     const world = new QueueWorld({ slots: 1 }).add('ab');
     world.state = batchesOf(1);
     world.decide();
@@ -61,7 +61,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     });
   });
 
-  it('12: the time to wait for checks that cannot run does not grow beyond what policy allows', () => {
+  it('12: the delay of checks that cannot run grows up to the policy’s maximum', () => {
     const world = new QueueWorld({ slots: 1 }).add('a');
     for (let times = 0; times < 40; times += 1) {
       world.decide();
@@ -75,7 +75,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.state.trouble!.until - world.now).toBe(world.policy.troubleMostMs);
   });
 
-  it('12: checks that were lost with whoever ran them are begun again', () => {
+  it('12: checks that were lost with their leader are started again', () => {
     const world = new QueueWorld({ slots: 2 }).add('ab');
     world.decide();
     world.crash();
@@ -96,7 +96,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.state.batches).toEqual([]);
   });
 
-  it('14: what stands still says why', () => {
+  it('14: a stalled queue has a reason', () => {
     const world = new QueueWorld({ slots: 0 }).add('a');
     expect(world.decide().stall).toEqual({ kind: 'no_slot' });
     world.entry('a').held = waits.notAccepted;
@@ -107,19 +107,19 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.decide().stall).toBeNull();
   });
 
-  it('without checks everything that merges lands in one go', () => {
+  it('without checks everything that merges lands with one move', () => {
     const world = new QueueWorld({ hasChecks: false, conflicts: [['a', 'c']] }).add('abcd');
     expect(world.decide().land).toMatchObject({ isChecked: false, commit: 'root+a1+b1+d1' });
     world.settle();
     expect(world.handedBack).toEqual([{ name: 'c', because: 'conflict' }]);
   });
 
-  it('without checks not more land with one move than policy allows', () => {
+  it('without checks at most the policy’s number land with one move', () => {
     const world = new QueueWorld({ hasChecks: false, policy: { landedAtOnce: 3 } }).add('abcd');
     expect(world.decide().land?.changes).toHaveLength(3);
   });
 
-  it('if checks are taken out of the configuration, what was in a batch lands, too', () => {
+  it('if checks are removed from the configuration, the changes of a batch land too', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.decide();
     world.hasChecks = false;
@@ -128,7 +128,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(plan.abandon).toHaveLength(1);
   });
 
-  it('asks for one merge at a time if nobody looked yet, and decides the same', () => {
+  it('asks for one merge at a time if none is known, and decides the same', () => {
     const options = { slots: 3, bad: ['c'], conflicts: [['a', 'd']], clashes: [['b', 'f']] };
     const [eager, late] = [new QueueWorld(options), new QueueWorld(options, { looksLate: true })];
     for (const world of [eager, late]) world.add('abcdefgh').finish();

@@ -55,12 +55,12 @@ const journalled = landing('a', {
 });
 
 function evolved(before: Landing, decision: ReturnType<typeof decideHurry>): Landing {
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce(evolveLanding, before);
 }
 
 describe('a person', () => {
-  it('puts something to the front, once', () => {
+  it('puts a change to the front, once', () => {
     const hurried = evolved(landing('a'), decideHurry(landing('a'), at));
     expect(hurried.isHotfix).toBe(true);
     expect(decideHurry(hurried, at)).toMatchObject({
@@ -68,11 +68,11 @@ describe('a person', () => {
     });
   });
 
-  it('answers for something that lands without checks', () => {
+  it('lets a change land without checks', () => {
     expect(evolved(landing('a'), decideSkipChecks(landing('a'), person, at)).isUnchecked).toBe(true);
   });
 
-  it('has something looked at again that waits', () => {
+  it('retries a waiting change', () => {
     const waiting = landing('a', { waiting: { kind: 'paused', comment: null } });
     expect(evolved(waiting, decideTryAgain(waiting, at))).toMatchObject({
       waiting: null,
@@ -82,24 +82,24 @@ describe('a person', () => {
     });
   });
 
-  it('is told when it is too late: what is journalled will be finished', () => {
+  it('is told when it is too late: a journalled landing is finished', () => {
     for (const decision of [
       decideHurry(journalled, at),
       decideSkipChecks(journalled, person, at),
       decideTryAgain(journalled, at),
     ])
-      expect(decision).toMatchObject({ decided: false, refusal: { code: 'already_landing' } });
+      expect(decision).toMatchObject({ kind: 'refused', refusal: { code: 'already_landing' } });
   });
 });
 
 // promise: unverified-recorded
-it('nobody but a person lets something land without checks', () => {
+it('only a person lets a change land without checks', () => {
   for (const by of [
     { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) },
     { kind: 'node', node: brand<NodeId>('no-1') },
   ] as const)
     expect(decideSkipChecks(landing('a'), by, at)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'not_this_session' },
     });
 });
@@ -167,12 +167,12 @@ describe('what an action costs is known before', () => {
     expect(restartsBy({ kind: 'hurried', landings: ids('c') }, facts('a b c', train, 4), policy)).toBe(1);
   });
 
-  it('whoever leaves takes its own check along, and that of those it is checked with', () => {
+  it('taking a change out abandons its check and that of its batch', () => {
     expect(restartsBy({ kind: 'withdrawn', landings: ids('a') }, facts('a b', busy, 2), policy)).toBe(1);
     expect(restartsBy({ kind: 'withdrawn', landings: ids('c') }, facts('a b c', busy, 2), policy)).toBe(0);
   });
 
-  it('without checks nothing is thrown away', () => {
+  it('without checks no work is discarded', () => {
     const without = { ...facts('a b c', busy, 2), hasChecks: false };
     expect(restartsBy({ kind: 'hurried', landings: ids('c') }, without, policy)).toBe(0);
   });

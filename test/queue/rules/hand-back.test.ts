@@ -29,7 +29,7 @@ const toAgent: Recipient = { kind: 'agent', agent };
 const toResolver: Recipient = { kind: 'resolver' };
 const toPerson: Recipient = { kind: 'person' };
 
-describe('what the queue cannot land goes', () => {
+describe('a change that the queue cannot land goes', () => {
   it.each<[string, Partial<HandbackFacts>, Recipient]>([
     ['red, to its agent', {}, toAgent],
     ['red, to its agent whatever on_conflict says', { onConflict: 'skip' }, toAgent],

@@ -119,7 +119,7 @@ function landingIn(place: Place): Landing {
 
 function take(landing: Landing, request: LandingRequest): Landing {
   const decision = decideLanding(landing, request, later);
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<Landing>(evolveLanding, landing);
 }
 
@@ -135,7 +135,7 @@ describe('the landing table', () => {
     expect(outcomeOf(landing, decideLanding(landing, requests[action], later))).toBe(leads);
   });
 
-  it('says of each status where its actions lead, and nothing else', () => {
+  it('has the result of each action in each status, and nothing else', () => {
     expect(landingTransitions).toEqual({
       merge: { queued: ['merging'] },
       check: { queued: ['checking'], merging: ['checking'], checking: ['checking'] },
@@ -167,7 +167,7 @@ describe('a landing', () => {
     });
   });
 
-  it('knows in every state what belongs to that state, and since when', () => {
+  it('has in every state the fields of that state, and its time', () => {
     const since = later;
     expect(Object.fromEntries(places.map((place) => [place, landingIn(place).state]))).toEqual({
       queued: { status: 'queued', since: at },
@@ -191,7 +191,7 @@ describe('a landing', () => {
     });
   });
 
-  it('knows what resolved its conflict, until it merges by itself or its branch moves', () => {
+  it('knows what resolved its conflict, until it merges without that or its branch moves', () => {
     const noted = take(landingIn('checking'), requests.note);
     expect(noted).toEqual({ ...landingIn('checking'), note: 'Resolved as before: src/a.ts' });
     expect(take(take(noted, journal), land)).toMatchObject({ note: 'Resolved as before: src/a.ts' });
@@ -207,7 +207,7 @@ describe('a landing', () => {
 });
 
 describe('a person', () => {
-  it('brings it to the front, and lets it land without checks, wherever it is on its way', () => {
+  it('moves it to the front, and lets it land without checks, in any state of the queue', () => {
     for (const place of ['queued', 'merging', 'checking'] as const) {
       const before = landingIn(place);
       expect(take(before, hurry)).toEqual({ ...before, isHotfix: true });
@@ -215,7 +215,7 @@ describe('a person', () => {
     }
   });
 
-  it('said so of the landing, whose branch may move', () => {
+  it('decides about the landing, whose branch may move', () => {
     const hurried = take(take(landingIn('checking'), hurry), skip);
     expect(take(hurried, requeue)).toMatchObject({ head: newHead, isHotfix: true, isUnchecked: true });
   });
@@ -241,18 +241,18 @@ describe('the proof that the target may move', () => {
     ['no person let it land without', { kind: 'skipped' }, /^cp-0001 needs passing checks\.$/],
   ] as const)('is refused if %s', (_, proof, reason) => {
     expect(decideLanding(landingIn('checking'), journalWith(proof), later)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'wrong_status', reason: expect.stringMatching(reason) },
     });
   });
 
-  it('may be missing if a person said so, and what lands is not verified then', () => {
+  it('may be missing if a person skipped the checks, and the landing is unverified then', () => {
     const skipped = take(landingIn('checking'), skip);
     const landed = take(take(skipped, journalWith({ kind: 'skipped' })), land);
     expect(landed.state).toMatchObject({ status: 'landed', isVerified: false });
   });
 
-  it('was not there in journals of before: they say only where the target moves', () => {
+  it('is missing in journals of earlier versions, which have only the target’s move', () => {
     const old = { type: 'landing.journalled', id: queuedEvent.id, at, intent: { oldTip, newTip } };
     const journalled = evolveLanding(landingIn('merging'), old as LandingEvent);
     expect(journalled.state).toMatchObject({ intent });
@@ -262,14 +262,14 @@ describe('the proof that the target may move', () => {
 describe('a journalled intent', () => {
   const journalled = ['merging*', 'checking*'] as const;
 
-  it('is there exactly in the states that say so', () => {
+  it('exists exactly in the states of a journalled landing', () => {
     expect(places.filter((place) => isCommitted(landingIn(place)))).toEqual(journalled);
   });
 
   it.each(journalled)('while %s refuses to withdraw, conflict or reject and says why', (place) => {
     for (const request of [withdraw, conflict, reject, check, journal, hurry, skip]) {
       expect(decideLanding(landingIn(place), request, later)).toEqual({
-        decided: false,
+        kind: 'refused',
         refusal: {
           code: 'already_landing',
           reason: 'cp-0001 is already landing: the move of main is journalled and will be completed.',
@@ -281,7 +281,7 @@ describe('a journalled intent', () => {
 
   it.each(['merging', 'checking'] as const)('is needed to land while %s', (place) => {
     expect(decideLanding(landingIn(place), land, later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: 'The landing of cp-0001 has no journalled intent, so main cannot have moved for it.',
@@ -297,11 +297,11 @@ describe('a journalled intent', () => {
     expect(again.state).toEqual({ status: 'queued', since: later });
     const merging = take(again, merge);
     expect(isCommitted(merging)).toBe(false);
-    expect(decideLanding(merging, land, later).decided).toBe(false);
-    expect(decideLanding(merging, withdraw, later).decided).toBe(true);
+    expect(decideLanding(merging, land, later).kind).toBe('refused');
+    expect(decideLanding(merging, withdraw, later).kind).toBe('decided');
   });
 
-  it('cannot be told of a landing that was not being merged or checked', () => {
+  it('is refused for a landing that was not being merged or checked', () => {
     const event = { type: 'landing.journalled', id: queuedEvent.id, at, intent } as const;
     for (const place of ['queued', 'landed', 'withdrawn'] as const)
       expect(() => evolveLanding(landingIn(place), event)).toThrow(`la-1 was journalled while ${place}`);
@@ -333,7 +333,7 @@ describe('whatever happens to a landing', () => {
       const decision = decideLanding(before, request, timestamp(later + step));
       expect(outcomeOf(before, decision)).toBe(leadsTo(request.action, placeOf(before)));
       expect(unexplained(decision)).toEqual([]);
-      if (!decision.decided) continue;
+      if (decision.kind === 'refused') continue;
       landing = decision.events.reduce<Landing>(evolveLanding, before);
       events.push(...decision.events);
       look(before, landing, request);
@@ -374,7 +374,7 @@ describe('whatever happens to a landing', () => {
     );
   });
 
-  it('can be told again from its events, with the same result', () => {
+  it('is the same when replayed from its events', () => {
     fc.assert(
       fc.property(walks, (walk) => {
         const { landing, events } = walkAlong(walk, () => {});
@@ -387,13 +387,13 @@ describe('whatever happens to a landing', () => {
 });
 
 function outcomeOf(landing: Landing, decision: Decision<LandingEvent>): string {
-  if (decision.decided) return placeOf(decision.events.reduce<Landing>(evolveLanding, landing));
+  if (decision.kind === 'decided') return placeOf(decision.events.reduce<Landing>(evolveLanding, landing));
   return { wrong_status: 'wrong', already_landing: 'late' }[decision.refusal.code as string] ?? '';
 }
 
 /** What is missing from a refusal: a sentence that names the task, and a command. */
 function unexplained(decision: Decision<LandingEvent>): readonly string[] {
-  if (decision.decided) return [];
+  if (decision.kind === 'decided') return [];
   const { reason, next } = decision.refusal;
   return [
     ...(/cp-0001.*[^.]\.$/.test(reason) ? [] : [reason]),

@@ -27,7 +27,7 @@ const fresh = newQueue(id);
 type Decided = ReturnType<typeof decidePauseQueue>;
 
 function after(queue: MergeQueue, decision: Decided): MergeQueue {
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<MergeQueue>(evolveQueue, queue);
 }
 
@@ -54,28 +54,28 @@ describe('the two switches of a queue', () => {
     }
   });
 
-  it('are not switched off twice: who did it first, and why, stays', () => {
+  it('are not switched off twice: the first person and reason stay', () => {
     expect(decidePauseQueue(pause(fresh, 'accept'), 'accept', 'again', later)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'wrong_status', reason: 'The queue of main already accepts no new tasks.' },
     });
     expect(decidePauseQueue(pause(fresh, 'land'), 'land', 'again', later)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'wrong_status', reason: 'The queue of main already lands nothing.' },
     });
   });
 
-  it('are not switched on if they are', () => {
+  it('are not switched on if they are on', () => {
     for (const what of ['accept', 'land'] as const)
       expect(decideResumeQueue(fresh, what, later)).toMatchObject({
-        decided: false,
+        kind: 'refused',
         refusal: { code: 'wrong_status', reason: 'The queue of main is not paused.' },
       });
-    expect(decideResumeQueue(pause(fresh, 'land'), 'accept', later).decided).toBe(false);
+    expect(decideResumeQueue(pause(fresh, 'land'), 'accept', later).kind).toBe('refused');
   });
 });
 
-describe('a person who says again', () => {
+describe('a person’s retry', () => {
   const tip = brand<CommitId>('c'.repeat(40));
   const audit = (verdict: 'checking' | 'green' | 'red') => ({ tip, verdict, run: 3, tried: [] });
   const troubled: QueueState = {
@@ -89,18 +89,18 @@ describe('a person who says again', () => {
     return decision && after({ ...fresh, state }, decision).state;
   };
 
-  it('has it forget that checks could not run and that the target was red, and nothing else', () => {
+  it('clears failed infrastructure and a red target, and nothing else', () => {
     expect(retried(troubled)).toEqual({ ...emptyQueueState, next: 8 });
     for (const verdict of ['checking', 'green'] as const)
       expect(retried({ ...troubled, audit: audit(verdict) })?.audit).toEqual(audit(verdict));
   });
 
-  it('changes nothing where there is nothing of that', () => {
+  it('changes nothing if there is neither', () => {
     expect(retried({ ...troubled, trouble: null, audit: audit('green') })).toBeNull();
     expect(retried(emptyQueueState)).toBeNull();
   });
 
-  it('is heard by whoever leads, also in the middle of a decision', () => {
+  it('reaches the leader, also in the middle of a decision', () => {
     const decided = { ...troubled, next: 9 };
     const written = { ...troubled, trouble: null, audit: null };
     expect(keepRetry(decided, troubled, written)).toEqual({ ...written, next: 9 });
@@ -108,7 +108,7 @@ describe('a person who says again', () => {
     expect(keepRetry(decided, { ...troubled, audit: null }, written).trouble).toBeNull();
   });
 
-  it('is not heard in what the decision itself found out', () => {
+  it('does not clear what the decision itself found out', () => {
     expect(keepRetry(troubled, emptyQueueState, emptyQueueState)).toBe(troubled);
     expect(keepRetry(troubled, troubled, troubled)).toBe(troubled);
   });
@@ -132,7 +132,7 @@ describe('a queue', () => {
     runs: [run],
   };
 
-  it('is there from the first thing that happens to it', () => {
+  it('exists from its first event', () => {
     expect(evolveQueue(undefined, decided)).toEqual({
       ...fresh,
       state: { ...emptyQueueState, next: 8 },
@@ -140,12 +140,12 @@ describe('a queue', () => {
     });
   });
 
-  it('remembers what was decided last, and keeps its switches', () => {
+  it('remembers the last decision, and keeps its switches', () => {
     const paused = pause(fresh, 'land');
     expect(evolveQueue(paused, decided)).toEqual({ ...paused, state: decided.state, runs: [run] });
   });
 
-  it('says since when it stands still, and why, until it moves', () => {
+  it('has the time and the reason of a stall, until it moves', () => {
     const stalled = evolveQueue(fresh, {
       type: 'queue.stalled',
       id,

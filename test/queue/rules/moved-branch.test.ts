@@ -44,13 +44,13 @@ describe('a branch in the queue', () => {
     expect(decideMovedBranch({ ...queued, mustBeReviewed: true, ...facts })).toEqual({ kind: 'unmoved' });
   });
 
-  it.each([onBranch(tip), null])('that moved is queued anew where nobody has to look', (worktree) => {
+  it.each([onBranch(tip), null])('that moved is queued again if no review is required', (worktree) => {
     expect(decideMovedBranch({ ...moved, worktree })).toMatchObject({ kind: 'requeued', head: tip });
   });
 
   // promise: reviewed-change-lands
   it.each([onBranch(tip), onBranch(tip, false), null])(
-    'that moved is reviewed again where somebody looked',
+    'that moved is reviewed again if a review is required',
     (worktree) => {
       const decision = decideMovedBranch({ ...moved, worktree, mustBeReviewed: true });
       expect(decision).toMatchObject({ kind: 'for_review', head: tip });
@@ -58,13 +58,13 @@ describe('a branch in the queue', () => {
     },
   );
 
-  it('that moved is left to a person where its worktree has uncommitted changes', () => {
+  it('that moved is left to a person if its worktree has uncommitted changes', () => {
     expect(decideMovedBranch({ ...moved, worktree: onBranch(tip, false) })).toMatchObject({
       kind: 'for_review',
     });
   });
 
-  it('that moved is left to a person where the worktree is at another branch', () => {
+  it('that moved is left to a person if the worktree is on another branch', () => {
     expect(decideMovedBranch({ ...moved, worktree: elsewhere(other) })).toMatchObject({
       kind: 'for_review',
       head: other,
@@ -78,7 +78,7 @@ describe('a branch in the queue', () => {
     expect(decideMovedBranch({ ...moved, isEmpty: true })).toMatchObject({ kind: 'for_review' });
   });
 
-  it('that was deleted lands for as long as its commits are there', () => {
+  it('that was deleted lands as long as its commits exist', () => {
     const deleted = { ...queued, tip: null, worktree: null };
     expect(decideMovedBranch(deleted)).toEqual({ kind: 'deleted' });
     expect(decideMovedBranch({ ...deleted, mustBeReviewed: true })).toEqual({ kind: 'deleted' });
@@ -86,7 +86,7 @@ describe('a branch in the queue', () => {
   });
 });
 
-describe('what is in the queue', () => {
+describe('a queued change', () => {
   const at = timestamp(1_000);
   const landing: Landing = {
     id: brand<LandingId>('la-1'),
@@ -104,18 +104,18 @@ describe('what is in the queue', () => {
   const reason = 'its branch moved';
 
   // promise: reviewed-change-lands
-  it('gets no other head once a person has looked at the one it has', () => {
+  it('keeps its head once a person has approved it', () => {
     const requeue = (one: Landing, to: CommitId) =>
       decideLanding(one, { action: 'requeue', head: to, reason }, at);
-    expect(requeue({ ...landing, isReviewed: true }, tip)).toMatchObject({ decided: false });
-    expect(requeue({ ...landing, isReviewed: true }, head)).toMatchObject({ decided: true });
-    expect(requeue(landing, tip)).toMatchObject({ decided: true });
+    expect(requeue({ ...landing, isReviewed: true }, tip)).toMatchObject({ kind: 'refused' });
+    expect(requeue({ ...landing, isReviewed: true }, head)).toMatchObject({ kind: 'decided' });
+    expect(requeue(landing, tip)).toMatchObject({ kind: 'decided' });
   });
 
-  it('goes back to review with what its branch has now, out of the queue', () => {
+  it('goes back to review with the new head of its branch, out of the queue', () => {
     const decision = decideUnqueue(task, landing, { head: tip, reason }, at);
     expect(decision).toMatchObject({
-      decided: true,
+      kind: 'decided',
       events: [
         { type: 'landing.withdrawn', id: landing.id, reason },
         { type: 'task.sent_to_review', id: task.id, head: tip, pullRequest: null },
@@ -123,21 +123,21 @@ describe('what is in the queue', () => {
     });
   });
 
-  it('has the pull request again that it was in review with', () => {
+  it('has its earlier pull request again', () => {
     const of = { branch: landing.target, target: landing.target, note: null };
     const pullRequest = { ...of, is: 'pushed', url: null } as const;
     const decision = decideUnqueue(task, { ...landing, pullRequest }, { head: tip, reason }, at);
     expect(decision).toMatchObject({ events: [{}, { type: 'task.sent_to_review', pullRequest }] });
   });
 
-  it('stays once its move of the target is journalled, and when it is another landing', () => {
+  it('stays once its move of the target is journalled, and if it is another landing', () => {
     const intent = { oldTip: head, newTip: tip, commit: tip, isVerified: false };
     const journalled: Landing = { ...landing, state: { status: 'merging', since: at, intent } };
     expect(decideUnqueue(task, journalled, { head: tip, reason }, at)).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'already_landing' },
     });
     const late = { ...landing, id: brand<LandingId>('la-0') };
-    expect(decideUnqueue(task, late, { head: tip, reason }, at)).toMatchObject({ decided: false });
+    expect(decideUnqueue(task, late, { head: tip, reason }, at)).toMatchObject({ kind: 'refused' });
   });
 });

@@ -10,7 +10,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.checked).toEqual(['ca']);
   });
 
-  it('6: who was passed over too often because it does not fit goes first and alone', () => {
+  it('6: a change that was passed over too often because it does not fit goes first and alone', () => {
     const world = new QueueWorld({ slots: 2, conflicts: [['a', 'b']], policy: { mostPassedOver: 1 } }).add(
       'abcdef',
     );
@@ -33,7 +33,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(late.target.startsWith('b')).toBe(true);
   });
 
-  it('6: who waits longest is not passed over for ever by what is more important', () => {
+  it('6: the change that waits longest is not passed over for ever by more important ones', () => {
     const world = new QueueWorld({ slots: 1, policy: { mostPassedOver: 3 } }).add('z');
     world.state = batchesOf(1);
     for (const name of 'abcdefgh') {
@@ -45,7 +45,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.landed.indexOf('z')).toBe(2);
   });
 
-  it('7: a hotfix goes to the front, alone, and takes the slot of the check that was begun last', () => {
+  it('7: a hotfix goes to the front, alone, and takes the slot of the check that started last', () => {
     const world = new QueueWorld({ slots: 2 }).add('abcd');
     world.state = batchesOf(2);
     world.decide();
@@ -89,7 +89,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     ['red', { bad: ['h'] }, 'h'],
     ['in conflict', { conflicts: [['h', 'F']] }, 'h'],
     ['held', {}, ''],
-  ])('7: a hotfix that is %s keeps nobody from landing', (what, options, back) => {
+  ])('7: a hotfix that is %s does not stop others from landing', (what, options, back) => {
     const world = new QueueWorld({ slots: 2, ...options }).add('ab');
     world.tip.push('F1');
     world.add('h', { isHotfix: true, held: what === 'held' ? waits.dependency : null });
@@ -98,7 +98,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.handedBack.map(({ name }) => name).join('')).toBe(back);
   });
 
-  it('7: a hotfix that does not mend a red target is checked once and lets the one pass that does', () => {
+  it('7: a hotfix that does not fix a red target is checked once and lets the one pass that does', () => {
     const world = new QueueWorld({ slots: 2, mends: ['a'] }).add('a').add('h', { isHotfix: true });
     world.tip.push('RED1');
     world.settle();
@@ -119,7 +119,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(purposes(world)).toEqual(['alone h']);
   });
 
-  it('7: what a person lets land without checks lands at once, also out of a batch', () => {
+  it('7: a change without checks lands at once, also out of a batch', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.decide();
     world.entry('b').isUnchecked = true;
@@ -130,7 +130,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.started.map(namesOf)).toEqual(['abc']);
   });
 
-  it('7: what a person lets land without checks is not checked while it cannot land, and not handed back', () => {
+  it('7: a change without checks is not checked while it cannot land, and not handed back', () => {
     const world = new QueueWorld({ bad: ['a'], slots: 1 }).add('a');
     world.decide();
     world.endCheckOf('a');
@@ -146,7 +146,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.target).toBe('ab');
   });
 
-  it('8: a pause lets checks end, begins none, lands nothing, and goes on from there', () => {
+  it('8: a pause lets checks end, starts none, lands nothing, and continues from there', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.state = batchesOf(1);
     world.decide();
@@ -160,7 +160,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.started.map(namesOf)).toEqual(['a', 'b', 'c']);
   });
 
-  it('8: while the target must not move, checks go on', () => {
+  it('8: while the target must not move, checks continue', () => {
     const world = new QueueWorld({ slots: 1 }).add('ab');
     world.state = batchesOf(1);
     world.blocked = waits.checkout;
@@ -180,7 +180,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
   });
 
   // promise: dependency-order
-  it('9: what is held lands neither by itself nor with its batch, without blame', () => {
+  it('9: a held change lands neither alone nor with its batch, and is not handed back', () => {
     const world = new QueueWorld({ slots: 1 }).add('abc');
     world.decide();
     world.entry('b').held = waits.dependency;

@@ -45,7 +45,7 @@ const kinds: readonly Kind[] = [
 
 describe.each(kinds)('random worlds $name', (kind) => {
   // promise: checked-tree-lands
-  it('land or hand back everything, and never do what must not be done', () => {
+  it('land or hand back everything, and never break a rule', () => {
     for (let seed = 1; seed <= kind.seeds; seed += 1) expect(failureOf(kind, seed)).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import { batchSize } from '../../../packages/copse/src/queue/rules/decide/decide
 import { QueueWorld, batchesOf, namesOf, purposes, waits } from './world.ts';
 
 describe('the rules at the top of queue.ts', () => {
-  it('1: the share of the guilty begins at 5 % and moves by 2 % with every change', () => {
+  it('1: the estimated share of red changes starts at 5 % and moves by 2 % with every change', () => {
     const world = new QueueWorld({ bad: ['b'] }).add('ab');
     expect(world.state.guilt).toBe(0.05);
     world.finish();
@@ -33,7 +33,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.checked).toEqual(['ab']);
   });
 
-  it('2: a conflict is handed back at once although it is being checked, and its batch goes on without it', () => {
+  it('2: a conflict is handed back at once although it is being checked, and its batch continues without it', () => {
     const world = new QueueWorld({ conflicts: [['b', 'x']], slots: 1 }).add('abc');
     world.decide();
     expect(world.checked).toEqual(['abc']);
@@ -43,7 +43,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.checked).toEqual(['ac']);
   });
 
-  it('2: what merges by its files and still does not merge is handed back, and nothing breaks', () => {
+  it('2: a change that seems to merge by its files and does not is handed back, and nothing breaks', () => {
     for (const of of [{}, { isHotfix: true }, { isUnchecked: true }]) {
       const world = new QueueWorld({ conflicts: [['b', 'x']] }).add('b', of);
       world.tip.push('x1');
@@ -71,7 +71,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.checked).toEqual(['bcd']);
   });
 
-  it('3: a second half is checked for want of anything better', () => {
+  it('3: a second half is checked if there is nothing better', () => {
     const world = new QueueWorld({ slots: 2, bad: ['a'] }).add('ab');
     world.slots = 1;
     world.decide();
@@ -95,7 +95,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(purposes(world)).toEqual(['batch i']);
   });
 
-  it('4: a batch is the next that merge together; whoever does not fit keeps its place', () => {
+  it('4: a batch has the next changes that merge together; one that does not fit keeps its place', () => {
     const world = new QueueWorld({ slots: 1, conflicts: [['a', 'b']] }).add('abcd');
     world.state = batchesOf(3);
     world.decide();
@@ -109,7 +109,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.state.batches.map(namesOf)).toEqual(['ab', 'cd', 'e', 'f']);
   });
 
-  it('5: if nobody else waits and little is in flight, a change is checked on top of that and lands right behind it', () => {
+  it('5: if no other change waits and little is in flight, a change is checked on top of that and lands right behind it', () => {
     const world = new QueueWorld({ slots: 4 }).add('a');
     world.decide();
     world.add('b');
@@ -221,7 +221,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.target).toBe('a');
   });
 
-  it('8: a check that took too long uses up no retry of one that is red', () => {
+  it('8: a check that timed out uses up no retry of a red one', () => {
     const world = new QueueWorld({ bad: ['a'] }).add('a');
     world.decide();
     for (const verdict of ['timeout', 'red'] as const) {
@@ -232,7 +232,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.decide().handBack).toMatchObject([{ because: 'timeout' }]);
   });
 
-  it('9: red on top of something that did not land blames nobody', () => {
+  it('9: red on top of a change that did not land hands nothing back', () => {
     const world = new QueueWorld({ clashes: [['a', 'b']] }).add('a');
     world.decide();
     world.add('b');
@@ -246,7 +246,7 @@ describe('the rules at the top of queue.ts', () => {
     });
   });
 
-  it('9: green on top of something that did not land is not green by itself: it is probed before it lands', () => {
+  it('9: green on top of a change that did not land does not count alone: it is probed before it lands', () => {
     const world = new QueueWorld({ bad: ['a'] }).add('a');
     world.decide();
     world.add('b');

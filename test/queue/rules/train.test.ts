@@ -13,7 +13,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(purposes(world)).toEqual(['probe abcdefgh', 'probe abcd', 'probe ab', 'probe abcdef']);
   });
 
-  it('11: the target moves to a green probe, and longer probes go on', () => {
+  it('11: the target moves to a green probe, and longer probes continue', () => {
     const world = new QueueWorld({ slots: 4 }).add('abcd');
     world.state = batchesOf(1);
     world.decide();
@@ -72,7 +72,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.state.batches.map(({ stage }) => stage.is)).toEqual(['green', 'green', 'green', 'green']);
   });
 
-  it('12: a red probe blames nobody while something shorter is green and only may not land', () => {
+  it('12: a red probe hands nothing back while a shorter one is green and only may not land', () => {
     const world = new QueueWorld({ slots: 4, clashes: [['b', 'F']] }).add('ab');
     world.state = batchesOf(1);
     world.decide();
@@ -89,7 +89,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.handedBack).toEqual([{ name: 'b', because: 'red' }]);
   });
 
-  it('13: before the first change is blamed the target is checked, once', () => {
+  it('13: before the first handback the target is checked, once', () => {
     const world = new QueueWorld({ bad: ['a'], isKnownGreen: false }).add('a');
     world.decide();
     world.endCheckOf('a');
@@ -100,7 +100,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.started.filter(({ purpose }) => purpose === 'target')).toHaveLength(1);
   });
 
-  it('13: if the target is red nobody is blamed, each is checked alone once, and the one that mends it lands', () => {
+  it('13: if the target is red nothing is handed back, each is checked alone once, and the one that fixes it lands', () => {
     const world = new QueueWorld({ mends: ['d'], slots: 2 }).add('abcd');
     world.tip.push('RED1');
     world.finish();
@@ -108,7 +108,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(world.handedBack).toEqual([]);
   });
 
-  it('13: if nobody mends the target the queue says so and begins nothing more', () => {
+  it('13: if no change fixes the target the queue says so and starts nothing more', () => {
     const world = new QueueWorld({ slots: 2 }).add('abc');
     world.tip.push('RED1');
     world.finish();
@@ -117,7 +117,7 @@ describe('the rules at the top of queue.ts', () => {
     expect(alone.toSorted()).toEqual(['a', 'b', 'c']);
   });
 
-  it('13: what was red on an older target was not tried on this one', () => {
+  it('13: a red verdict on an older target does not count for this one', () => {
     const world = new QueueWorld({ clashes: [['a', 'b']], mends: ['a'], slots: 2 }).add('a');
     world.tip.push('b1');
     world.decide();
@@ -129,7 +129,7 @@ describe('the rules at the top of queue.ts', () => {
 });
 
 describe('what MERGE-QUEUE.md promises of the decision', () => {
-  it('11: if somebody else moves the target forward, what is green is probed on it', () => {
+  it('11: if another person moves the target forward, green changes are probed on it', () => {
     const world = new QueueWorld({ slots: 2, clashes: [['a', 'F']] }).add('ab');
     world.state = batchesOf(1);
     world.decide();
@@ -143,7 +143,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.handedBack).toEqual([{ name: 'a', because: 'red' }]);
   });
 
-  it('11: if somebody rewinds the target, nobody is blamed for what was red on top of the rest', () => {
+  it('11: if a person rewinds the target, a red verdict on top of the removed commits hands nothing back', () => {
     const world = new QueueWorld({ clashes: [['a', 'F']] }).add('a');
     world.tip.push('F1');
     world.decide();
@@ -154,7 +154,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.target).toBe('a');
   });
 
-  it('11: nobody is blamed for what was red on top of something that was taken back while it was judged', () => {
+  it('11: a red verdict on top of a change that was reverted meanwhile hands nothing back', () => {
     const world = new QueueWorld({ clashes: [['a', 'F']] }).add('a');
     world.decide();
     world.endCheckOf('a', 'red');
@@ -172,7 +172,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.target).toBe('a');
   });
 
-  it('13: nobody is blamed for what was red on a red target that somebody mended meanwhile', () => {
+  it('13: a red verdict on a red target that was fixed meanwhile hands nothing back', () => {
     const world = new QueueWorld({ mends: ['M'] }).add('a');
     world.decide();
     world.endCheckOf('a', 'red');
@@ -188,7 +188,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.target).toBe('REDMa');
   });
 
-  it('11: if the target moves while it is checked whether it is red, that is asked anew', () => {
+  it('11: if the target moves while it is itself checked, it is checked again', () => {
     const world = new QueueWorld({ bad: ['a'], isKnownGreen: false }).add('a');
     world.decide();
     world.endCheckOf('a');
@@ -201,7 +201,7 @@ describe('what MERGE-QUEUE.md promises of the decision', () => {
     expect(world.handedBack).toEqual([{ name: 'a', because: 'red' }]);
   });
 
-  it('11: a batch that does not merge any more after the target moved goes back to the queue', () => {
+  it('11: a batch that no longer merges after the target moved goes back to the queue', () => {
     const world = new QueueWorld({ slots: 1, conflicts: [['b', 'F']] }).add('abc');
     world.decide();
     world.crash();

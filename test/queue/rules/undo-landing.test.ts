@@ -77,7 +77,7 @@ describe('what can be undone', () => {
     expect(findUndoable(done(), landings, once)).toMatchObject({ landing: { id: 'la-1' } });
   });
 
-  it('is nothing that is undone already or about to be, and who does it is said', () => {
+  it('is not a landing that is undone or being undone, and the task that does it is named', () => {
     const undone = findUndoable(done(), [landed('la-1')], undoings({ 'la-1': { kind: 'undone', by: undo } }));
     expect(undone).toMatchObject({
       kind: 'refused',
@@ -94,12 +94,12 @@ describe('what can be undone', () => {
     done('no_changes'),
     done('as_it_is'),
     done('pull_request'),
-  ])('is nothing of a task that did not land through the queue ($state.status $state.how)', (one) => {
+  ])('is not a task that did not land through the queue ($state.status $state.how)', (one) => {
     expect(findUndoable(one, [landed('la-1')], undoings({}))).toMatchObject({ kind: 'refused' });
     expect(findUndoable(done(), [], undoings({}))).toMatchObject({ kind: 'refused' });
   });
 
-  it('is told by the latest note about the landing', () => {
+  it('is known from the latest note about the landing', () => {
     const note = (landing: string, by: string) => ({
       id: brand<LedgerEntryId>(`le-${by}`),
       task: id,
@@ -115,13 +115,13 @@ describe('what can be undone', () => {
   });
 });
 
-describe('the task that undoes', () => {
+describe('the task of an undo', () => {
   const landing = brand<LandingId>('la-9');
 
-  it('is in the queue from the beginning, and waits for nobody', () => {
-    const to = { to: 'landing', landing, target, attempt: null, head: commit } as const;
+  it('is in the queue from the beginning, and depends on nothing', () => {
+    const to = { kind: 'landing', landing, target, attempt: null, head: commit } as const;
     const decision = decideUndo({ id: undo, definition: undoDefinition(done(), 200), to }, at);
-    if (!decision.decided) throw new Error('It may be undone.');
+    if (decision.kind === 'refused') throw new Error('It may be undone.');
     const world = replay(decision.events);
     expect(world.task.get(undo)).toMatchObject({
       title: 'Undo: Add a login page',
@@ -138,17 +138,17 @@ describe('the task that undoes', () => {
     });
   });
 
-  it('is in review where people look first', () => {
-    const to = { to: 'review', head: commit, pullRequest: null } as const;
+  it('is in review if the policy is review', () => {
+    const to = { kind: 'review', head: commit, pullRequest: null } as const;
     const decision = decideUndo({ id: undo, definition: undoDefinition(done(), 200), to }, at);
-    if (!decision.decided) throw new Error('It may be undone.');
+    if (decision.kind === 'refused') throw new Error('It may be undone.');
     expect(replay(decision.events).task.get(undo)?.state).toMatchObject({
       status: 'in_review',
       head: commit,
     });
   });
 
-  it('has a title that fits, however long the other is', () => {
+  it('has a title of valid length, for any title of the other task', () => {
     const long = { ...done(), title: '😀'.repeat(200) };
     expect(Array.from(undoDefinition(long, 200).title)).toHaveLength(200);
   });

@@ -107,7 +107,7 @@ const only = (scene: Scene) => {
 describe('an entry', () => {
   const one = [landing('a')];
 
-  it('that is being checked says with whom, and how long that may take', () => {
+  it('that is being checked names its batch and the expected time', () => {
     const { entries } = view({
       entries: [landing('a'), landing('b'), landing('c')],
       state: { batches: [batch(1, 'a b c', checking(7))] },
@@ -124,7 +124,7 @@ describe('an entry', () => {
     });
   });
 
-  it('whose check ended with whoever led the queue is checked again', () => {
+  it('whose check ended with its leader is checked again', () => {
     const state = { batches: [batch(1, 'a', checking(7))] };
     expect(only({ entries: one, state })).toMatchObject({
       state: 'again',
@@ -132,7 +132,7 @@ describe('an entry', () => {
     });
   });
 
-  it('that takes longer than usual is promised nothing that is over', () => {
+  it('that takes longer than usual has no expected time in the past', () => {
     const since = ago(200_000);
     const scene = {
       entries: one,
@@ -142,7 +142,7 @@ describe('an entry', () => {
     expect(only(scene).range).toEqual({ fromMs: 0, toMs: 90_000 });
   });
 
-  it('that waits for a slot says behind whom, and counts the rounds before it', () => {
+  it('that waits for a slot names the changes before it, and counts the rounds', () => {
     const names = Array.from({ length: 40 }, (_, at) => `n${at}`);
     const { entries } = view({
       entries: names.map((name) => landing(name)),
@@ -161,7 +161,7 @@ describe('an entry', () => {
     for (const { range } of entries) expect(range?.toMs).toBeGreaterThanOrEqual(range?.fromMs ?? 0);
   });
 
-  it('with a free slot waits for nobody', () => {
+  it('with a free slot waits for no other', () => {
     expect(only({ entries: one })).toMatchObject({
       why: 'waits for its check to start',
       range: { fromMs: 60_000 },
@@ -208,7 +208,7 @@ describe('an entry', () => {
     });
   });
 
-  it('that passed says what of the train is checked, and behind whom it stands there', () => {
+  it('that passed names the running probe of the train, and the changes before it', () => {
     const { entries, train } = view({
       entries: [landing('a'), landing('b'), landing('c')],
       state: {
@@ -240,7 +240,7 @@ describe('an entry', () => {
     });
   });
 
-  it('whose landing is journalled is landing, whatever else is said about it', () => {
+  it('whose landing is journalled is landing, whatever its other fields say', () => {
     const intent = { oldTip: tip, newTip: tip, commit: tip, isVerified: true };
     const state = { status: 'checking', since: now, candidate: tip, intent } as const;
     expect(only({ entries: [landing('a', { state, waiting: { kind: 'no_slot' } })] })).toMatchObject({
@@ -249,7 +249,7 @@ describe('an entry', () => {
     });
   });
 
-  it('with a new head has nothing of what was found out about the old one', () => {
+  it('with a new head has no result of the old one', () => {
     const entries = [landing('a', { head: headOf('newer') })];
     const state = { batches: [batch(1, 'a', { is: 'guilty', run: 3, verdict: 'red' })] };
     expect(only({ entries, state })).toMatchObject({ state: 'waiting' });
@@ -294,18 +294,18 @@ describe('an entry', () => {
       'waits until the queue moves again',
     ],
   ] as const satisfies readonly (readonly [string, Scene, string])[])(
-    'is held, without a promise, when %s',
+    'is held, without an expected time, when %s',
     (_when, scene, why) => {
       expect(only(scene)).toMatchObject({ state: 'held', why, range: null });
     },
   );
 
-  it('that was in the queue before it stopped accepting goes on', () => {
+  it('that was queued before a pause of accepting continues', () => {
     const paused = { land: null, accept: { since: ago(MINUTE), reason: null } };
     expect(only({ entries: one, queue: { paused } })).toMatchObject({ state: 'waiting' });
   });
 
-  it('that a person answers for lands without checks', () => {
+  it('that a person lets land without checks lands within 5 s', () => {
     expect(only({ entries: [landing('a', { isUnchecked: true })] })).toMatchObject({
       isUnchecked: true,
       why: 'lands without checks within 5 s',
@@ -320,14 +320,14 @@ describe('time', () => {
     ['the queue is stalled', { queue: { stalled: { since: ago(1), reason: { kind: 'no_slot' } } } }],
     ['checks cannot run', { state: { trouble: { reason: 'no disk', times: 1, until: now + 1 } } }],
     ['the target itself is red', { state: { audit: { tip, verdict: 'red', run: 1, tried: [] } } }],
-  ] as const satisfies readonly (readonly [string, Scene])[])('is not promised when %s', (_when, scene) => {
+  ] as const satisfies readonly (readonly [string, Scene])[])('is not expected when %s', (_when, scene) => {
     const shared: Scene = scene;
     const state = { batches: [batch(1, 'a', checking(7))], ...shared.state };
     const queue = { runs: [run(7, 'a', 'batch')], ...shared.queue };
     expect(only({ entries: [landing('a')], ...shared, state, queue }).range).toBeNull();
   });
 
-  it('of several checks is that of all of them, and unknown while one is', () => {
+  it('of several checks is their sum, and unknown if one is', () => {
     const greenMs = new Map([
       ['test', [10, 20, 30]],
       ['lint', [5]],
@@ -337,7 +337,7 @@ describe('time', () => {
     expect(usualOf([], { greenMs })).toBeNull();
   });
 
-  it('is written as exactly as anybody needs it', () => {
+  it('is rounded for people', () => {
     expect([0, 800, 12_400, 119_000, 120_000, 59 * MINUTE, 120 * MINUTE, 135 * MINUTE].map(spanText)).toEqual(
       ['0 s', '800 ms', '12 s', '119 s', '2 min', '59 min', '2 h', '2 h 15 min'],
     );
@@ -347,7 +347,7 @@ describe('time', () => {
 });
 
 describe('a queue', () => {
-  it('that nobody leads runs nothing, whatever its last leader left behind', () => {
+  it('without a leader runs nothing, whatever its last leader left', () => {
     const queue = { runs: [run(7, 'a', 'batch')] };
     const state = { batches: [batch(1, 'a', checking(7))] };
     const seen = view({ entries: [landing('a')], queue, state, more: { isLed: false } });
@@ -362,14 +362,14 @@ describe('a queue', () => {
     });
   });
 
-  it('does not show a check as going on whose process is gone', () => {
+  it('does not show a check as running whose process has ended', () => {
     const queue = { runs: [run(7, 'a', 'batch'), run(8, 'b', 'batch')] };
     const seen = view({ entries: [landing('a'), landing('b')], queue, more: { lost: new Set([7]) } });
     expect([seen.runs, seen.lost].map((runs) => runs.map(({ slot }) => slot))).toEqual([[8], [7]]);
     expect(seen.slots.busy).toBe(1);
   });
 
-  it('names nobody that has landed or left, though its batch still does', () => {
+  it('names no change that has landed or left, though its batch still does', () => {
     const state = { batches: [batch(1, 'a b', green(1)), batch(2, 'c d', green(2))] };
     const seen = view({ entries: [landing('b'), landing('d')], state });
     expect(seen.train).toBe(2);
@@ -381,7 +381,7 @@ describe('a queue', () => {
     expect(only({ ...checked, entries: [landing('b')] }).why).toBe('is checked');
   });
 
-  it('says of each check what it is for', () => {
+  it('names the purpose of each check', () => {
     const queue = {
       runs: [
         run(1, 'a b c d e', 'batch'),
@@ -417,13 +417,13 @@ describe('a queue', () => {
     ]);
   });
 
-  it('without checks says that what lands is unverified, and has no slots', () => {
+  it('without checks says that landings are unverified, and has no slots', () => {
     const seen = view({ entries: [landing('a')], more: { commands: [] } });
     expect(seen).toMatchObject({ hasChecks: false, slots: { busy: 0, of: 0 } });
     expect(seen.entries[0]).toMatchObject({ why: 'lands within 5 s', range: null });
   });
 
-  it('counts what landed lately, how long that took, and how many checks it cost', () => {
+  it('counts recent landings, their duration, and the checks they cost', () => {
     const landed = (name: string, minutes: number, tookMs: number) => ({
       landing: landingId(name),
       task: taskId(name),
@@ -451,7 +451,7 @@ describe('a queue', () => {
   });
 });
 
-describe('what happened lately', () => {
+describe('the recent history', () => {
   const started = (id: string, command: string, at: Timestamp, target = main): BoardEvent => {
     const of = { id: brand<CheckId>(id), at, target, tree: 't', command, environment: '', node };
     return { type: 'check.started', ...of };

@@ -50,11 +50,11 @@ const sentences: { readonly [K in WaitReason['kind']]: readonly [Extract<WaitRea
     note: [{ kind: 'note', text: 'as it was written' }, 'as it was written'],
   };
 
-it.each(Object.values(sentences))('%o is told in a sentence', (reason, sentence) => {
+it.each(Object.values(sentences))('%o is described in a sentence', (reason, sentence) => {
   expect(waitText(reason)).toBe(sentence);
 });
 
-it('reasons are the same when all their fields are', () => {
+it('reasons are equal when all their fields are', () => {
   const reasons = Object.values(sentences).map(([reason]) => reason);
   for (const [at, one] of reasons.entries())
     for (const [also, other] of reasons.entries()) expect(isSameWait(one, { ...other })).toBe(at === also);
@@ -62,12 +62,12 @@ it('reasons are the same when all their fields are', () => {
   expect(isSameWait({ kind: 'paused', comment: null }, { kind: 'paused', comment: 'x' })).toBe(false);
 });
 
-describe('a board from before reasons were data', () => {
+describe('a board of a version with reasons as text', () => {
   const sentence = 'waiting for the checkout at /x: a.txt has uncommitted changes';
   const note = { kind: 'note', text: sentence };
   const at = timestamp(1);
 
-  it('tells why a landing waits in the words it has', () => {
+  it('shows that text for a waiting landing', () => {
     const stored = { id: 'la-1', head: 'abc', waiting: sentence, state: { status: 'queued', since: at } };
     const read = readLanding(stored as unknown as Landing);
     expect(read).toEqual({ ...stored, waiting: note });
@@ -77,7 +77,7 @@ describe('a board from before reasons were data', () => {
     expect(evolveLanding({ ...read, waiting: null }, event).waiting).toEqual(note);
   });
 
-  it('tells why a queue is stalled in the words it has', () => {
+  it('shows that text for a stalled queue', () => {
     const stalled = evolveQueue(newQueue(main), { type: 'queue.stalled', id: main, at, reason: sentence });
     expect(stalled.stalled).toEqual({ since: at, reason: note });
     const stored = { ...newQueue(main), stalled: { since: at, reason: sentence } };

@@ -140,7 +140,7 @@ describe.each(Object.entries(vectors))(
   },
 );
 
-it('of three branches each pair is judged by itself', async () => {
+it('of three branches each pair is judged separately', async () => {
   const scene = await RadarScene.open(area, BASE);
   const a = await scene.branch({ 'a.txt': text({ 1: 'a\n' }) });
   const b = await scene.branch({ 'a.txt': text({ 1: 'b\n' }), 'b.txt': text({ 3: 'b\n', 10: 'b\n' }) });
@@ -151,7 +151,7 @@ it('of three branches each pair is judged by itself', async () => {
   expect(scene.trials).toHaveLength(2);
 });
 
-it('a branch that builds on another is not in its way', async () => {
+it('a branch that builds on another does not conflict with it', async () => {
   const scene = await RadarScene.open(area, BASE);
   const below = await scene.branch({ 'a.txt': text({ 1: 'a\n' }) });
   const above = await scene.branch({});
@@ -165,7 +165,7 @@ it('a branch that builds on another is not in its way', async () => {
   expect(await scene.between(below, above)).toEqual({ kind: 'apart' });
 });
 
-it('what a branch has against the target is not laid to the account of another that has it from there', async () => {
+it('a conflict with the target does not count as one with a branch that contains the target’s change', async () => {
   const scene = await RadarScene.open(area, BASE);
   const old = await scene.branch({ 'a.txt': text({ 1: 'old\n' }), 'b.txt': text({ 3: 'b\n', 10: 'old\n' }) });
   scene.commitOnMain({ 'a.txt': text({ 1: 'landed\n' }) });
@@ -175,7 +175,7 @@ it('what a branch has against the target is not laid to the account of another t
   expect(await scene.between(old, clash)).toMatchObject({ kind: 'conflict', files: ['b.txt'] });
 });
 
-it('what landed since a branch began is not its own', async () => {
+it('work that landed since a branch began is not its own', async () => {
   const scene = await RadarScene.open(area, BASE);
   const one = await scene.branch({ 'a.txt': text({ 1: 'one\n' }) });
   scene.commitOnMain({ 'a.txt': text({ 10: 'landed\n' }) });
@@ -184,7 +184,7 @@ it('what landed since a branch began is not its own', async () => {
   expect(scene.trials).toEqual([]);
 });
 
-it('a branch that cannot be read is told, and the others are compared', async () => {
+it('a branch that cannot be read is reported, and the others are compared', async () => {
   const scene = await RadarScene.open(area, BASE);
   const one = await scene.branch({ 'a.txt': text({ 1: 'one\n' }) });
   const broken = await scene.branch({ 'a.txt': text({ 1: 'broken\n' }) });
@@ -197,7 +197,7 @@ it('a branch that cannot be read is told, and the others are compared', async ()
   expect(await scene.look()).toMatchObject({ isNew: false, problems: [{}] });
 });
 
-it('a pair that cannot be merged is told and stays unknown, and the others are judged', async () => {
+it('a pair that cannot be merged is reported and stays unknown, and the others are judged', async () => {
   const scene = await RadarScene.open(area, BASE);
   const tasks = [
     await scene.branch({ 'a.txt': '1' }),
@@ -238,7 +238,7 @@ it('uncommitted changes, branches without commits and tasks that are over do not
   expect(sighting.branches.map(({ task }) => task)).toEqual([one, idle].toSorted());
 });
 
-describe('looking again', () => {
+describe('a repeated comparison', () => {
   const same = (line: string): Files => ({ 'a.txt': text({ 1: `${line}\n` }) });
 
   async function newScene() {
@@ -253,7 +253,7 @@ describe('looking again', () => {
 
   const take = (scene: RadarScene) => scene.trials.splice(0).length;
 
-  it('merges only what moved, and nothing when nothing did', async () => {
+  it('merges only pairs with a moved branch, and none when none moved', async () => {
     const { scene, tasks } = await newScene();
     expect((await scene.look()).isNew).toBe(true);
     expect(take(scene)).toBe(3);
@@ -268,7 +268,7 @@ describe('looking again', () => {
     expect(take(scene)).toBe(0);
   });
 
-  it('goes on with what was too much for one look, and says so until then', async () => {
+  it('continues with pairs that did not fit into one pass, and reports how many are left', async () => {
     const { scene } = await newScene();
     const counts = async () => {
       const { sighting } = await scene.look({ mostTrials: 1 });
@@ -286,7 +286,7 @@ describe('looking again', () => {
     expect(await since()).toEqual(before);
   });
 
-  it('what was found and has moved since is read as not looked at yet; a branch that is gone is not read', async () => {
+  it('shows a pair that moved since as not compared yet, and no deleted branch', async () => {
     const { scene, tasks } = await newScene();
     await scene.look();
     const read = () => lastSighting(scene.context.radar)?.pairs.map(({ verdict }) => verdict.kind);
@@ -310,7 +310,7 @@ describe('looking again', () => {
       '{"version":2,"at":1,"omitted":0,"isWhole":true,"branches":[{"task":"cp-1","branch":"\\u0000","tip":"1"}],"pairs":[{"tasks":["cp-1"],"tips":[],"verdict":{"kind":"fine"},"since":"x"}]}',
     ],
     ['full of nothing', '{"version":2,"at":1,"omitted":0,"isWhole":true,"branches":[null],"pairs":[3]}'],
-  ])('finds everything anew when what was kept is %s', async (_what, content) => {
+  ])('compares everything again when its file is %s', async (_what, content) => {
     const { scene } = await newScene();
     const { sighting } = await scene.look();
     take(scene);
@@ -327,7 +327,7 @@ describe('looking again', () => {
     }
   });
 
-  it('finds everything anew when what was kept was deleted, and leaves no other files', async () => {
+  it('compares everything again when its file was deleted, and leaves no other files', async () => {
     const { scene } = await newScene();
     await scene.look();
     const folder = path.join(scene.folder, '.copse');
@@ -342,7 +342,7 @@ describe('looking again', () => {
   });
 
   it.each(['sighting', 'memory'] as const)(
-    'nothing old stays when the %s could not be written',
+    'keeps nothing stale when the %s could not be written',
     async (which) => {
       const { scene, tasks } = await newScene();
       await scene.look();
@@ -359,7 +359,7 @@ describe('looking again', () => {
     },
   );
 
-  it('is done by one at a time', async () => {
+  it('is done by one process at a time', async () => {
     const { scene } = await newScene();
     const [first, second] = await Promise.all([scene.look(), refreshRadar(scene.context)]);
     expect(first.sighting.pairs).toHaveLength(3);
@@ -367,7 +367,7 @@ describe('looking again', () => {
     expect(await refreshRadar(scene.context, { patienceMs: 10_000 })).toMatchObject({ isNew: false });
   });
 
-  it('a branch that changes more than is listed is merged with every other', async () => {
+  it('merges a branch with every other if it changes more files than are listed', async () => {
     const { scene, tasks } = await newScene();
     const many = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`many/${at}`, 'x']));
     const wide = await scene.branch({ ...many, ...same('wide') });

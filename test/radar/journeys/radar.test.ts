@@ -54,14 +54,14 @@ describe('three finished branches, two of which change the same line', () => {
     expect(list).toMatch(/Away\n/);
   });
 
-  test('why says it in a sentence', async () => {
+  test('`why` has it as a sentence', async () => {
     expect(await scene.why(one)).toContain(
       `It conflicts with ${other} (Other) in a.txt: whichever lands second must resolve the conflict.`,
     );
     expect(await scene.why(away)).not.toContain('conflict');
   });
 
-  test('radar lists the pairs, all or those of one task, and counts what it compared', async () => {
+  test('radar lists the pairs, all or those of one task, and counts its comparisons', async () => {
     const all = await printed(['radar'], scene.at);
     expect(all).toMatch(/^conflict {2}cp-\w+ {2}cp-\w+ +\d+\w {2}a\.txt\n/);
     expect(all).toContain('3 live branches were compared: 1 pair conflicts, 0 change the same files.');
@@ -85,7 +85,7 @@ describe('three finished branches, two of which change the same line', () => {
     await printed(['delete', id], scene.at);
   });
 
-  test('what moved since is not shown as known, by no command that does not look', async () => {
+  test('a pair that moved since is not shown as known by commands that do not compare', async () => {
     const worktree = path.join(scene.folder, '.worktrees', other);
     writeFileSync(path.join(worktree, 'a.txt'), '1\n2\n3\n4\n');
     git(worktree, 'commit', '--quiet', '--all', '--message=fix: elsewhere');
@@ -112,7 +112,7 @@ describe('three finished branches, two of which change the same line', () => {
     },
   );
 
-  test('an agent that goes on is told whose branch is in its way', async () => {
+  test('an agent that continues is told which branch conflicts', async () => {
     scene.script(one, 'cp AGENT_CONTEXT.md .copse/session-context.json "${NOTES%/*}"; commit more more.txt');
     await printed(['resume', one, '--message', 'More'], scene.at);
     await scene.up();
@@ -124,7 +124,7 @@ describe('three finished branches, two of which change the same line', () => {
     });
   });
 
-  test('what has landed is in nobody’s way any more', async () => {
+  test('a landed branch conflicts with no other', async () => {
     await scene.merge(other);
     expect(await answer<RadarView>(['radar'], scene.at)).toMatchObject({ branches: [{}, {}], pairs: [] });
     expect(await printed(['list'], scene.at)).not.toMatch(/≠|~/);
@@ -138,7 +138,7 @@ test('without branches the radar says that it compared none', async () => {
   );
 });
 
-test('of tasks that are equally urgent, the one starts first whose area nobody’s branch has changed', async () => {
+test('of equally urgent tasks, the one starts first whose area no branch has changed', async () => {
   const scene = newScene(area, {
     policy: { max_agents: 1 },
     sections: { landing: { policy: 'review' } },

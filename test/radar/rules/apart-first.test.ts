@@ -29,23 +29,23 @@ const order = (tasks: readonly Ready[], colliding: readonly string[]) =>
   );
 
 describe('of ready tasks', () => {
-  it('those that collide with nobody go first, and the others keep their order', () => {
+  it('those without a collision go first, and the others keep their order', () => {
     const tasks = ['a', 'b', 'c', 'd'].map((id) => ready(id));
     expect(order(tasks, ['a', 'c'])).toEqual(['b', 'd', 'a', 'c']);
     expect(order(tasks, [])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('none goes past one that is more urgent', () => {
+  it('none passes a more urgent one', () => {
     const tasks = [ready('a', { priority: 5 }), ready('b', { priority: 3 }), ready('c', { priority: 3 })];
     expect(order(tasks, ['a', 'b'])).toEqual(['a', 'c', 'b']);
   });
 
-  it('one that was ready for long enough is not passed over any more', () => {
+  it('one that was ready for long enough is no longer passed over', () => {
     const tasks = [ready('a', { ageMs: 1_000 }), ready('b', { ageMs: 999 }), ready('c')];
     expect(order(tasks, ['a', 'b'])).toEqual(['a', 'c', 'b']);
   });
 
-  it('only those are asked about that somebody gets to', () => {
+  it('collisions are computed only for tasks that are needed', () => {
     const asked: string[] = [];
     const tasks = ['a', 'b', 'c'].map((id) => ready(id));
     const collides = ({ id }: Ready) => asked.push(id) === 1;
@@ -53,7 +53,7 @@ describe('of ready tasks', () => {
     expect(asked).toEqual(['a', 'b']);
   });
 
-  it('whatever collides, all come once, by urgency, and the old ones where they were', () => {
+  it('with any collisions, each comes once, by urgency, and old ones keep their place', () => {
     const task = fc.record({
       priority: fc.constantFrom<Priority[]>(1, 3, 5),
       isOld: fc.boolean(),
@@ -118,7 +118,7 @@ describe('a ready task collides', () => {
     expect(known.with(ready('cp-2', { areas: ['src/**'] }))).toBe('cp-1');
   });
 
-  it('by what its branch has already, unless that came to nothing or is not known', () => {
+  it('by a conflict or an overlap of its own branch, and not if that is apart or unknown', () => {
     const files = { files: ['x'], omitted: 0 };
     for (const [verdict, expected] of [
       [{ kind: 'conflict', ...files }, 'cp-2'],

@@ -74,13 +74,13 @@ describe('two branches', () => {
     ).toEqual([]);
   });
 
-  it('are compared when one of them is to land elsewhere from now on, although it did not move', () => {
+  it('are compared when the target of one changes, although it did not move', () => {
     const [a, b] = [branch('a', { paths: ['x'] }), branch('b', { paths: ['x'] })];
     const elsewhere = { ...b, target: brand<BranchName>('release') };
     expect(decidePairs([a, b], rememberLook([a, elsewhere], [], limits), now)).toHaveLength(1);
   });
 
-  it('form a pair in the order of their ids, whichever of them moved', () => {
+  it('form a pair in the order of their ids', () => {
     const [a, b] = [branch('a', { paths: ['x'] }), branch('b', { paths: ['x'] })];
     const pair = { tasks: ['a', 'b'], tips: ['a@1', 'b@1'], verdict: { kind: 'pending', was: null } };
     expect(decidePairs([a, b], nothingKnown, now)).toMatchObject([pair]);
@@ -90,7 +90,7 @@ describe('two branches', () => {
 
 const conflict: PairVerdict = { kind: 'conflict', files: ['x'], omitted: 0 };
 
-describe('what was found', () => {
+describe('a result', () => {
   const [a, b] = [branch('a', { paths: ['x'] }), branch('b', { paths: ['x'] })];
   const [pair] = decidePairs([a, b], nothingKnown, now) as [Pair];
   const found = settlePair(pair, conflict, now);
@@ -98,11 +98,11 @@ describe('what was found', () => {
   const moved = { ...b, tip: brand<CommitId>('b@2') };
   const later = timestamp(now + 60_000);
 
-  it('holds as long as neither tip moves', () => {
+  it('is valid while neither tip moves', () => {
     expect(decidePairs([a, b], before, later)).toEqual([found]);
   });
 
-  it('is not known any more once a tip moved, and is merged again', () => {
+  it('is unknown once a tip moved, and is merged again', () => {
     const [again] = decidePairs([a, moved], before, later);
     expect(again).toEqual({
       tasks: ['a', 'b'],
@@ -112,7 +112,7 @@ describe('what was found', () => {
     });
   });
 
-  it('is since when it was first so, and anew when it changed', () => {
+  it('has the time when it was first found, and a new one when it changed', () => {
     const [again] = decidePairs([a, moved], before, later) as [Pair];
     expect(settlePair(again, conflict, later).since).toBe(now);
     expect(settlePair(again, { kind: 'apart' }, later).since).toBe(later);
@@ -121,16 +121,16 @@ describe('what was found', () => {
     expect(settlePair(third, conflict, later).since).toBe(now);
   });
 
-  it('goes with the branches that it is about', () => {
+  it('is dropped with its branches', () => {
     expect(decidePairs([a], before, later)).toEqual([]);
   });
 
-  it('that did not fit is found again, and not taken for apart', () => {
+  it('that did not fit is computed again, and does not count as apart', () => {
     const cut = rememberLook([a, b], [found], { ...limits, rememberedPairs: 0 });
     expect(decidePairs([a, b], cut, later)).toMatchObject([{ verdict: { kind: 'pending' } }]);
   });
 
-  it('is shown with the worst first, without what is apart, and says how much is left out', () => {
+  it('is shown with the worst first, without pairs that are apart, and with the number left out', () => {
     const pairOf = (one: string, other: string, verdict: PairVerdict): Pair => ({
       tasks: [brand(one), brand(other)],
       tips: [brand('1'), brand('2')],
@@ -166,18 +166,18 @@ describe('a sighting that is read later', () => {
       return tip === undefined || tip === null ? tip : brand<CommitId>(tip);
     }).pairs.map(({ verdict }) => verdict);
 
-  it('is true while both branches are where they were', () => {
+  it('is valid while both branches have the same tips', () => {
     expect(verdicts({ 'a/work': 'a@1', 'b/work': 'b@1' })).toEqual([conflict]);
   });
 
   it.each([
     ['moved', { 'a/work': 'a@1', 'b/work': 'b@2' }],
     ['cannot be read', { 'a/work': null, 'b/work': 'b@1' }],
-  ])('is not known any more when a branch %s', (_what, tips) => {
+  ])('is unknown when a branch %s', (_what, tips) => {
     expect(verdicts(tips)).toEqual([{ kind: 'pending', was: { kind: 'conflict', since: now } }]);
   });
 
-  it('says nothing about branches that are gone', () => {
+  it('has no deleted branches', () => {
     expect(verdicts({ 'a/work': 'a@1' })).toEqual([]);
   });
 });
@@ -206,7 +206,7 @@ function meetSlowly(one: LiveBranch, other: LiveBranch): boolean {
   );
 }
 
-it('looking again after every move finds what looking at everything at once finds, and merges no pair twice', () => {
+it('comparing after every move finds the same as comparing everything at once, and merges no pair twice', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), fc.integer({ min: 0, max: 4 }), (steps, room) => {
       const live = new Map<number, LiveBranch>();

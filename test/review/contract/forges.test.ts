@@ -91,7 +91,7 @@ describe.each<[name: string, way: Way]>([
   ['GitHub by its API', 'github'],
   ['GitLab by its API', 'gitlab'],
 ])('%s', (_, way) => {
-  it('opens a pull request with title and text, for exactly what was pushed', async () => {
+  it('opens a pull request with title and text, for exactly the pushed commit', async () => {
     const { forge, server, order } = await newSite(way);
     expect(await forge.push(order)).toMatchObject({ kind: 'pushed' });
     const facts = factsOf(await forge.open(order, null));
@@ -114,7 +114,7 @@ describe.each<[name: string, way: Way]>([
   });
 
   // promise: pull-request-once
-  it('asked again, finds the one that is there, whatever became of it', async () => {
+  it('asked again, finds the existing one, in any state', async () => {
     const { forge, server, order } = await newSite(way);
     await forge.push(order);
     await forge.open(order, null);
@@ -127,7 +127,7 @@ describe.each<[name: string, way: Way]>([
     expect(server.posts).toHaveLength(1);
   });
 
-  it('opens another for what was submitted later, when the first was closed', async () => {
+  it('opens another for a later submission, when the first was closed', async () => {
     const { forge, server, scene, order } = await newSite(way);
     await forge.push(order);
     await forge.open(order, null);
@@ -161,7 +161,7 @@ describe.each<[name: string, way: Way]>([
     expect(server.pulls.only().title).toBe('theirs');
   });
 
-  it('says what reviewers say, who closed it, what it was merged as, and where its branch is now', async () => {
+  it('reports reviews, who closed it, the merge commit, and the tip of its branch', async () => {
     const { forge, server, scene, order } = await newSite(way);
     await forge.push(order);
     const known = factsOf(await forge.open(order, null));
@@ -214,7 +214,7 @@ describe.each<[name: string, way: Way]>([
     expect(factsOf(await forge.look(known))).toMatchObject({ state: 'open' });
   });
 
-  it('refuses what the forge refuses, in its words', async () => {
+  it('reports a refusal in the words of the forge', async () => {
     const { forge, server, order } = await newSite(way);
     // Nothing was pushed.
     const looked = await forge.open(order, null);
@@ -223,7 +223,7 @@ describe.each<[name: string, way: Way]>([
   });
 
   // promise: forge-token-safe
-  it('has its token in nothing that it says', async () => {
+  it('never prints its token', async () => {
     const { forge, server, order } = await newSite(way);
     const said: unknown[] = [await forge.push(order)];
     // Of its own it is asked by gh, which would be the one to quote it.
@@ -241,7 +241,7 @@ describe.each<[name: string, way: Way]>([
 });
 
 describe('GitHub', () => {
-  it('is asked by gh outside of any repository, and what is written goes to its input', async () => {
+  it('is called by gh outside any repository, with data on standard input', async () => {
     const { server, scene, order } = await newSite('gh');
     const log = path.join(area, 'gh.log');
     const forge = forgeFor(scene, 'github', { ...environmentOf('gh', server, true), FORGE_GH_LOG: log });
@@ -258,7 +258,7 @@ describe('GitHub', () => {
     }
   });
 
-  it('is not sent again what did not change, and does not count it', async () => {
+  it('is asked with If-None-Match, so that unchanged answers do not use up the limit', async () => {
     const { forge, server, order } = await newSite('github');
     await forge.push(order);
     const known = factsOf(await forge.open(order, null));
@@ -282,7 +282,7 @@ describe('GitHub', () => {
     }
   });
 
-  it('by a token of Copse’s own is not asked by gh', async () => {
+  it('with a token for Copse is called without gh', async () => {
     const { server, scene, order } = await newSite('gh');
     const log = path.join(area, 'unused gh.log');
     writeFileSync(log, '');
@@ -296,7 +296,7 @@ describe('GitHub', () => {
   });
 
   // promise: forge-token-safe
-  it('that sends somewhere else gets no token there', async () => {
+  it('that redirects elsewhere gets no token there', async () => {
     const [{ forge, server, order }, elsewhere] = [await newSite('github'), await newSite('github')];
     await forge.push(order);
     const headers = { location: `${elsewhere.server.address}/repos/octo/trees/pulls` };
@@ -325,7 +325,7 @@ describe('GitHub', () => {
 });
 
 describe('GitLab without a token', () => {
-  it('opens a merge request in answer to the push, whose options say what it is', async () => {
+  it('opens a merge request through options of the push', async () => {
     const { forge, server, order } = await newSite('gitlab', { isLoggedIn: false });
     const options = likeGitlab(server.pulls.bare, server.page);
     const pushed = await forge.push(order);
@@ -373,8 +373,8 @@ describe('GitLab without a token', () => {
   });
 });
 
-describe('a remote of which nothing is known', () => {
-  it('gets the branch, and what it answered is kept', async () => {
+describe('an unknown remote', () => {
+  it('gets the branch, and its answer is kept', async () => {
     const { server, scene, order } = await newSite('github');
     hook(server.pulls.bare, 'post-receive', 'echo "Open one: http://forge.example.invalid/new?branch=x ok"');
     const forge = forgeFor(scene, undefined, { GITHUB_TOKEN: 'tok' });
@@ -407,7 +407,7 @@ describe('a remote of which nothing is known', () => {
 
 describe('a remote whose address has a password', () => {
   // promise: passwords-hidden
-  it('is pushed to with it, and nothing that is said has it', async () => {
+  it('is pushed to with it, and no output has it', async () => {
     const { server, scene, order } = await newSite('github');
     const { host } = await serveOverHttp(server.pulls.bare, 'ada:p4ss-w0rd');
     const said: unknown[] = [];
@@ -423,6 +423,21 @@ describe('a remote whose address has a password', () => {
     }
     expect(server.pulls.tip(branch)).toBe(order.head);
     expect(JSON.stringify(said)).not.toContain('p4ss');
+  });
+});
+
+describe('the variables of gh', () => {
+  // promise: forge-token-safe
+  it.each([
+    ['github.com', 'GH_ENTERPRISE_TOKEN'],
+    ['github.invalid', 'GH_TOKEN'],
+    ['github.invalid', 'GITHUB_TOKEN'],
+  ])('for another host are not used for %s: %s', async (host, variable) => {
+    const scene = new MergeScene(area);
+    git(scene.top, 'remote', 'add', 'origin', `https://${host}/octo/trees.git`);
+    const forge = forgeFor(scene, 'github', { PATH: '', [variable]: 'for another host' });
+    const reason = expect.stringContaining(`Not logged in to ${host}`);
+    expect(await forge.look({ number: 1, url: '' })).toMatchObject({ kind: 'unknown', reason });
   });
 });
 
@@ -451,7 +466,10 @@ describe('the address of a remote', () => {
     expect(place && kindOf(place)).toBe(kind);
   });
 
-  it.each(['trees.git', '', 'https://github.com/', 'git@github.com:trees.git'])('%s is none', (address) => {
-    expect(parseRemote(address)).toBeUndefined();
-  });
+  it.each(['trees.git', '', 'https://github.com/', 'git@github.com:trees.git'])(
+    '%s is not one',
+    (address) => {
+      expect(parseRemote(address)).toBeUndefined();
+    },
+  );
 });

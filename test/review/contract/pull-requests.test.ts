@@ -81,7 +81,7 @@ describe('a loop', () => {
     expect([await loop.pass(0), await loop.pass(3_600)]).toEqual([0, 0]);
   });
 
-  it('looks at each once a minute, and not on every pass; at one that was closed, more seldom', async () => {
+  it('polls each once a minute, and a closed one less often', async () => {
     const loop = await newLoop(['one']);
     const perLook = await loop.pass(0);
     expect(perLook).toBeGreaterThan(0);
@@ -92,7 +92,7 @@ describe('a loop', () => {
     expect(await loop.pass(40)).toBeGreaterThan(0);
   });
 
-  it('waits for a limit with all of them, until it lifts', async () => {
+  it('stops polling all of them until a limit lifts', async () => {
     const loop = await newLoop(['one', 'two']);
     const reset = String(Math.ceil(loop.now / 1_000) + 600);
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
@@ -136,10 +136,10 @@ describe('a loop', () => {
   });
 });
 
-describe('what a pull request says', () => {
+describe('the text of a pull request', () => {
   const task = { id: brand<TaskId>('cp-a1b2'), title: 't', body: '', accept: [], plan: null };
 
-  it('of a task that says nothing is which task it is', () => {
+  it('of a task without a body names the task', () => {
     expect(describePullRequest({ task, summary: null, ledger: [] })).toBe('Task: cp-a1b2\n');
   });
 

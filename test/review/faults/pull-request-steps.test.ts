@@ -90,7 +90,7 @@ describe.each([
 ] as const)('at %s', (_, kind, isLoggedIn) => {
   // promise: pull-request-once
   it.each(pullRequestSteps.map((step, at) => [step, pullRequestSteps.at(-1 - at) ?? step, at] as const))(
-    'killed when it was %s, and then when it was %s, there is one pull request, and the board knows it',
+    'killed when it was %s, and then when it was %s, there is one pull request, and it is on the board',
     async (first, second, at) => {
       const wanted = await newWanted(kind, isLoggedIn);
       const { forge, task, head } = wanted;
@@ -133,7 +133,7 @@ it('pushed, then continued by another person, it is opened with all commits', as
   expect(stdout).toContain('another person pushed to it');
 });
 
-it('merged, but its end not recorded, the next look finds it done', async () => {
+it('merged, but not recorded, the next pass finds it done', async () => {
   const wanted = await newWanted('github', true);
   await finished(attend(wanted, 'opened'));
   wanted.forge.pulls.merge(wanted.forge.pulls.only());

@@ -48,7 +48,7 @@ const shown = (site: Site, id: string) => answer<Shown>(['show', id], site.at);
 const once = (site: Site) => copse(['orchestrate', '--once'], site.at);
 
 describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
-  test('finished work is pushed and opened with what the task and its agent say; merged there, it is done and others go on', async () => {
+  test('finished work is pushed and opened with texts of the task and its agent; merged there, it is done and its dependants start', async () => {
     const site = await newSite({ kind });
     const id = await site.add(
       'Add a "file"',
@@ -100,7 +100,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     expect(pulls.all).toHaveLength(2);
   });
 
-  test('what reviewers ask for is told, and the agent that goes on adds to the same pull request', async () => {
+  test('requested changes are reported, and the resumed agent adds to the same pull request', async () => {
     const site = await newSite({ kind });
     const id = await site.add('Change', 'commit one one.txt; commit two two.txt');
     await site.up();
@@ -118,7 +118,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     expect(site.forge.posts).toHaveLength(1);
   });
 
-  test('closed without being merged, it is a person’s turn; opened again, it is followed as before', async () => {
+  test('closed without a merge, it waits for a person; opened again, it is followed as before', async () => {
     const site = await newSite({ kind });
     const id = await site.add('Unwanted', 'commit one one.txt');
     await site.up();
@@ -136,7 +136,7 @@ describe.each(['github', 'gitlab'] as const)('at %s', (kind) => {
     expect(await shown(site, id)).toMatchObject({ status: 'done' });
   });
 
-  test('what others push to it is noted, and merged without what was submitted, the branch here stays', async () => {
+  test('pushes of others are noted; merged without the submitted commit, the branch here stays', async () => {
     const site = await newSite({ kind });
     const id = await site.add('Shared', 'commit one one.txt');
     await site.up();
@@ -177,8 +177,8 @@ test('taken out of the queue again, it is in review with its pull request, which
   expect(pulls.all).toHaveLength(1);
 });
 
-describe('without a forge that can be asked', () => {
-  test('the branch is pushed, the task says where a person can go on, and is done when the target has it', async () => {
+describe('without an API of the forge', () => {
+  test('the branch is pushed, the task names the address for a person, and is done when the target has it', async () => {
     const site = await newSite({ isLoggedIn: false });
     hook(site.bare, 'post-receive', 'echo "Visit http://forge.example.invalid/new for a pull request"');
     const [merged, squashed] = [
@@ -206,7 +206,7 @@ describe('without a forge that can be asked', () => {
       expect(existsSync(path.join(site.folder, '.worktrees', id))).toBe(false);
   });
 
-  test('GitLab opens the merge request in answer to the push, and it is followed by what the target has', async () => {
+  test('GitLab opens the merge request for the push, and the target shows when it is merged', async () => {
     const site = await newSite({ kind: 'gitlab', isLoggedIn: false });
     likeGitlab(site.bare, site.forge.page);
     const id = await site.add('Pushed', 'commit one one.txt');
@@ -226,10 +226,10 @@ describe('without a forge that can be asked', () => {
   });
 });
 
-describe('what cannot be pushed or opened', () => {
+describe('a push or a pull request that fails', () => {
   const REFUSAL = 'no branches on Fridays';
 
-  test('is tried again, left to a person, or only told, as configured; nothing of it is lost', async () => {
+  test('is retried, left to a person, or only reported, as configured; no work is lost', async () => {
     const sites = await Promise.all(
       (['retry', 'fail', 'warn'] as const).map(async (onFailure) => {
         const site = await newSite({ kind: 'github', workspace: { on_push_failure: onFailure } });
@@ -260,7 +260,7 @@ describe('what cannot be pushed or opened', () => {
   });
 
   // promise: forge-token-safe
-  test('a limit of the forge is waited for, whatever is configured, and no token is in anything that is kept', async () => {
+  test('a limit of the forge is waited for with any configuration, and no stored text has the token', async () => {
     const site = await newSite({ kind: 'github', workspace: { on_push_failure: 'fail' } });
     const { COPSE_FORGE_API = '', GITHUB_TOKEN = '' } = site.forge.environment;
     Object.assign(site, { at: { ...site.at, env: { COPSE_FORGE_API, COPSE_FORGE_TOKEN: GITHUB_TOKEN } } });
@@ -285,7 +285,7 @@ describe('what cannot be pushed or opened', () => {
 });
 
 describe('push_on_success', () => {
-  test('pushes the branch of work that waits for a person, and follows what becomes of it', async () => {
+  test('pushes the branch of work that waits for a person, and follows it', async () => {
     const site = await newSite({ workspace: { push_on_success: true }, landing: { policy: 'review' } });
     const id = await site.add('Reviewed', 'commit one one.txt');
     await site.up();
@@ -296,7 +296,7 @@ describe('push_on_success', () => {
     expect(await site.merge(id)).toContain('Landed');
   });
 
-  test('pushes the branch of work that stays as it is; refused, that is told, or left to a person', async () => {
+  test('pushes the branch of work that does not land; a refusal is reported, or left to a person', async () => {
     const landing = { policy: 'none' };
     const [fine, warned, failed] = await Promise.all(
       (['warn', 'warn', 'fail'] as const).map((onFailure) =>
@@ -317,7 +317,7 @@ describe('push_on_success', () => {
   });
 });
 
-test('work by hand becomes a pull request at once, with create_pr whatever the policy says', async () => {
+test('work by hand becomes a pull request at once, with create_pr under any policy', async () => {
   const site = await newSite({ kind: 'github', workspace: { create_pr: true }, landing: { policy: 'auto' } });
   const { id } = await answer<{ id: string }>(['add', 'By hand'], site.at);
   await printed(['work', id], site.at);

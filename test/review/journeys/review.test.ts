@@ -108,7 +108,7 @@ describe('copse review', () => {
     expect(await status(scene, id)).toBe('in_review');
   });
 
-  test('approves exactly what is there, which then lands', async () => {
+  test('approves exactly the shown commit, which then lands', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     const head = scene.git('rev-parse', `${id}/some-work`);
@@ -123,7 +123,7 @@ describe('copse review', () => {
     expect(scene.subjects().at(-1)).toBe('feat: work');
   });
 
-  test('refuses a commit that is not there any more, uncommitted work, and two answers at once', async () => {
+  test('refuses a commit that is no longer there, uncommitted work, and two answers at once', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     const before = scene.git('rev-parse', `${id}/some-work`);
@@ -143,7 +143,7 @@ describe('copse review', () => {
 
 describe('a branch that moves after it was approved', () => {
   // promise: reviewed-change-lands
-  test('does not land, is in review again with a sentence, and lands when that was approved', async () => {
+  test('does not land, is in review again with a reason, and lands after a new approval', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     const main = scene.git('rev-parse', 'main');
@@ -165,7 +165,7 @@ describe('a branch that moves after it was approved', () => {
   });
 
   // promise: reviewed-change-lands
-  test('does not land either when a person lets it land with copse merge', async () => {
+  test('does not land with copse merge either', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     const main = scene.git('rev-parse', 'main');
@@ -187,7 +187,7 @@ describe('a branch that moves after it was approved', () => {
   });
 
   // promise: commits-reachable
-  test('keeps what was approved when it is moved back', async () => {
+  test('keeps its approval when it is moved back', async () => {
     const scene = reviewed();
     const id = await inReview(scene);
     await printed(['review', id, '--approve'], scene.at);
@@ -229,7 +229,7 @@ describe('without review', () => {
     ]);
   });
 
-  test('one with uncommitted changes as well is left to a person, who is told why', async () => {
+  test('a moved branch with uncommitted changes is left to a person, with the reason', async () => {
     const { scene, id, free } = await waiting();
     commitMore(scene, id);
     const file = path.join(worktreeOf(scene, id), 'unfinished.txt');
@@ -245,7 +245,7 @@ describe('without review', () => {
     expect(scene.subjects().slice(-2)).toEqual(['feat: work', 'feat: more']);
   });
 
-  test('what was queued lands although its branch was deleted, and has a ref until then', async () => {
+  test('a queued head lands although its branch was deleted, and has a ref until then', async () => {
     const { scene, id, free } = await waiting();
     const branch = `refs/heads/${id}/some-work`;
     const head = scene.git('rev-parse', branch);
@@ -298,7 +298,7 @@ describe('sending it back', () => {
   });
 });
 
-describe('whatever the command line looks at first', () => {
+describe('between the view and the answer', () => {
   async function within<T>(scene: Scene, work: (context: RunContext) => Promise<T>): Promise<T> {
     const run = await openRun({ cwd: scene.folder, env: plainEnv });
     try {
@@ -309,13 +309,13 @@ describe('whatever the command line looks at first', () => {
   }
 
   // promise: reviewed-change-lands
-  test('a yes is about the commit that was shown: a branch that moved in between is not queued', async () => {
+  test('a yes counts for the shown commit: a branch that moved in between is not queued', async () => {
     const scene = reviewed();
     const id = brand<TaskId>(await inReview(scene));
     const shownHead = brand<CommitId>(scene.git('rev-parse', `${id}/some-work`));
     commitMore(scene, id);
     const approved = await within(scene, (context) => approve(context, id, shownHead));
-    expect(approved).toMatchObject({ ok: false, refusal: { next: [`copse review ${id}`] } });
+    expect(approved).toMatchObject({ kind: 'refused', refusal: { next: [`copse review ${id}`] } });
     expect(await status(scene, id)).toBe('in_review');
   });
 
@@ -335,7 +335,7 @@ describe('whatever the command line looks at first', () => {
     await within(scene, async (person) => {
       const by = { kind: 'session', session: brand<SessionId>('se-1'), token: fencingToken(1) } as const;
       const context = { ...person, by, reverting: { revert: () => Promise.reject(new Error('not asked')) } };
-      const refused = { ok: false, refusal: { code: 'not_this_session' } };
+      const refused = { kind: 'refused', refusal: { code: 'not_this_session' } };
       expect(await approve(context, id, head)).toMatchObject(refused);
       expect(await sendBack(context, id, 'no', [])).toMatchObject(refused);
       expect(await undoLanding(context, id)).toMatchObject(refused);
@@ -344,31 +344,28 @@ describe('whatever the command line looks at first', () => {
   });
 });
 
-test.skipIf(!hasScript)(
-  'on a terminal a person is asked, after the change went through their pager',
-  async () => {
-    const scene = reviewed();
-    const id = await inReview(
-      scene,
-      'Some work',
-      `printf '\\033]0;owned\\007x\\n' > evil.txt; git add --all; ${WORK}`,
-    );
-    const env = { PAGER: 'tee "$PAGED"', PAGED: path.join(scene.scripts, 'paged') };
-    const review = (...keys: readonly (readonly [string, string])[]) =>
-      onTerminal(['review', id], scene.folder, keys, env);
-    const question = `Approve ${id}?`;
-    for (const leave of [CONTROL_C, DOWN + DOWN + ENTER]) await review([question, leave]);
-    expect(await status(scene, id)).toBe('in_review');
-    const paged = readFileSync(env.PAGED, 'utf8');
-    expect(paged).toContain('x1b]0;owned');
-    expect(paged).not.toContain('\u001b');
+test.skipIf(!hasScript)('on a terminal a person is asked after the pager showed the change', async () => {
+  const scene = reviewed();
+  const id = await inReview(
+    scene,
+    'Some work',
+    `printf '\\033]0;owned\\007x\\n' > evil.txt; git add --all; ${WORK}`,
+  );
+  const env = { PAGER: 'tee "$PAGED"', PAGED: path.join(scene.scripts, 'paged') };
+  const review = (...keys: readonly (readonly [string, string])[]) =>
+    onTerminal(['review', id], scene.folder, keys, env);
+  const question = `Approve ${id}?`;
+  for (const leave of [CONTROL_C, DOWN + DOWN + ENTER]) await review([question, leave]);
+  expect(await status(scene, id)).toBe('in_review');
+  const paged = readFileSync(env.PAGED, 'utf8');
+  expect(paged).toContain('x1b]0;owned');
+  expect(paged).not.toContain('\u001b');
 
-    scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
-    await review([question, DOWN + ENTER], ['What should its agent change?', `Please add a test${ENTER}`]);
-    await scene.up();
-    expect(readFileSync(scene.notes, 'utf8')).toBe('told\n');
+  scene.script(id, 'was_told "Please add a test" && note told; commit tested t.txt');
+  await review([question, DOWN + ENTER], ['What should its agent change?', `Please add a test${ENTER}`]);
+  await scene.up();
+  expect(readFileSync(scene.notes, 'utf8')).toBe('told\n');
 
-    expect(await review([question, ENTER])).toContain(`Approved ${id}`);
-    expect(await status(scene, id)).toBe('landing');
-  },
-);
+  expect(await review([question, ENTER])).toContain(`Approved ${id}`);
+  expect(await status(scene, id)).toBe('landing');
+});

@@ -45,18 +45,18 @@ function inReview(pullRequest: PullRequest | null): Task {
   return { ...task, state: { status: 'in_review', since: at, head, pullRequest } };
 }
 
-describe('what was seen of a pull request', () => {
-  it('is recorded once, about exactly what was submitted', () => {
+describe('a state of a pull request', () => {
+  it('is recorded once, for exactly the submitted commit', () => {
     const task = inReview(wanted);
     const decision = decidePullRequest(task, head, open, at);
-    expect(decision).toMatchObject({ decided: true, events: [{ pullRequest: open }] });
-    if (!decision?.decided) return;
+    expect(decision).toMatchObject({ kind: 'decided', events: [{ pullRequest: open }] });
+    if (decision?.kind !== 'decided') return;
     const after = evolveTask(task, decision.events[0]);
     expect(after?.state).toEqual({ status: 'in_review', since: at, head, pullRequest: open });
     expect(after && decidePullRequest(after, head, { ...open }, at)).toBeNull();
   });
 
-  it('changes nothing about a task that went on meanwhile, or never had one', () => {
+  it('changes nothing for a task that continued meanwhile, or never had one', () => {
     const gone: readonly Task[] = [
       inReview(null),
       { ...inReview(wanted), state: { status: 'in_review', since: at, head: other, pullRequest: wanted } },
@@ -64,18 +64,18 @@ describe('what was seen of a pull request', () => {
       { ...inReview(wanted), state: { status: 'done', since: at, how: 'landed', commit: head } },
     ];
     for (const task of gone) {
-      const merged = { how: 'pull_request', commit: other, head, hasAll: true } as const;
-      expect(decidePullRequest(task, head, open, at)?.decided).toBe(false);
-      expect(decideLand(task, merged, at).decided).toBe(false);
-      expect(decideGiveUp(task, { head }, { because: 'push', reason: 'no' }, at).decided).toBe(false);
+      const merged = { kind: 'pull_request', commit: other, head, hasAll: true } as const;
+      expect(decidePullRequest(task, head, open, at)?.kind).toBe('refused');
+      expect(decideLand(task, merged, at).kind).toBe('refused');
+      expect(decideGiveUp(task, { head }, { because: 'push', reason: 'no' }, at).kind).toBe('refused');
     }
   });
 
-  it('merged makes the task done, and remembers what was submitted only where all of it was merged', () => {
+  it('merged makes the task done, and keeps the submitted commit only if all of it was merged', () => {
     const task = inReview(open);
     for (const hasAll of [true, false]) {
-      const decision = decideLand(task, { how: 'pull_request', commit: other, head, hasAll }, at);
-      const [event] = decision.decided ? decision.events : [];
+      const decision = decideLand(task, { kind: 'pull_request', commit: other, head, hasAll }, at);
+      const [event] = decision.kind === 'decided' ? decision.events : [];
       const after = event?.type === 'task.done' ? evolveTask(task, event)?.state : undefined;
       const done = { status: 'done', since: at, how: 'pull_request', commit: other };
       expect(after).toEqual(hasAll ? { ...done, head } : done);
@@ -83,8 +83,8 @@ describe('what was seen of a pull request', () => {
   });
 });
 
-describe('what is said about a pull request', () => {
-  it('is the same whatever order it was read in', () => {
+describe('the description of a pull request', () => {
+  it('does not depend on the order in which it was read', () => {
     for (const one of every) {
       const turned = Object.fromEntries(Object.entries(one).toReversed()) as unknown as PullRequest;
       expect(isSame(one, turned)).toBe(true);

@@ -95,7 +95,7 @@ export const operations: Readonly<Record<string, Operation>> = {
         at: timestamp(1_700_000_000_000),
       } as const;
       const outcome = await openRescues(dir).snapshot(request);
-      if (!outcome.saved) return outcome;
+      if (outcome.kind === 'nothing_to_save') return outcome;
       return [outcome, await gitLine(dir, ['ls-tree', '-r', outcome.rescue.commit])];
     },
   },

@@ -146,7 +146,7 @@ function commitOf(root: string, files: Readonly<Record<string, string | null>>):
 
 /** The results of a run that came to its end. */
 export function done(end: CheckRunEnd): readonly CheckResult[] {
-  if (end.ended !== 'done') throw new Error(`It ended otherwise: ${JSON.stringify(end)}`);
+  if (end.kind !== 'done') throw new Error(`It ended otherwise: ${JSON.stringify(end)}`);
   return end.results;
 }
 

@@ -32,7 +32,7 @@ export function compareWithGit(
       return scene;
     });
 
-    it('a trial says what a build will say, and leaves no object behind', async () => {
+    it('a trial predicts the outcome of a build, and leaves no object behind', async () => {
       const scene = made();
       for (const method of ['rebase', 'merge', 'squash'] as const) {
         const before = scene.objects();
@@ -43,17 +43,17 @@ export function compareWithGit(
       }
     });
 
-    it('a rebase is what git rebase makes', async () => {
+    it('a rebase equals that of git rebase', async () => {
       const scene = made();
       const isLinear = git(scene.top, 'rev-list', '--merges', 'main..task') === '';
       const plain = isLinear ? scene.plainly('rebase', 'task') : scene.plainly('merge', 'task');
       const built = await scene.build('task');
       if (plain === undefined) {
         expect(scene.plainly('merge', 'task')).toBeUndefined();
-        expect(built).toMatchObject({ built: false, because: 'conflict' });
+        expect(built).toMatchObject({ kind: 'conflict' });
         return;
       }
-      if (!built.built) throw new Error(JSON.stringify(built));
+      if (built.kind !== 'built') throw new Error(JSON.stringify(built));
       expect(built.tree).toBe(scene.tree(plain));
       expect(scene.tree(built.commit)).toBe(built.tree);
       expect(git(scene.top, 'merge-base', 'main', built.commit)).toBe(scene.tip('main'));
@@ -69,17 +69,18 @@ export function compareWithGit(
       expect(built).toMatchObject({ commits: expected.length, note: null });
     });
 
-    it('a merge is what git merge makes, and so is a squash', async () => {
+    it('a merge and a squash equal those of git merge', async () => {
       const scene = made();
       const plain = scene.plainly('merge', 'task');
       const built = await scene.build('task', { method: 'merge' });
       const squashed = await scene.build('task', { method: 'squash' });
       if (plain === undefined) {
-        expect(built).toMatchObject({ built: false, because: 'conflict' });
+        expect(built).toMatchObject({ kind: 'conflict' });
         expect(squashed).toEqual(built);
         return;
       }
-      if (!built.built || !squashed.built) throw new Error(JSON.stringify([built, squashed]));
+      if (built.kind !== 'built' || squashed.kind !== 'built')
+        throw new Error(JSON.stringify([built, squashed]));
       expect(scene.tree(built.commit)).toBe(scene.tree(plain));
       expect(scene.tree(squashed.commit)).toBe(scene.tree(plain));
       expect(git(scene.top, 'show', '--no-patch', '--format=%P%n%B', built.commit)).toBe(

@@ -121,7 +121,7 @@ export class MergeScene {
   /** Where plain git finds it, too. */
   async build(branch: string, options: Partial<CandidateRequest> = {}): Promise<Candidate> {
     const candidate = await this.merging.build(this.request(branch, options));
-    if (candidate.built) await this.merging.bring(candidate.commit);
+    if (candidate.kind === 'built') await this.merging.bring(candidate.commit);
     return candidate;
   }
 

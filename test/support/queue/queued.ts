@@ -73,7 +73,7 @@ async function finish(
     await change(context, async (change) => {
       const task = await change.require('task', id);
       const finish = {
-        to: 'landing',
+        kind: 'landing',
         landing: brand<LandingId>(`la-${nameOf(context)}`),
         target: brand<BranchName>(target),
         attempt: null,

@@ -16,8 +16,8 @@ import type { Task } from '../../../packages/copse/src/tasks/rules/task.ts';
 import type { Board } from '../../../packages/copse/src/board/port.ts';
 import { contextOf } from '../board/boards.ts';
 
-export function must<T>(outcome: Outcome<T> | { ok: false; refusal: { reason: string } }): T {
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+export function must<T>(outcome: Outcome<T> | { kind: 'refused'; refusal: { reason: string } }): T {
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }
 

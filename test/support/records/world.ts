@@ -122,7 +122,7 @@ export class Model {
   }
 
   record(decision: Decision<BoardEvent>): void {
-    if (!decision.decided) return;
+    if (decision.kind === 'refused') return;
     for (const event of decision.events) {
       const key = `${kindOf(event)} ${event.id}`;
       const next = evolve(this.#records.get(key) as never, event);
@@ -194,12 +194,12 @@ export class Model {
         return landing
           ? outcomes.decideHandback(
               task,
-              { from: 'queue', landing, claimant: this.claimant(task.session) },
+              { kind: 'queue', landing, claimant: this.claimant(task.session) },
               cause,
               now,
               policy,
             )
-          : outcomes.decideHandback(task, { from: 'gate', token }, cause, now, policy);
+          : outcomes.decideHandback(task, { kind: 'gate', token }, cause, now, policy);
       case 'give_up':
         if (task.state.status === 'in_review')
           return outcomes.decideGiveUp(task, { head: commit }, { because: 'push', reason: 'refused' }, now);
@@ -219,10 +219,10 @@ export class Model {
           : decideClaim(task, this.claimant(null), now, policy.lease);
       case 'land':
         if (task.state.status === 'needs_attention')
-          return outcomes.decideLand(task, { how: 'resolved', commit, head: commit }, now);
+          return outcomes.decideLand(task, { kind: 'resolved', commit, head: commit }, now);
         return landing
-          ? outcomes.decideLand(task, { how: 'landed', landing, commit }, now)
-          : outcomes.decideLand(task, { how: 'pull_request', commit, head: commit, hasAll: true }, now);
+          ? outcomes.decideLand(task, { kind: 'landed', landing, commit }, now)
+          : outcomes.decideLand(task, { kind: 'pull_request', commit, head: commit, hasAll: true }, now);
       case 'pause':
         return people.decidePause(task, now);
       case 'cancel':
@@ -259,10 +259,10 @@ export class Model {
   }
 
   #finish(step: Step): outcomes.Finish {
-    if (step.variant < 2) return { to: 'landing', ...this.#newLanding() };
+    if (step.variant < 2) return { kind: 'landing', ...this.#newLanding() };
     if (step.variant < 4)
-      return { to: 'review', head: commit, pullRequest: step.variant === 2 ? null : wanted };
-    return { to: 'done', how: 'no_changes', commit: null };
+      return { kind: 'review', head: commit, pullRequest: step.variant === 2 ? null : wanted };
+    return { kind: 'done', how: 'no_changes', commit: null };
   }
 
   #follow(task: Task): Decision<BoardEvent> {

@@ -62,7 +62,7 @@ export function snapshot({ rescues, worktree }: Site): Promise<SnapshotOutcome> 
 
 export async function saved(site: Site): Promise<Rescue> {
   const outcome = await snapshot(site);
-  if (!outcome.saved) throw new Error('nothing was saved');
+  if (outcome.kind === 'nothing_to_save') throw new Error('nothing was saved');
   return outcome.rescue;
 }
 
@@ -74,7 +74,7 @@ export function makeAnew({ repository, worktree }: Site, branch = 'work'): void 
 
 export async function comesBack(site: Site, rescue: Rescue): Promise<void> {
   const outcome = await site.rescues.restore(rescue, site.worktree);
-  expect(outcome).toMatchObject({ restored: true });
+  expect(outcome).toMatchObject({ kind: 'restored' });
 }
 
 export function write(folder: string, name: string, content: string | Buffer): void {

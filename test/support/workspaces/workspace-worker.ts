@@ -121,7 +121,7 @@ async function outcomeOf(
     return { ok: false, reason: 'question' in removed ? removed.question : removed.reason };
   }
   const outcome = await (act === 'undo' ? undo(context, task) : reset());
-  return outcome.ok ? { ok: true, reason: '' } : { ok: false, reason: outcome.refusal.reason };
+  return outcome.kind === 'done' ? { ok: true, reason: '' } : { ok: false, reason: outcome.refusal.reason };
 }
 
 async function reset() {

@@ -20,8 +20,8 @@ describe('naming a capability', () => {
     ['cuda:12-x86', 'cuda:12-x86'],
     ['a', 'a'],
     ['x'.repeat(defaultPolicy.text.nameLength), 'x'.repeat(defaultPolicy.text.nameLength)],
-  ])('%j is accepted and stored small', (text, capability) => {
-    expect(parseCapability(text)).toEqual({ ok: true, capability });
+  ])('%j is accepted and stored in lower case', (text, capability) => {
+    expect(parseCapability(text)).toEqual({ kind: 'accepted', capability });
   });
 
   test.each([
@@ -41,7 +41,7 @@ describe('naming a capability', () => {
     'x'.repeat(defaultPolicy.text.nameLength + 1),
   ])('%j is refused with a reason', (text) => {
     const parsed = parseCapability(text);
-    expect(parsed.ok).toBe(false);
+    expect(parsed.kind).toBe('refused');
     expect(parsed).toHaveProperty('reason', expect.stringMatching(/capability/));
   });
 
@@ -51,7 +51,7 @@ describe('naming a capability', () => {
         fc.string({ unit: fc.constantFrom('a', 'B', '2', '-', ':', '.', ' '), maxLength: 8 }),
         (text) => {
           const parsed = parseCapability(text);
-          expect(parsed.ok ? parseCapability(parsed.capability) : parsed).toEqual(parsed);
+          expect(parsed.kind === 'accepted' ? parseCapability(parsed.capability) : parsed).toEqual(parsed);
         },
       ),
     );
@@ -88,7 +88,7 @@ describe('what an agent lacks', () => {
 describe('taking a task', () => {
   const ada = { name: agentName('ada'), capabilities: ['typescript', 'node:22'] };
 
-  test('an agent takes a task that names nobody and requires what it offers', () => {
+  test('an agent takes a task that names no agent and requires what it offers', () => {
     expect(canTake({ requires: ['node'], agent: null }, ada)).toEqual({ kind: 'can' });
   });
 
@@ -100,7 +100,7 @@ describe('taking a task', () => {
     });
   });
 
-  test('being named does not excuse a missing capability, and the reason lists all that is missing', () => {
+  test('a named agent still needs every capability, and the reason lists the missing ones', () => {
     expect(canTake({ requires: ['gpu', 'typescript', 'rust'], agent: agentName('ada') }, ada)).toEqual({
       kind: 'cannot',
       reason: 'the agent ada does not offer gpu, rust',

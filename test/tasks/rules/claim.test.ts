@@ -75,9 +75,9 @@ const predicates: Readonly<Record<TaskState['status'], string>> = {
 const taskIn = (status: TaskState['status']) => ({ id, state: states[status], token: fencingToken(4) });
 
 describe('a claim', () => {
-  it('of a ready task says who holds it, with the next token and a lease', () => {
+  it('of a ready task has the holder, the next token and a lease', () => {
     expect(decideClaim(taskIn('ready'), claimant('2'), at, policy)).toEqual({
-      decided: true,
+      kind: 'decided',
       events: [
         {
           type: 'task.claimed',
@@ -92,7 +92,7 @@ describe('a claim', () => {
 
   it.each(taskStatuses.filter((status) => status !== 'ready'))('of a %s task is refused', (status) => {
     const decision = decideClaim(taskIn(status), claimant('2'), at, policy);
-    if (decision.decided) throw new Error('it was claimed');
+    if (decision.kind === 'decided') throw new Error('it was claimed');
     const { code, reason, next } = decision.refusal;
     expect([code, reason]).toEqual(['wrong_status', `Cannot claim cp-0001: it ${predicates[status]}.`]);
     for (const command of next) expect(command).toMatch(/^copse (\w+ cp-0001|queue)$/);
@@ -106,13 +106,13 @@ describe('a claim', () => {
     const delay = { until: timestamp(at + earlyMs), because };
     const waiting = { ...taskIn('ready'), state: { status: 'ready', since: at, delay } } as const;
     expect(decideClaim(waiting, claimant('2'), at, policy)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'too_early', reason, next: ['copse why cp-0001'] },
     });
-    expect(decideClaim(waiting, claimant('2'), delay.until, policy).decided).toBe(true);
+    expect(decideClaim(waiting, claimant('2'), delay.until, policy).kind).toBe('decided');
   });
 
-  it('is granted one token above the highest, whoever asks and whatever they bring', () => {
+  it('is granted one token above the highest, for any claimant', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.nat(), fc.integer({ min: 1 }), (token, forged, durationMs) => {
         const bold = { ...claimant('2'), token: fencingToken(forged) };
@@ -131,7 +131,7 @@ describe('a token', () => {
 
   it.each([0, 3, 5, 99])('%i is fenced off where 4 holds the task', (token) => {
     expect(refuseUnlessHeld(taskIn('in_progress'), fencingToken(token))).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'fenced',
         reason: `Another session took over cp-0001: this session has token ${token}, the task is at 4.`,
@@ -186,7 +186,7 @@ describe('a lease', () => {
     });
   });
 
-  it('can be told from the one before by whoever watches, even while the clock stands still', () => {
+  it('differs from the one before for every observer, even while the clock stands still', () => {
     const renewal = decideRenewal(lease, fencingToken(4), lease.renewedAt, policy);
     expect(renewal.kind === 'renewed' && renewal.lease.renewedAt).toBe(lease.renewedAt + 1);
   });
@@ -199,18 +199,18 @@ describe('a lease', () => {
     }
   });
 
-  it('that does not exist is not renewed by anybody', () => {
+  it('that does not exist is not renewed', () => {
     expect(decideRenewal(undefined, fencingToken(4), at, policy)).toEqual({
       kind: 'not_held',
     });
   });
 
-  it('lasts 30 s and is renewed every 5 s unless somebody says otherwise', () => {
+  it('lasts 30 s and is renewed every 5 s by default', () => {
     expect(defaultPolicy.lease).toMatchObject(policy);
   });
 });
 
-describe('two claimants, whatever they do and however long they sleep', () => {
+describe('two claimants, with any actions and pauses', () => {
   const doings = ['claim', 'renew', 'crash', 'park', 'stuck', 'pause', 'resume', 'restart'] as const;
   const anyStep = fc.record({
     who: fc.nat(1),
@@ -254,7 +254,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
     }
 
     record(who: number, decision: Decision<TaskEvent>): boolean {
-      if (!decision.decided) return false;
+      if (decision.kind === 'refused') return false;
       for (const event of decision.events) this.task = required(evolveTask(this.task, event));
       const { state } = this.task;
       this.lease = undefined;
@@ -292,7 +292,7 @@ describe('two claimants, whatever they do and however long they sleep', () => {
   });
 
   // promise: stale-token-fenced
-  it('change nothing with a token that somebody has passed', () => {
+  it('change nothing with a token below the newest', () => {
     fc.assert(
       fc.property(races, (steps) => {
         const race = new Race();

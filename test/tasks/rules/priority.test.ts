@@ -45,7 +45,7 @@ describe('urgency', () => {
     )
     .map(([priority, createdAt, id]) => task(priority, createdAt, id));
 
-  test('p5 comes before p1 however young it is', () => {
+  test('p5 comes before p1 at any age', () => {
     expect(
       [task(1, 0, 'cp-0001'), task(5, 9, 'cp-0002')].toSorted(compareUrgency).map(({ priority }) => priority),
     ).toEqual([5, 1]);
@@ -58,7 +58,7 @@ describe('urgency', () => {
     expect(sorted.map(({ id }) => id)).toEqual(['cp-000a', 'cp-000b', 'cp-0001']);
   });
 
-  test('the order does not depend on the order in which tasks are met', () => {
+  test('the order does not depend on the order of the input', () => {
     fc.assert(
       fc.property(fc.array(anyTask), (tasks) => {
         expect(tasks.toReversed().toSorted(compareUrgency)).toEqual(tasks.toSorted(compareUrgency));

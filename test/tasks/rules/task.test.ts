@@ -94,7 +94,7 @@ describe('the action table', () => {
   it.each(cells)('$action in $status: $answer', ({ action, status, answer }) => {
     const model = modelIn(status);
     const decision = take(model, { action, variant: 1 });
-    expect(decision?.decided).toBe(answer === 'yes');
+    expect(decision?.kind).toBe(answer === 'yes' ? 'decided' : 'refused');
     const after = model.task(0)?.state.status ?? 'deleted';
     expect(answer === 'yes' ? taskTransitions[action][status] : [status]).toContain(after);
   });
@@ -122,7 +122,7 @@ describe('the action table', () => {
         decide === 'delete'
           ? decideDelete(task, { landing, dependants: [] }, model.now)
           : decide(task, landing, null, model.now);
-      expect(decision).toMatchObject({ decided: false, refusal: { code: 'already_landing' } });
+      expect(decision).toMatchObject({ kind: 'refused', refusal: { code: 'already_landing' } });
     }
   });
 
@@ -131,7 +131,8 @@ describe('the action table', () => {
       const model = modelIn('landing');
       const before = model.task(0);
       const decision = take(model, { action });
-      if (!decision?.decided || before?.state.status !== 'landing') throw new Error('it was possible');
+      if (decision?.kind !== 'decided' || before?.state.status !== 'landing')
+        throw new Error('it was possible');
       expect(decision.events.map((event) => event.type)).toEqual([
         'landing.withdrawn',
         action === 'cancel' ? 'task.cancelled' : 'task.deleted',
@@ -142,22 +143,25 @@ describe('the action table', () => {
 });
 
 describe('a conflict that another task resolved', () => {
-  const resolved = { how: 'resolved', commit, head: commit } as const;
+  const resolved = { kind: 'resolved', commit, head: commit } as const;
 
-  it.each(taskStatuses)('lands what waits for it, and nothing that is %s for another reason', (status) => {
-    const task = modelIn(status).task(0);
-    if (!task) throw new Error('it is there');
-    // It needs attention because something is uncommitted.
-    expect(decideLand(task, resolved, task.updatedAt).decided).toBe(false);
-  });
+  it.each(taskStatuses)(
+    'lands the task that waits for it, and none that is %s for another reason',
+    (status) => {
+      const task = modelIn(status).task(0);
+      if (!task) throw new Error('it is there');
+      // It needs attention because something is uncommitted.
+      expect(decideLand(task, resolved, task.updatedAt).kind).toBe('refused');
+    },
+  );
 
-  it('says what was submitted, so that its branch may go', () => {
+  it('has the submitted commit, so that its branch may be deleted', () => {
     const model = modelIn('in_progress');
     take(model, { action: 'give_up', because: 'conflict' });
     const task = model.task(0);
     if (task?.state.status !== 'needs_attention') throw new Error('it needs attention');
     expect(decideLand(task, resolved, task.updatedAt)).toMatchObject({
-      decided: true,
+      kind: 'decided',
       events: [{ type: 'task.done', id: task.id, how: 'landed', commit, head: commit }],
     });
   });
@@ -184,7 +188,7 @@ describe('whatever happens to tasks', () => {
         walk(steps, (model, step) => {
           const before = model.task(step.which)?.state.status;
           const result = model.decide(step);
-          if (before === undefined || !result?.decision.decided) return;
+          if (before === undefined || result?.decision.kind !== 'decided') return;
           model.record(result.decision);
           if (result.action === 'queue' && before === 'landing') return;
           const action = result.action === 'queue' ? 'claim' : result.action;
@@ -213,13 +217,13 @@ describe('whatever happens to tasks', () => {
     expect(arrows.filter((arrow) => !taken.has(arrow))).toEqual([]);
   });
 
-  it('is refused with a reason that names the task, and with commands that would work', () => {
+  it('is refused with a reason that names the task, and with commands that work', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         walk(steps, (model, step) => {
           const task = model.task(step.which);
           const decision = take(model, step);
-          if (!task || !decision || decision.decided) return;
+          if (!task || !decision || decision.kind === 'decided') return;
           const { reason, next } = decision.refusal;
           expect(reason).toContain(task.id);
           expect(reason).toMatch(/\.$/);
@@ -257,7 +261,7 @@ describe('whatever happens to tasks', () => {
           const byTheGate = ['handback', 'give_up'].includes(action) && task?.state.status === 'in_progress';
           if (decision) model.record(decision);
           const isStale = task !== undefined && Math.max(0, task.token - step.staleBy) < task.token;
-          if (isStale && (fenced || byTheGate)) expect(decision?.decided).toBe(false);
+          if (isStale && (fenced || byTheGate)) expect(decision?.kind).toBe('refused');
         });
       }),
       { numRuns: 1_000 },
@@ -265,14 +269,14 @@ describe('whatever happens to tasks', () => {
   });
 
   // promise: tokens-grow
-  it('only ever makes tokens grow, by one with each claim', () => {
+  it('makes tokens grow only, by one with each claim', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         walk(steps, (model, step) => {
           const before = model.task(step.which);
           const decision = take(model, step);
           const after = model.task(step.which);
-          if (!before || !after || !decision?.decided) return;
+          if (!before || !after || decision?.kind !== 'decided') return;
           const [event] = decision.events;
           const granted =
             ['task.claimed', 'task.resumed'].includes(event.type) ||
@@ -285,7 +289,7 @@ describe('whatever happens to tasks', () => {
     );
   });
 
-  it('can be told again from its events, with the same result', () => {
+  it('is the same when replayed from its events', () => {
     fc.assert(
       fc.property(histories, (steps) => {
         const model = walk(steps, take);
@@ -353,7 +357,7 @@ describe('a crash', () => {
     ]);
   });
 
-  it('waits at most five minutes, however often it happened', () => {
+  it('waits at most five minutes, after any number of crashes', () => {
     const { firstBackoffMs: firstMs, maxBackoffMs: mostMs } = defaultPolicy.retry;
     expect([1, 2, 3, 6, 7, 50].map((retries) => backoffMs(retries, { firstMs, mostMs }))).toEqual([
       10_000, 20_000, 40_000, 300_000, 300_000, 300_000,
@@ -366,10 +370,10 @@ describe('a crash', () => {
     take(model, { action: 'claim' });
     take(model, { action: 'crash' });
     expect(take(model, { action: 'claim', waitMs: 1_000 })).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'too_early', reason: 'cp-0000 waits 9 s more because its last attempt crashed.' },
     });
-    expect(take(model, { action: 'claim', waitMs: 11_000 })?.decided).toBe(true);
+    expect(take(model, { action: 'claim', waitMs: 11_000 })?.kind).toBe('decided');
   });
 
   it('by a rate limit uses up no retry', () => {
@@ -387,7 +391,7 @@ describe('dependencies', () => {
     const model = modelIn('pending');
     const decision = take(model, { action: 'change_dependencies', which: 1, variant: 1 });
     expect(decision).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: { code: 'cycle', reason: 'cp-0001 would wait for itself: cp-0001 → cp-0000 → cp-0001.' },
     });
   });
@@ -400,10 +404,10 @@ describe('dependencies', () => {
     expect(model.task(0)?.state.status).toBe('ready');
   });
 
-  it('keep a task from being deleted while somebody waits for it', () => {
+  it('stop the deletion of a task that has dependants', () => {
     const model = modelIn('pending');
     expect(take(model, { action: 'delete', which: 1 })).toMatchObject({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'has_dependants',
         reason: 'Cannot delete cp-0001: cp-0000 waits for it.',
@@ -413,7 +417,7 @@ describe('dependencies', () => {
   });
 });
 
-describe('what is suggested', () => {
+describe('a suggested command', () => {
   it.each(taskStatuses)('to a person with a %s task is possible there', (status) => {
     const task = modelIn(status).task(0);
     if (!task) throw new Error('it exists');
@@ -425,10 +429,10 @@ describe('what is suggested', () => {
 
 it('a landing that is recorded as landed had its intent journalled', () => {
   const model = modelIn('landing');
-  expect(take(model, { action: 'land' })?.decided).toBe(false);
+  expect(take(model, { action: 'land' })?.kind).toBe('refused');
   take(model, { action: 'queue', variant: 0 });
-  expect(take(model, { action: 'land' })?.decided).toBe(false);
+  expect(take(model, { action: 'land' })?.kind).toBe('refused');
   take(model, { action: 'queue', variant: 2 });
-  expect(take(model, { action: 'land' })?.decided).toBe(true);
+  expect(take(model, { action: 'land' })?.kind).toBe('decided');
   expect(model.task(0)?.state).toMatchObject({ status: 'done', how: 'landed', commit });
 });

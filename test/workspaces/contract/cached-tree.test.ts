@@ -31,7 +31,7 @@ describe('the tree that an index notes', () => {
     expect(noteIn(repository, format)).toBe(git(repository, 'write-tree'));
   });
 
-  it('is the one that git writes, also where entries have more flags than usual', () => {
+  it('is the one that git writes, also with extended flags of entries', () => {
     const repository = newIndex();
     git(repository, 'update-index', '--skip-worktree', 'a');
     const tree = git(repository, 'write-tree');

@@ -27,7 +27,7 @@ async function newScene() {
   const context = { ...known, diffs: openDiffs(dir) };
   const diff = async (options?: DiffOptions) => {
     const found = await diffTask(context, task.id, options);
-    if (!found.found) throw new Error(found.reason);
+    if (found.kind === 'refused') throw new Error(found.reason);
     return found;
   };
   return {
@@ -42,7 +42,7 @@ async function newScene() {
 }
 
 describe('the diff of a task', () => {
-  it('says what the branch changed since it left the base, and nothing of what the base did since', async () => {
+  it('has the changes of the branch since it left the base, and none of the base since', async () => {
     await using scene = await newScene();
     const { worktree, main, commit } = scene;
     write(worktree, {
@@ -69,7 +69,7 @@ describe('the diff of a task', () => {
     expect(found.diff).toMatchObject({ inserted: 4, deleted: 2 });
   });
 
-  it('is a patch that gives exactly the branch when it is applied where the branch left the base', async () => {
+  it('is a patch that gives exactly the branch when applied to the merge base', async () => {
     await using scene = await newScene();
     const { worktree, commit, main } = scene;
     write(worktree, { 'a.txt': Buffer.from('caf\xe9\n', 'latin1'), 'b.bin': Buffer.from([0, 255, 10]) });
@@ -117,16 +117,16 @@ describe('the diff of a task', () => {
     ]);
   });
 
-  it('is empty for a branch that did nothing', async () => {
+  it('is empty for a branch without commits', async () => {
     await using scene = await newScene();
     const { diff } = await scene.diff({ includeUncommitted: true });
     expect(diff).toEqual({ files: [], inserted: 0, deleted: 0, patch: Buffer.alloc(0) });
   });
 
-  it('is refused with what to do for a task without a worktree', async () => {
+  it('is refused for a task without a worktree, with the next command', async () => {
     await using scene = await newScene();
     expect(await diffTask(scene.context, brand<TaskId>('cp-zzzz'))).toEqual({
-      found: false,
+      kind: 'refused',
       because: 'no_workspace',
       reason: 'cp-zzzz has no worktree on this machine, so there is nothing to compare.',
       next: ['copse work cp-zzzz'],

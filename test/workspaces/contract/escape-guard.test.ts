@@ -134,7 +134,7 @@ describe('a look at the main checkout', () => {
     expect([own(main), git(main, 'count-objects')]).toEqual([bytes, objects]);
   });
 
-  it('sees an edit that git was told to assume away', async () => {
+  it('sees an edit behind assume-unchanged', async () => {
     await using scene = await newScene();
     git(scene.main, 'update-index', '--assume-unchanged', 'a.txt');
     write(scene.main, 'a.txt', 'edited\n');
@@ -142,7 +142,7 @@ describe('a look at the main checkout', () => {
     expect(changes.map(({ path }) => path)).toEqual(['a.txt']);
   });
 
-  it('does not read again what the file system says is as it was', async () => {
+  it('does not read files again whose stat is unchanged', async () => {
     await using scene = await newScene();
     write(scene.main, 'new.txt', 'n\n');
     const since = await checkoutState(scene.site.dir, scene.main);
@@ -157,7 +157,7 @@ describe('a look at the main checkout', () => {
 
 describe('the escape guard', () => {
   // promise: escape-reported
-  it('puts on the board which files changed while which session was running, once', async () => {
+  it('records once which files changed while which session was running', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
     write(main, 'mine.txt', 'before the session\n');
@@ -187,7 +187,7 @@ describe('the escape guard', () => {
   });
 
   // promise: escape-reported
-  it('tells every workspace whose session it can have been, and only the one whose process was seen', async () => {
+  it('marks every workspace whose session may have done it, or only the one whose process was seen', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
     const [, second] = [await scene.run('se-1'), await scene.run('se-2')];
@@ -214,7 +214,7 @@ describe('the escape guard', () => {
     expect((await checkGuard(context, nobody.state)).escape).toBeNull();
   });
 
-  it('sees a commit made in the main checkout with its files, and takes one of Copse for expected', async () => {
+  it('sees a commit in the main checkout with its files, and expects Copse’s own', async () => {
     await using scene = await newScene();
     const { context, main } = scene;
     await scene.run('se-1');

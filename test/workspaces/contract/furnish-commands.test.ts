@@ -19,7 +19,7 @@ describe('setup commands', () => {
       { setup: ['pwd; echo "$COPSE_TASK_ID $COPSE_PORT"; echo oops >&2', 'cat; echo second > made'] },
       { env: { COPSE_TASK_ID: 'cp-1', COPSE_PORT: '4100' } },
     );
-    expect(report.setup).toEqual({ ok: true, ran: 2 });
+    expect(report.setup).toEqual({ kind: 'done', ran: 2 });
     const log = path.join(root, '.copse/logs/cp-1/setup-1.log');
     expect(readFileSync(log, 'utf8').split('\n').slice(1)).toEqual([worktree, 'cp-1 4100', 'oops', '']);
     expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('second\n');
@@ -31,70 +31,67 @@ describe('setup commands', () => {
     process.env['GIT_DIR'] = '/nowhere';
     onTestFinished(() => void delete process.env['GIT_DIR']);
     expect(await furnish({ setup: ['git rev-parse --show-toplevel > top'] })).toMatchObject({
-      setup: { ok: true },
+      setup: { kind: 'done' },
     });
     expect(readFileSync(path.join(worktree, 'top'), 'utf8')).toBe(`${worktree}\n`);
   });
 
-  test('stop at the first that fails, which is told with its last lines, and are run again next time', async () => {
+  test('stop at the first failure, which is reported with its last lines, and are run again next time', async () => {
     const { root, worktree, furnish } = newFixture(area, {});
     const setup = ['echo x >> runs', 'seq 100; test -e repaired || exit 7', 'echo y >> after'];
     const { setup: outcome } = await furnish({ setup });
-    expect(outcome).toMatchObject({ ok: false, command: setup[1], because: 'exit', code: 7 });
-    if (outcome.ok) throw new Error('it failed');
+    expect(outcome).toMatchObject({ kind: 'failed', command: setup[1], because: 'exit', code: 7 });
+    if (outcome.kind === 'done') throw new Error('it failed');
     expect(outcome.tail).toEqual(Array.from({ length: 40 }, (_, index) => String(61 + index)));
     expect(outcome.log).toBe(path.join(root, '.copse/logs/cp-1/setup-2.log'));
     expect(existsSync(path.join(worktree, 'after'))).toBe(false);
     write(worktree, { repaired: '' });
-    expect((await furnish({ setup })).setup).toEqual({ ok: true, ran: 3 });
-    expect((await furnish({ setup })).setup).toEqual({ ok: true, ran: 0 });
+    expect((await furnish({ setup })).setup).toEqual({ kind: 'done', ran: 3 });
+    expect((await furnish({ setup })).setup).toEqual({ kind: 'done', ran: 0 });
     expect(readFileSync(path.join(worktree, 'runs'), 'utf8')).toBe('x\nx\n');
   });
 
-  test('that a signal ended are told as a shell would', async () => {
+  test('that a signal ended are reported as a shell does', async () => {
     const { furnish } = newFixture(area, {});
     expect((await furnish({ setup: ['kill -KILL $$'] })).setup).toMatchObject({
-      ok: false,
+      kind: 'failed',
       because: 'exit',
       code: 137,
     });
   });
 
-  test('that cannot be started are told apart from those that fail', async () => {
+  test('that cannot be started are distinguished from those that fail', async () => {
     const { worktree, request, furnishing } = newFixture(area, {});
     rmSync(worktree, { recursive: true });
     const outcome = await furnishing.dismantle({
       ...request,
       settings: { ...request.settings, teardown: ['true'] },
     });
-    expect(outcome).toMatchObject({ ok: false, because: 'not_started', code: null });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'not_started', code: null });
   });
 
-  test.runIf(isLinux)(
-    'that run out of time are ended with everything they started, daemons too',
-    async () => {
-      const { worktree, furnish } = newFixture(area, {});
-      // One ignores being asked, one has left the process group, and one has left its parents as well.
-      const setup = [
-        `trap '' TERM
+  test.runIf(isLinux)('that time out are ended with every process they started, daemons too', async () => {
+    const { worktree, furnish } = newFixture(area, {});
+    // One ignores being asked, one has left the process group, and one has left its parents as well.
+    const setup = [
+      `trap '' TERM
        sleep 300 & echo $! >> pids
        setsid sh -c 'echo $$ >> pids; exec sleep 300' &
        (setsid sh -c 'echo $$ >> pids; trap "" TERM; sleep 300; true' &)
        echo $$ >> pids
        sleep 300; sleep 300`,
-      ];
-      const { setup: outcome } = await furnish({ setup, commandTimeoutMs: 700 });
-      expect(outcome).toMatchObject({ ok: false, because: 'timeout', code: null });
-      const pids = readFileSync(path.join(worktree, 'pids'), 'utf8').trim().split('\n').map(Number);
-      expect(pids).toHaveLength(4);
-      expect(pids.filter(isRunning)).toEqual([]);
-      expect(process.kill(process.pid, 0)).toBe(true);
-    },
-  );
+    ];
+    const { setup: outcome } = await furnish({ setup, commandTimeoutMs: 700 });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'timeout', code: null });
+    const pids = readFileSync(path.join(worktree, 'pids'), 'utf8').trim().split('\n').map(Number);
+    expect(pids).toHaveLength(4);
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(process.kill(process.pid, 0)).toBe(true);
+  });
 
-  test.runIf(isLinux)('that end well leave running what they started', async () => {
+  test.runIf(isLinux)('that succeed leave their processes running', async () => {
     const { worktree, furnish } = newFixture(area, {});
-    expect((await furnish({ setup: ['sleep 300 & echo $! > pid'] })).setup).toEqual({ ok: true, ran: 1 });
+    expect((await furnish({ setup: ['sleep 300 & echo $! > pid'] })).setup).toEqual({ kind: 'done', ran: 1 });
     const pid = Number(readFileSync(path.join(worktree, 'pid'), 'utf8'));
     onTestFinished(() => void process.kill(pid, 'SIGKILL'));
     await setTimeout(100);
@@ -106,17 +103,17 @@ describe('teardown commands', () => {
   test('run in the worktree and have a log of their own', async () => {
     const { root, worktree, request, furnishing } = newFixture(area, {});
     const settings = { ...request.settings, teardown: ['echo bye | tee gone'] };
-    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ ok: true, ran: 1 });
+    expect(await furnishing.dismantle({ ...request, settings })).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'gone'), 'utf8')).toBe('bye\n');
     expect(existsSync(path.join(root, '.copse/logs/cp-1/teardown-1.log'))).toBe(true);
   });
 });
 
-describe('what other tools wrote', () => {
+describe('files of other tools', () => {
   const cursor = (value: unknown) => ({ '.cursor/worktrees.json': JSON.stringify(value) });
   const conductor = (value: unknown) => ({ 'conductor.json': JSON.stringify(value) });
 
-  test('Cursor’s commands run where copse.yml is silent, the ones for this system first', async () => {
+  test('Cursor’s commands run if copse.yml has none, those for this system first', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: cursor({
         'setup-worktree': ['echo no > made'],
@@ -125,7 +122,7 @@ describe('what other tools wrote', () => {
       }),
     });
     const report = await furnish();
-    expect(report.setup).toEqual({ ok: true, ran: 1 });
+    expect(report.setup).toEqual({ kind: 'done', ran: 1 });
     expect(report.notes).toEqual([
       'Set up as .cursor/worktrees.json says, because copse.yml has no workspace.setup.',
     ]);
@@ -145,7 +142,7 @@ describe('what other tools wrote', () => {
       ...cursor({ 'setup-worktree': ['echo agent > made'] }),
     });
     write(root, { ".cursor/it's setup.sh": 'echo main > made\n' });
-    expect((await furnish()).setup).toEqual({ ok: true, ran: 1 });
+    expect((await furnish()).setup).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'made'), 'utf8')).toBe('main\n');
   });
 
@@ -155,22 +152,22 @@ describe('what other tools wrote', () => {
         scripts: { setup: 'echo "$CONDUCTOR_ROOT_PATH" > up', run: 'exit 9', archive: 'pwd > down' },
       }),
     });
-    expect((await furnish()).setup).toEqual({ ok: true, ran: 1 });
-    expect(await furnishing.dismantle(request)).toEqual({ ok: true, ran: 1 });
+    expect((await furnish()).setup).toEqual({ kind: 'done', ran: 1 });
+    expect(await furnishing.dismantle(request)).toEqual({ kind: 'done', ran: 1 });
     expect(readFileSync(path.join(worktree, 'up'), 'utf8')).toBe(`${root}\n`);
     expect(readFileSync(path.join(worktree, 'down'), 'utf8')).toBe(`${worktree}\n`);
   });
 
-  test('copse.yml wins, even when it says that there is nothing to do', async () => {
+  test('copse.yml wins, even with an empty list', async () => {
     const { furnish } = newFixture(area, { tracked: conductor({ scripts: { setup: 'exit 9' } }) });
-    expect(await furnish({ setup: [] })).toMatchObject({ setup: { ok: true, ran: 0 }, notes: [] });
+    expect(await furnish({ setup: [] })).toMatchObject({ setup: { kind: 'done', ran: 0 }, notes: [] });
   });
 
   test.each([
     [
       'two tools',
       { ...cursor({ 'setup-worktree': ['exit 9'] }), ...conductor({ scripts: { setup: 'exit 9' } }) },
-      'both say',
+      'both have set-up commands',
     ],
     ['broken JSON', { 'conductor.json': '{ "scripts": { "setup": "exit 9" ' }, 'cannot be read as JSON'],
     ['another shape', cursor({ 'setup-worktree': { run: 'exit 9' } }), 'neither a list of commands'],
@@ -180,10 +177,10 @@ describe('what other tools wrote', () => {
       { ...conductor({ scripts: { setup: 'exit 9' } }), '.conductor/settings.toml': '' },
       'settings.toml',
     ],
-  ])('%s: nothing is run and the person is told', async (_, tracked, told) => {
+  ])('%s: nothing runs and the person gets a note', async (_, tracked, told) => {
     const { furnish } = newFixture(area, { tracked });
     const report = await furnish();
-    expect(report.setup).toEqual({ ok: true, ran: 0 });
+    expect(report.setup).toEqual({ kind: 'done', ran: 0 });
     expect(report.notes).toEqual([expect.stringContaining(told)]);
   });
 });

@@ -181,7 +181,7 @@ describe('files named by workspace.copy', () => {
   });
 
   // promise: no-link-followed
-  test('bring no link that leads out of the repository, straight or in a roundabout way', async () => {
+  test('bring no link that leads out of the repository, directly or through other links', async () => {
     const outside = path.join(area, 'elsewhere');
     mkdirSync(outside, { recursive: true });
     const { root, worktree, furnish } = newFixture(area, {
@@ -204,7 +204,7 @@ describe('files named by workspace.copy', () => {
     ]);
   });
 
-  test('are not brought where the branch does not ignore them, because they would be committed', async () => {
+  test('are not brought if the branch does not ignore them, because they would be committed', async () => {
     const { root, worktree, furnish } = newFixture(area, { tracked: { 'a.txt': 'a' } });
     write(root, { '.gitignore': '.env\n', '.env': 'secret' });
     const report = await furnish({ copy: ['.env'] });
@@ -235,7 +235,7 @@ describe('files named by workspace.copy', () => {
 
 describe('files that the worktree already has', () => {
   // promise: no-link-followed
-  test('is never overwritten, and a link there is never written through', async () => {
+  test('are never overwritten, and a link there is never written through', async () => {
     const victim = path.join(area, 'victim');
     mkdirSync(victim, { recursive: true });
     writeFileSync(path.join(victim, 'env'), 'mine');
@@ -275,7 +275,7 @@ describe('files that the worktree already has', () => {
     ]);
   });
 
-  test('is completed where a folder has a part of it', async () => {
+  test('are completed if a folder has a part of them', async () => {
     const { worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': 'cache/\n' },
       others: { 'cache/a': 'new', 'cache/b': 'new' },
@@ -285,14 +285,14 @@ describe('files that the worktree already has', () => {
     expect([read(worktree, 'cache/a'), read(worktree, 'cache/b')]).toEqual(['old', 'new']);
   });
 
-  test('stays as it is the second time, even where an agent took something away', async () => {
+  test('stay unchanged the second time, even if an agent removed one', async () => {
     const { worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': '.env\n' },
       others: { '.env': '1' },
     });
     await furnish({ copy: ['.env'] });
     rmSync(path.join(worktree, '.env'));
-    expect(await furnish({ copy: ['.env'] })).toMatchObject({ brought: [], setup: { ok: true, ran: 0 } });
+    expect(await furnish({ copy: ['.env'] })).toMatchObject({ brought: [], setup: { kind: 'done', ran: 0 } });
     expect(existsSync(path.join(worktree, '.env'))).toBe(false);
     expect(readdirSync(path.join(worktree, '.copse'))).toEqual(['shared']);
   });
@@ -332,8 +332,8 @@ describe('a process that is killed while it brings files', () => {
   }
 });
 
-describe('what workspace.link names', () => {
-  test('is a link to the main checkout, and git ignores it although it is no folder', async () => {
+describe('paths of workspace.link', () => {
+  test('are links to the main checkout, and git ignores them although they are no folders', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': 'node_modules/\n.cache\n' },
       others: { 'node_modules/a/index.js': 'a', 'p/node_modules/b.js': 'b', '.cache': 'c' },
@@ -346,7 +346,7 @@ describe('what workspace.link names', () => {
     expect(git(root, 'status', '--porcelain')).toBe('');
   });
 
-  test('is not linked when git does not ignore it, or when it leads outside', async () => {
+  test('are not linked when git does not ignore them, or when they lead outside', async () => {
     const { root, worktree, furnish } = newFixture(area, {
       tracked: { '.gitignore': 'out\n', 'src/a': 'a' },
     });

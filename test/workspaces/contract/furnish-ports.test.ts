@@ -54,7 +54,7 @@ describe.each(engines)('ports on %s', (engine) => {
     );
   });
 
-  test('of two machines have nothing to do with each other', async () => {
+  test('of two machines are independent', async () => {
     await using place = await newPlace(engine);
     const context = within(await place.open(), 24_140, 24_159);
     const here = must(await leasePorts(context, portProbe, { holder: 'se-1', node }));
@@ -89,7 +89,7 @@ describe.each(engines)('ports on %s', (engine) => {
       contexts.map((context) => leasePorts(context, portProbe, { holder: 'se-1', node })),
     );
     await Promise.all(contexts.map((context) => leasePorts(context, portProbe, { holder: 'se-1', node })));
-    expect(both.every((one) => one.ok)).toBe(true);
+    expect(both.every((one) => one.kind === 'done')).toBe(true);
     const held = (await contexts[0]?.board.list('resource'))?.filter((one) => one.holder === 'se-1');
     expect(held).toHaveLength(1);
   });
@@ -97,7 +97,7 @@ describe.each(engines)('ports on %s', (engine) => {
 
 describe('a port', () => {
   test.each(['127.0.0.1', '0.0.0.0', '::1', '::'])(
-    'on which a program listens at %s is passed over',
+    'on which a program listens at %s is skipped',
     async (host) => {
       await using place = await newPlace('sqlite');
       const context = within(await place.open(), 24_200, 24_202);
@@ -106,7 +106,7 @@ describe('a port', () => {
     },
   );
 
-  test('that is leased stays leased when something listens there, and that is told', async () => {
+  test('that is leased stays leased when a program listens there, with a note', async () => {
     await using place = await newPlace('sqlite');
     const context = within(await place.open(), 24_203, 24_206);
     const before = must(await leasePorts(context, portProbe, { holder: 'se-1', node }));
@@ -118,12 +118,12 @@ describe('a port', () => {
     });
   });
 
-  test('is refused with a sentence when there is none left', async () => {
+  test('is refused with a sentence when none is left', async () => {
     await using place = await newPlace('sqlite');
     const context = within(await place.open(), 24_207, 24_207);
     must(await leasePorts(context, portProbe, { holder: 'se-1', node }));
     expect(await leasePorts(context, portProbe, { holder: 'se-2', node })).toMatchObject({
-      ok: false,
+      kind: 'refused',
       refusal: { reason: 'se-2 needs a port, and from 24207 to 24207 none is free on this machine.' },
     });
   });

@@ -22,7 +22,7 @@ import {
 
 const area = newArea();
 
-describe('what a rescue leaves alone', () => {
+describe('a rescue does not change or include', () => {
   // promise: rescue-writes-nothing
   test('index, HEAD, branch and files, down to their times', async () => {
     const site = newSite(area, FILES);
@@ -37,26 +37,26 @@ describe('what a rescue leaves alone', () => {
     expect(everyByte(site)).toEqual(before);
   });
 
-  test('a worktree in which nothing would be lost gets no rescue', async () => {
+  test('a worktree without unsaved work, which gets no rescue', async () => {
     const site = newSite(area, FILES);
     write(site.worktree, 'a.txt', 'committed\n');
     git(site.worktree, 'commit', '--quiet', '--all', '--message=kept by its branch');
     const before = everyByte(site);
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
     expect(await site.rescues.list()).toEqual([]);
     expect(everyByte(site)).toEqual(before);
   });
 
-  test('ignored files are not in it', async () => {
+  test('ignored files', async () => {
     const site = newSite(area, { '.gitignore': 'node_modules\n' });
     write(site.worktree, 'node_modules/x', 'ignored');
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
     writeFileSync(path.join(site.repository, '.git/info/exclude'), '*\n');
     write(site.worktree, 'anything', 'excluded');
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
   });
 
-  test('nested repositories are named, not recorded', async () => {
+  test('nested repositories, which it names', async () => {
     const site = newSite(area, FILES);
     for (const name of ['nested', 'nested-empty']) {
       mkdirSync(path.join(site.worktree, name));
@@ -71,11 +71,11 @@ describe('what a rescue leaves alone', () => {
     expect(git(site.repository, 'log', '-1', '--format=%B', rescue.commit)).toContain('"nested-empty"');
   });
 
-  test.runIf(process.platform !== 'win32')('pipes are passed over', async () => {
+  test.runIf(process.platform !== 'win32')('pipes', async () => {
     const site = newSite(area, FILES);
     const makePipe = 'mkfifo';
     execFileSync(makePipe, [path.join(site.worktree, 'pipe')]);
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
   });
 });
 
@@ -118,7 +118,7 @@ describe('a rescue that fails', () => {
     await expect(async () => snapshot(site)).rejects.toThrow(/git .* ended with/);
   });
 
-  test('throws for a worktree whose .git leads to another one', async () => {
+  test('throws for a worktree whose .git names another one', async () => {
     const site = newSite(area, FILES);
     const other = newSite(area, FILES);
     writeFileSync(path.join(site.worktree, '.git'), readFileSync(path.join(other.worktree, '.git')));
@@ -139,7 +139,7 @@ describe('a rescue that fails', () => {
     expect(await failure(site)).toMatch(/invalid object/);
   });
 
-  test('a damaged or missing index costs time, not files', async () => {
+  test('does not happen for a damaged or missing index, which only costs time', async () => {
     const site = newSite(area, FILES);
     write(site.worktree, 'a.txt', 'edit\n');
     const index = `${git(site.worktree, 'rev-parse', '--absolute-git-dir')}/index`;
@@ -172,12 +172,12 @@ describe('finding rescues', () => {
     const { at, why } = first;
     const again = () =>
       Promise.all([1, 2].map(() => site.rescues.snapshot({ task, worktree: site.worktree, why, at })));
-    const same = { saved: true, rescue: first };
+    const same = { kind: 'saved', rescue: first };
     expect(await again()).toEqual([same, same]);
     expect(await site.rescues.list()).toHaveLength(1);
     write(site.worktree, 'a.txt', '2');
     const [one, other] = await again();
-    expect(one).toMatchObject({ saved: true, rescue: { ref: `${first.ref}-2` } });
+    expect(one).toMatchObject({ kind: 'saved', rescue: { ref: `${first.ref}-2` } });
     expect(other).toEqual(one);
     expect(await site.rescues.list()).toHaveLength(2);
   });

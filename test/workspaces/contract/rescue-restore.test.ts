@@ -37,7 +37,7 @@ async function inTheWay(site: Site, rescue: Promise<Rescue>): Promise<readonly s
   const before = manifest(site.worktree);
   const outcome = await site.rescues.restore(await rescue, site.worktree);
   expect(manifest(site.worktree)).toEqual(before);
-  return outcome.restored ? [] : outcome.inTheWay;
+  return outcome.kind === 'restored' ? [] : outcome.inTheWay;
 }
 
 /** A rescue of these contents, and the worktree made anew. */
@@ -120,7 +120,7 @@ describe('files that block it', () => {
     rmSync(path.join(site.worktree, 'folder'), { recursive: true });
     symlinkSync(outside, path.join(site.worktree, 'folder'));
     const outcome = await site.rescues.restore(await rescue, site.worktree);
-    expect(outcome).toMatchObject({ restored: false });
+    expect(outcome).toMatchObject({ kind: 'in_the_way' });
     expect(readdirSync(outside)).toEqual([]);
   });
 });
@@ -143,11 +143,11 @@ describe('files that do not block it', () => {
     expect(git(site.worktree, 'status', '--porcelain')).toBe(' M a.txt');
   });
 
-  test('the same content: restoring twice is restoring once', async () => {
+  test('the same content: restoring may be repeated', async () => {
     const { site, rescue } = await rescued({ 'a.txt': 'saved\n', new: 'saved\n' });
     await comesBack(site, await rescue);
     const before = manifest(site.worktree);
-    expect(await site.rescues.restore(await rescue, site.worktree)).toEqual({ restored: true, files: 0 });
+    expect(await site.rescues.restore(await rescue, site.worktree)).toEqual({ kind: 'restored', files: 0 });
     expect(manifest(site.worktree)).toEqual(before);
   });
 
@@ -171,7 +171,7 @@ describe('files that do not block it', () => {
 });
 
 // promise: rescue-exact
-test('any tree with any edits comes back as it was', async () => {
+test('any tree with any edits is restored exactly', async () => {
   const name = fc.constantFrom('a', 'b', 'A', 'ü', '-x', 'with space', '"q"', 'new\nline', 'é.txt');
   const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
   const content = fc.oneof(fc.string(), fc.constantFrom('', 'same', 'x\r\ny\n', '\0', '$Id$'));
@@ -195,7 +195,7 @@ test('any tree with any edits comes back as it was', async () => {
         const before = { files: manifest(site.worktree), staged: git(site.worktree, 'ls-files', '--stage') };
         const outcome = await snapshot(site);
         makeAnew(site);
-        if (outcome.saved) await comesBack(site, outcome.rescue);
+        if (outcome.kind === 'saved') await comesBack(site, outcome.rescue);
         const after = { files: manifest(site.worktree), staged: git(site.worktree, 'ls-files', '--stage') };
         expect(after).toEqual(before);
       },

@@ -51,7 +51,7 @@ function status({ worktree }: Site): string {
   return git(worktree, 'status', '--porcelain=v2', '--untracked-files=all');
 }
 
-describe('what comes back', () => {
+describe('a restored rescue has', () => {
   // promise: rescue-exact
   test('every kind of change, byte for byte', async () => {
     const site = newSite(area, FILES);
@@ -118,11 +118,11 @@ describe('what comes back', () => {
     expect(manifest(site.worktree)).toEqual(before);
   });
 
-  test('files that a sparse checkout leaves out are not taken for deleted', async () => {
+  test('files that a sparse checkout leaves out, which do not count as deleted', async () => {
     const site = newSite(area, FILES);
     git(site.worktree, 'sparse-checkout', 'set', '--sparse-index', 'b');
     expect(existsSync(path.join(site.worktree, 'folder/inner.txt'))).toBe(false);
-    expect(await snapshot(site)).toEqual({ saved: false });
+    expect(await snapshot(site)).toEqual({ kind: 'nothing_to_save' });
     write(site.worktree, 'b/d.txt', 'edit\n');
     expect(await site.rescues.changes(await saved(site))).toEqual([{ path: 'b/d.txt', change: 'changed' }]);
   });
@@ -179,14 +179,14 @@ describe('what comes back', () => {
     expect(after).toEqual(before);
   });
 
-  test('whatever status.showUntrackedFiles says', async () => {
+  test('untracked files with any status.showUntrackedFiles', async () => {
     const site = newSite(area, FILES);
     git(site.repository, 'config', 'status.showUntrackedFiles', 'no');
     write(site.worktree, 'untracked', 'x');
     expect(await site.rescues.changes(await saved(site))).toEqual([{ path: 'untracked', change: 'added' }]);
   });
 
-  test('whatever attributes say about line endings, filters and encodings', async () => {
+  test('exact bytes with any attributes for line endings, filters and encodings', async () => {
     const attributes =
       '*.crlf text eol=crlf\n*.evil filter=evil\n*.ident ident\n*.wide working-tree-encoding=UTF-16LE\n* text=auto\n';
     const site = newSite(area, { '.gitattributes': attributes, 'a.crlf': 'one\ntwo\n', 'c.ident': '$Id$\n' });
@@ -263,7 +263,7 @@ describe('commits that only the worktree knows', () => {
     expect(rescue.changed).toBe(0);
     const kept = git(site.repository, 'rev-list', rescue.commit).split('\n');
     for (const id of lost) expect(kept).toContain(id);
-    expect(await snapshot(site)).toMatchObject({ saved: true });
+    expect(await snapshot(site)).toMatchObject({ kind: 'saved' });
   });
 
   test('however many there are', async () => {
@@ -310,7 +310,7 @@ describe('operations in progress', () => {
   }
 
   // promise: rescue-exact
-  test('a conflicted merge can be finished after it came back', async () => {
+  test('a conflicted merge can be finished after a restore', async () => {
     const site = conflicting();
     expect(() => git(site.worktree, 'merge', '--quiet', 'main')).toThrow(/Command failed/);
     write(site.worktree, 'notes', 'untracked\n');
@@ -333,7 +333,7 @@ describe('operations in progress', () => {
   });
 
   // promise: rescue-exact
-  test('a conflicted rebase can be continued after it came back', async () => {
+  test('a conflicted rebase can be continued after a restore', async () => {
     const site = conflicting();
     expect(() => git(site.worktree, 'rebase', '--quiet', 'main')).toThrow(/Command failed/);
     const { before, after } = await roundTrip(site);

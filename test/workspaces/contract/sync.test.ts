@@ -133,7 +133,7 @@ describe('a sync', () => {
     expect([scene.tip(), scene.status()]).toEqual([main, '']);
   });
 
-  it('does nothing when the base has nothing new, twice as well as once', async () => {
+  it('does nothing when the base has nothing new, and may be repeated', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -206,7 +206,7 @@ describe('a sync', () => {
     expect(existsSync(scene.gitFile('index.lock'))).toBe(false);
   });
 
-  it('takes a file that already is as the base has it for merged', async () => {
+  it('counts a file that equals the base’s as merged', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -253,7 +253,7 @@ describe('a sync', () => {
     );
   });
 
-  it('is refused when HEAD is detached, when its branch is an alias, and in the middle of a rebase', async () => {
+  it('is refused when HEAD is detached, when its branch is a symbolic ref, and in the middle of a rebase', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -276,7 +276,7 @@ describe('a sync', () => {
     expect(existsSync(scene.gitFile('index.lock'))).toBe(true);
   });
 
-  it('takes its files back when the branch moved at the same moment', async () => {
+  it('restores the files when the branch moved at the same moment', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -336,7 +336,7 @@ describe('a sync', () => {
 describe('a sync that is killed', () => {
   // promise: kill-safe-worktrees
   it.each(syncSteps)(
-    'at %s keeps everybody from committing half of it and is finished by the next',
+    'at %s stops commits of a half-written merge and is finished by the next',
     async (step) => {
       const scene = new Scene();
       const before = scene.work();
@@ -354,7 +354,7 @@ describe('a sync that is killed', () => {
     },
   );
 
-  it('with half of its files written is finished first, even if the base went on since', async () => {
+  it('with half of its files written is finished first, even if the base moved since', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -411,7 +411,7 @@ describe('syncing a task', () => {
     return { context, place, task };
   }
 
-  it('fetches the base first where there is a remote', async () => {
+  it('fetches the base first if there is a remote', async () => {
     const scene = new Scene();
     const remote = path.join(area, `remote ${path.basename(scene.main)}`);
     git(area, 'clone', '--quiet', '--bare', scene.main, remote);

@@ -95,7 +95,7 @@ function contents(folder: string): Readonly<Record<string, string>> {
 
 function trashed(removal: Removal) {
   const outcome = toTrash(removal);
-  if (!outcome.moved) throw new Error(outcome.reason);
+  if (outcome.kind !== 'moved') throw new Error(outcome.reason);
   return outcome.entry;
 }
 
@@ -111,7 +111,7 @@ function held(home: string, commit: string): readonly HeldFile[] {
 }
 
 describe('a removal', () => {
-  it('moves the worktree whole, with what git kept about it and a record of what it was', () => {
+  it('moves the whole worktree, with its registration and a record', () => {
     const { home, worktree, gitDir, removal, record } = newWorktree();
     const [before, gitBefore] = [contents(worktree), contents(gitDir)];
     const entry = trashed(removal);
@@ -130,11 +130,11 @@ describe('a removal', () => {
     expect(trashed(removal)).toEqual(trashed(removal));
   });
 
-  it('does not touch a worktree that was made there since', () => {
+  it('does not change a worktree that was made there since', () => {
     const { home, worktree, removal } = newWorktree();
     const before = contents(trashed(removal).files);
     git(home, 'worktree', 'add', '--quiet', worktree, 'cp-0001/x');
-    expect(toTrash(removal)).toMatchObject({ moved: false, reason: expect.stringContaining('newer') });
+    expect(toTrash(removal)).toMatchObject({ kind: 'not_moved', reason: expect.stringContaining('newer') });
     expect(existsSync(path.join(worktree, 'changed.txt'))).toBe(true);
     expect(contents(listTrash(home)[0]!.files)).toEqual(before);
   });
@@ -160,7 +160,7 @@ describe('a removal', () => {
   });
 
   // promise: no-link-followed
-  it('does not go through a link that stands where the trash should be', () => {
+  it('does not follow a link in place of the trash', () => {
     const { home, worktree, removal } = newWorktree();
     const elsewhere = mkdtempSync(path.join(area, 'elsewhere '));
     mkdirSync(path.join(home, '.copse'));
@@ -175,7 +175,7 @@ describe('a removal', () => {
     // A folder cannot be moved into itself.
     const inside = { ...removal, home: worktree, record };
     const before = contents(path.join(worktree, 'src'));
-    expect(toTrash(inside)).toMatchObject({ moved: false });
+    expect(toTrash(inside)).toMatchObject({ kind: 'not_moved' });
     expect(contents(path.join(worktree, 'src'))).toEqual(before);
   });
 
@@ -250,7 +250,7 @@ describe('a removal that is killed', () => {
     expect(listTrash(home).map((entry) => stateOf(entry).hasGitDir)).toEqual([false, true]);
   });
 
-  it('leaves a record that cannot be read alone, with what lies beside it', () => {
+  it('keeps an unreadable record, with the files beside it', () => {
     const { home, worktree, removal } = newWorktree();
     const entry = trashed(removal);
     const before = contents(entry.files);
@@ -261,7 +261,7 @@ describe('a removal that is killed', () => {
     expect(contents(entry.files)).toEqual(before);
   });
 
-  it('before anything moved is not listed as something that could be brought back', async () => {
+  it('before anything moved is not listed as restorable', async () => {
     const { home, removal } = newWorktree();
     killedAfter('recorded', removal);
     expect(await openTrash(home, 'sha1').list()).toEqual([]);
@@ -282,7 +282,7 @@ describe('the trash', () => {
     expect(listTrash(home).map(({ isRetired }) => isRetired)).toEqual([false, true]);
   });
 
-  it('says that nothing was deleted when something is in its way', async () => {
+  it('reports that nothing was deleted when its path is blocked', async () => {
     const { home, worktree, removal } = newWorktree();
     trashed(removal);
     mkdirSync(worktree);
@@ -310,7 +310,7 @@ describe('the trash', () => {
   });
 });
 
-describe('bringing back', () => {
+describe('restoring files', () => {
   it('moves missing files, names those that differ, and ignores equal ones', () => {
     const { home, worktree, removal } = newWorktree();
     const before = contents(worktree);
@@ -352,7 +352,7 @@ describe('thinning', () => {
   const options = { objectFormat: 'sha1' } as const;
 
   // promise: trash-keeps-work
-  it('deletes what git holds, and keeps everything else byte for byte', async () => {
+  it('deletes files that git holds, and keeps all others byte for byte', async () => {
     const { home, worktree, removal, record } = newWorktree();
     const nested = path.join(worktree, 'nested');
     mkdirSync(nested);
@@ -378,7 +378,7 @@ describe('thinning', () => {
   });
 
   // promise: trash-keeps-work
-  it('keeps a file whose bytes, kind or mode are not what git holds, whatever its size', async () => {
+  it('keeps a file whose bytes, kind or mode differ from git’s, at any size', async () => {
     const { home, worktree, removal, record } = newWorktree();
     writeFileSync(path.join(worktree, 'src', 'deep', 'a.txt'), 'TRACKED');
     chmodSync(path.join(worktree, 'src', 'run.sh'), 0o644);
@@ -410,7 +410,7 @@ describe('thinning', () => {
     expect(readlinkSync(path.join(entry.files, 'src'))).toBe(outside);
   });
 
-  it('can be stopped anywhere and begun again', async () => {
+  it('can be stopped anywhere and restarted', async () => {
     const { home, removal, record } = newWorktree();
     const entry = trashed(removal);
     const list = held(home, record.head!);
@@ -428,7 +428,7 @@ describe('thinning', () => {
     expect(existsSync(path.join(entry.files, 'src', 'deep'))).toBe(false);
   });
 
-  it('knows large files, names that are no text, and SHA-256', async () => {
+  it('handles large files, names that are not text, and SHA-256', async () => {
     const home = path.join(area, 'sha256');
     git(area, 'init', '--quiet', '--object-format=sha256', '--initial-branch=main', home);
     const name = Buffer.from([0x6e, 0xff, 0x6d]);

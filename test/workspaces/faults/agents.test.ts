@@ -30,7 +30,7 @@ interface Place {
   readonly gitDir: string;
 }
 
-describe('what agents do to their own worktree', () => {
+describe('an agent’s changes to its own worktree', () => {
   // promise: commits-reachable
   it('commits on a detached HEAD survive a removal', async () => {
     const { project, task, worktree } = await newScene();
@@ -96,7 +96,7 @@ describe('what agents do to their own worktree', () => {
   });
 });
 
-describe('what agents do to the place of their worktree', () => {
+describe('an agent’s changes to the path of its worktree', () => {
   const attacks: readonly [string, (mine: Place, other: Place) => void][] = [
     [
       'a link to the worktree of another task',
@@ -153,7 +153,7 @@ describe('what agents do to the place of their worktree', () => {
   );
 
   // promise: other-task-unreachable
-  it.each(attacks)('%s does not let a removal or a reset reach the other task', async (_, attack) => {
+  it.each(attacks)('%s does not make a removal or a reset change the other task', async (_, attack) => {
     const { project, task, worktree, gitDir } = await newScene();
     const other = await addDirty(project, 'Another');
     attack({ worktree, gitDir }, other);
@@ -165,7 +165,7 @@ describe('what agents do to the place of their worktree', () => {
   });
 
   // promise: other-task-unreachable
-  it('a .git file that leads to a task whose folder is gone does not take over what git knows of it', async () => {
+  it('a .git file that names a task whose folder was deleted does not take over its registration', async () => {
     const { project, task, worktree } = await newScene();
     const other = await addDirty(project, 'Another');
     rmSync(other.worktree, { recursive: true });

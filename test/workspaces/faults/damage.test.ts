@@ -44,7 +44,7 @@ const HOUR_AGO = new Date(Date.now() - 3_600_000);
 
 describe('stale locks of git', () => {
   it.each(['index.lock', 'HEAD.lock'])(
-    'a %s in the worktree is explained, and does not hinder force',
+    'a %s in the worktree is explained, and does not stop --force',
     async (name) => {
       const { project, task, gitDir, before } = await newScene();
       writeFileSync(path.join(gitDir, name), '');
@@ -65,7 +65,7 @@ describe('stale locks of git', () => {
     expect(asked).toMatchObject({ kind: 'question', question: expect.stringContaining('uncommitted') });
   });
 
-  it('a lock on the branch that is to be made is named, or taken away when it is old', async () => {
+  it('a lock on the new branch is named, or removed when it is old', async () => {
     const project = await openForTest(newProject(newPlace()));
     const task = await project.addTask();
     const lock = path.join(project.folder, '.git', 'refs', 'heads', task, 'do-it.lock');
@@ -80,7 +80,7 @@ describe('stale locks of git', () => {
   });
 
   it.each([['refs/heads/BRANCH.lock'], ['packed-refs.lock'], ['packed-refs.lock', 'packed-refs.new']])(
-    'the %s of a git that is long gone is taken away, and the branch goes with its worktree',
+    'the %s of a git that ended long ago is removed, and the branch is deleted with its worktree',
     async (...names) => {
       const { project, task, branch, before } = await newScene();
       const left = names.map((name) => path.join(project.folder, '.git', name.replace('BRANCH', branch)));
@@ -133,7 +133,7 @@ describe('stale locks of git', () => {
       expect(git(project.folder, 'for-each-ref', `refs/heads/${branch}`)).toBe('');
     });
 
-    it('is taken away although a git runs in another repository', async () => {
+    it('is removed although a git runs in another repository', async () => {
       const other = newProject(newPlace());
       const { project, task, lock } = await lockedBeside(() => ({ cwd: other }));
       expect((await project.remove(task, { deleteBranch: true })).becameOfBranch).toBe('deleted');
@@ -169,7 +169,7 @@ describe('missing or half-written files', () => {
     expectSound(project.folder);
   });
 
-  it('after the repository was moved, its worktrees go on', async () => {
+  it('after the repository was moved, its worktrees work', async () => {
     const { project, task, before } = await newScene();
     const moved = `${project.folder} moved`;
     await project.context.board.close();
@@ -213,7 +213,7 @@ describe('missing or half-written files', () => {
     expectAllFound(project.folder, textsOf(task));
   });
 
-  it('a record in the trash that is cut off does not hide the others', async () => {
+  it('a truncated record in the trash does not hide the others', async () => {
     const { project, task, before } = await newScene();
     const other = await project.addTask();
     await project.prepare(other);
@@ -226,7 +226,7 @@ describe('missing or half-written files', () => {
     expect(stateOf(project.worktree(task))).toEqual(before);
   });
 
-  it('an undo keeps what it finds in the place of the worktree, even if that is broken', async () => {
+  it('an undo keeps the files at the path of the worktree, even of a broken one', async () => {
     const { project, task, worktree, before } = await newScene();
     await project.remove(task);
     await project.prepare(task);

@@ -66,7 +66,7 @@ it('INVARIANT 1: commits on a detached HEAD of a clean worktree stay reachable w
 });
 
 // promise: commits-reachable
-it('INVARIANT 1: commits stay reachable when an agent put a file in the place of its worktree', async () => {
+it('INVARIANT 1: commits stay reachable when an agent replaced its worktree by a file', async () => {
   const { project, task, worktree, commit } = await newCommitted();
   rmSync(worktree, { recursive: true });
   writeFileSync(worktree, 'not a folder\n');
@@ -96,7 +96,7 @@ it('INVARIANT 2: the files of a broken worktree are in a rescue ref before a ret
 });
 
 // promise: rescue-failure-blocks
-it('INVARIANT 3: a failed rescue keeps a retry from setting a broken worktree aside', async () => {
+it('INVARIANT 3: a failed rescue stops a retry from setting a broken worktree aside', async () => {
   const { project, task, worktree } = await newDirty(newPlace());
   const link = readFileSync(path.join(worktree, '.git'), 'utf8');
   const before = stateOf(worktree);
@@ -110,7 +110,7 @@ it('INVARIANT 3: a failed rescue keeps a retry from setting a broken worktree as
 });
 
 // promise: rescue-first
-it('INVARIANT 2: what a teardown wrote into a clean worktree is rescued', async () => {
+it('INVARIANT 2: files that a teardown wrote into a clean worktree are rescued', async () => {
   const folder = newProject(newPlace());
   writeFileSync(path.join(folder, 'copse.yml'), 'workspace:\n  teardown: ["echo kept > report.txt"]\n');
   const { project, task } = await newCommitted(folder);
@@ -165,7 +165,7 @@ it('INVARIANTS 4 and 7: old trash is deleted, but not while a process is in it',
 });
 
 // promise: in-use-kept
-it('INVARIANT 7: an undo does not take the place of a worktree with a live process in it', async () => {
+it('INVARIANT 7: an undo does not replace a worktree with a live process in it', async () => {
   const { project, task, worktree, before } = await newUndoable();
   const shell = spawn('sleep', ['600'], { cwd: worktree, stdio: 'ignore' });
   onTestFinished(() => void shell.kill('SIGKILL'));
@@ -175,7 +175,7 @@ it('INVARIANT 7: an undo does not take the place of a worktree with a live proce
 });
 
 // promise: in-use-kept
-it('INVARIANT 7: an undo does not take the place of a worktree whose task is leased', async () => {
+it('INVARIANT 7: an undo does not replace a worktree whose task is leased', async () => {
   const { project, task, worktree, before } = await newUndoable();
   const claimed = await claimNext(project.context, { claimant: claimant('se-elsewhere'), capabilities: [] });
   expect(claimed?.id).toBe(task);
@@ -193,7 +193,7 @@ async function newUndoable() {
 }
 
 // promise: no-gc
-it('INVARIANT 9: a fetch collects no garbage and packs no refs, however many loose objects there are', async () => {
+it('INVARIANT 9: a fetch collects no garbage and packs no refs, with any number of loose objects', async () => {
   const origin = newProject(newPlace());
   const folder = newPlace();
   git(area, 'clone', '--quiet', origin, folder);
@@ -206,7 +206,7 @@ it('INVARIANT 9: a fetch collects no garbage and packs no refs, however many loo
     writeFileSync(path.join(objects, `${number}`.padStart(38, '0')), '');
   commitIn(origin, 'newer');
   const dir = openTrustedDir({ commonDir: path.join(folder, '.git'), home: folder });
-  expect(await fetchBranches(dir, 'origin', [brand<BranchName>('main')])).toEqual({ fetched: true });
+  expect(await fetchBranches(dir, 'origin', [brand<BranchName>('main')])).toEqual({ kind: 'fetched' });
   expect(git(folder, 'rev-parse', 'origin/main')).toBe(git(origin, 'rev-parse', 'main'));
   expect(existsSync(path.join(folder, '.git', 'packed-refs'))).toBe(false);
 });
@@ -221,7 +221,7 @@ it('INVARIANT 10: a reset leaves a person’s branch that the agent switched to'
 });
 
 // promise: checkout-untouched
-it('INVARIANT 10: a newer base on the remote is begun from, and the person’s branches and checkout stay', async () => {
+it('INVARIANT 10: a task starts from a newer base on the remote, and the person’s branches and checkout stay', async () => {
   const origin = newProject(newPlace());
   const folder = newPlace();
   git(area, 'clone', '--quiet', origin, folder);

@@ -81,7 +81,7 @@ it('INVARIANT 1: a branch that gets a commit while its worktree is reset is not 
   if (record === undefined) throw new Error(`There is no task ${task}`);
   const context = afterTrash(project.context, () => moveOn(folder, branch));
   expect(await resetWorkspace(context, record)).toMatchObject({
-    ok: false,
+    kind: 'refused',
     refusal: { reason: expect.stringContaining('moved while it was being reset') },
   });
   expect(git(folder, 'log', '-1', '--format=%s', branch)).toBe('meanwhile');
@@ -165,7 +165,7 @@ async function sceneFor(name: string): Promise<Scene> {
 }
 
 function refusedReason(outcome: Outcome<unknown>): string {
-  return outcome.ok ? 'not refused' : outcome.refusal.reason;
+  return outcome.kind === 'done' ? 'not refused' : outcome.refusal.reason;
 }
 
 it.for(Object.keys(discards))('INVARIANT 7: a shell that enters during the rescue stops %s', async (name) => {

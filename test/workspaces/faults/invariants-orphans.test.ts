@@ -114,7 +114,7 @@ const strays: readonly [string, (place: string, project: Project) => string][] =
 ];
 
 // promise: unknown-kept
-it.each(strays)('%s in the place of a worktree is kept: its content is unknown', async (_, make) => {
+it.each(strays)('%s at the path of a worktree is kept: its content is unknown', async (_, make) => {
   const project = await openForTest(newProject(newPlace()));
   const task = brand<TaskId>('cp-9zzz');
   const mine = make(project.worktree(task), project);
@@ -134,7 +134,7 @@ it('staged changes of a worktree whose folder was deleted are kept with its regi
 });
 
 // promise: unknown-kept
-it('a worktree whose task was deleted is kept for its record, by a clean-up of everything too', async () => {
+it('a worktree whose task was deleted is kept for its record, also by a clean-up of everything', async () => {
   const project = await openForTest(newProject(newPlace()));
   const task = await project.addTask();
   const { path: worktree } = await project.prepare(task);

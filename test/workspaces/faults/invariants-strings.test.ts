@@ -20,7 +20,7 @@ let projects = 0;
 const newPlace = () => path.join(area, `project ${(projects += 1)}`);
 
 // promise: no-shell
-it('INVARIANT 27: setup and teardown get what a work item is called as a variable, not as words for the shell', async () => {
+it('INVARIANT 27: setup and teardown get the name of a work item as a variable, not as shell code', async () => {
   const marker = path.join(area, 'run');
   const title = `"; touch '${marker}'; $(touch '${marker}') \`touch '${marker}'\``;
   const folder = newProject(newPlace());
@@ -36,7 +36,7 @@ it('INVARIANT 27: setup and teardown get what a work item is called as a variabl
 });
 
 // promise: no-shell
-it('INVARIANT 27: a ref of Copse is made of the task’s id, a time, a reason and an object’s id, and of nothing else', async () => {
+it('INVARIANT 27: a ref of Copse has only the task’s id, a time, a reason and an object’s id', async () => {
   const { project, task, worktree } = await newDirty(newPlace(), 'A title; with $(words) in it');
   await project.reset(task);
   await project.prepare(task);
@@ -62,7 +62,7 @@ it('INVARIANT 27: a rescue for an invalid task id is refused', async () => {
 });
 
 // promise: no-shell
-it('INVARIANT 27: only the commands of copse.yml are given to a shell', () => {
+it('INVARIANT 27: only commands of copse.yml reach a shell', () => {
   const sources = path.join(projectRoot, 'packages', 'copse', 'src');
   const starters = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(
     (file) =>

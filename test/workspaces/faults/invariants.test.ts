@@ -42,7 +42,7 @@ const newScene = (title?: string) => newDirty(newPlace(), title);
 const reachable = ({ folder }: Project) => git(folder, 'rev-list', '--all').split('\n');
 
 // promise: commits-reachable
-it('INVARIANT 1: commits stay reachable from a ref, whatever happens to worktree and branch', async () => {
+it('INVARIANT 1: commits stay reachable from a ref after any operation on worktree and branch', async () => {
   const { project, task, worktree } = await newScene();
   const commits = [git(worktree, 'rev-parse', 'HEAD')];
   git(worktree, 'commit', '--quiet', '--amend', '--message=amended');
@@ -99,7 +99,7 @@ it('INVARIANT 3: a failed rescue blocks a removal, a reset and an undo', async (
 });
 
 // promise: ignored-files-kept
-it('INVARIANT 4: ignored files are moved aside, every byte of them', async () => {
+it('INVARIANT 4: ignored files are moved to the trash, byte for byte', async () => {
   const { project, task, worktree } = await newScene();
   mkdirSync(path.join(worktree, 'ignored', 'empty'));
   writeFileSync(path.join(worktree, 'ignored', 'bytes'), Buffer.from([0, 255, 10, 13, 0]), { mode: 0o640 });
@@ -113,7 +113,7 @@ it('INVARIANT 4: ignored files are moved aside, every byte of them', async () =>
 });
 
 // promise: no-force
-it('INVARIANT 5: a removal that cannot go on leaves everything where it is', async () => {
+it('INVARIANT 5: a removal that cannot continue leaves everything in place', async () => {
   const { project, task, worktree, branch, before } = await newScene();
   writeFileSync(path.join(project.folder, '.copse', 'trash'), 'in the way');
   await expect(project.tryRemove(task, { deleteBranch: true })).rejects.toThrow(/trash/);
@@ -129,7 +129,7 @@ it('INVARIANT 6: a rescue changes no byte of index, HEAD, branch or files', asyn
   const refs = () => git(project.folder, 'for-each-ref', 'refs/heads', 'refs/stash');
   const before = [bytesIn(worktree), bytesIn(gitDir), refs()];
   const request = { task, worktree, why: 'asked', at: project.context.clock.now() } as const;
-  expect(await project.context.rescues.snapshot(request)).toMatchObject({ saved: true });
+  expect(await project.context.rescues.snapshot(request)).toMatchObject({ kind: 'saved' });
   expect([bytesIn(worktree), bytesIn(gitDir), refs()]).toEqual(before);
 });
 
@@ -217,7 +217,7 @@ it('INVARIANT 10: a person’s checkout, stash, index and branches stay as they 
 });
 
 // promise: no-shell
-it('INVARIANT 27: what agents and titles say is never run, and refs come from ids', async () => {
+it('INVARIANT 27: text of agents and titles is never run, and refs come from ids', async () => {
   const marker = path.join(area, 'run');
   const hostile = `x;touch\${IFS}run|\`touch\${IFS}run\`&$(touch\${IFS}run)`;
   const { project, task, worktree } = await newScene(`"; touch '${marker}'; $(touch run) \` --upload-pack=x`);

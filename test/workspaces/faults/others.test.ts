@@ -71,7 +71,7 @@ describe('a broken worktree', () => {
   });
 
   // promise: in-use-kept
-  it('INVARIANT 7: is not set aside while a session holds the task, unless it is that session that asks', async () => {
+  it('INVARIANT 7: is not set aside while a session holds the task, except for that session', async () => {
     const { project, task, worktree } = await newBroken();
     const { context } = project;
     const { token } = must(await claimTask(context, task, { ...claimant('se-agent'), node: context.node }));
@@ -124,7 +124,7 @@ describe('a person’s branch that the agent switched to', () => {
   );
 
   // promise: checkout-untouched
-  it('INVARIANT 10: is left where it is when the person has it checked out by then', async () => {
+  it('INVARIANT 10: is not moved when the person has it checked out by then', async () => {
     const { project, task, worktree, folder, commit } = await newRemoved();
     git(folder, 'switch', '--quiet', 'personal');
     expect(await project.undo(task)).toMatchObject({ branch: null, notes: [expect.any(String)] });
@@ -132,7 +132,7 @@ describe('a person’s branch that the agent switched to', () => {
     expect(git(worktree, 'rev-parse', 'HEAD')).toBe(commit);
   });
 
-  it('is used again if it is where it was, and made again if it is gone', async () => {
+  it('is used again if it did not move, and made again if it was deleted', async () => {
     for (const isGone of [false, true]) {
       const { project, task, worktree, folder, before } = await newRemoved();
       if (isGone) git(folder, 'branch', '--quiet', '--delete', '--force', 'personal');
@@ -142,7 +142,7 @@ describe('a person’s branch that the agent switched to', () => {
   });
 
   // promise: checkout-untouched
-  it('INVARIANT 10: does not become the task’s own by an undo, so that a later removal deletes it', async () => {
+  it('INVARIANT 10: does not become the task’s own by an undo, so no later removal deletes it', async () => {
     const { project, task, folder, branch } = await newRemoved();
     await project.undo(task);
     const [workspace] = (await project.context.board.list('workspace', { task })).toReversed();
@@ -159,7 +159,7 @@ describe('a person’s branch that the agent switched to', () => {
   }
 });
 
-describe('what a teardown does to a worktree with uncommitted changes', () => {
+describe('a teardown’s change to a worktree with uncommitted changes', () => {
   async function newTeardown(command: string) {
     const folder = newProject(newPlace());
     writeFileSync(path.join(folder, 'copse.yml'), `workspace:\n  teardown: [${JSON.stringify(command)}]\n`);

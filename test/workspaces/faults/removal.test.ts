@@ -70,7 +70,7 @@ it('INVARIANT 7: a process that enters while the files are being saved stops a r
   const before = stateOf(worktree);
   const record = await project.context.board.get('task', task);
   if (record === undefined) throw new Error('The task is gone');
-  const refused = { ok: false, refusal: { reason: expect.stringContaining('is in use: sleep') } };
+  const refused = { kind: 'refused', refusal: { reason: expect.stringContaining('is in use: sleep') } };
   const acts = [
     (context: WorkspaceContext) => resetWorkspace(context, record),
     (context: WorkspaceContext) => undo(context, task),
@@ -120,7 +120,7 @@ it('INVARIANT 7: a worktree whose task an agent holds is not reset or replaced',
   expect(stateOf(worktree)).toEqual(before);
 });
 
-it('an agent that has the name of the person is not taken for work by hand', async () => {
+it('an agent with the person’s name does not count as work by hand', async () => {
   const { project, task, worktree } = await newScene();
   const before = stateOf(worktree);
   const { node } = project.context;

@@ -30,7 +30,7 @@ async function wholeLife(folder: string) {
   return { before, afterRemoval, afterReset: stateOf(worktree) };
 }
 
-describe('a whole life', () => {
+describe('prepare, use, remove and undo work', () => {
   it.each([
     ['spaces', 'with  spaces '],
     ['quotes', `with "double" and 'single' quotes`],
@@ -114,7 +114,7 @@ it('branches that differ from a task’s only in case are left alone', async () 
   expect(git(folder, 'rev-parse', shouting)).toBe(before);
 });
 
-it('a branch whose name stands where a folder is needed is gone round and left alone', async () => {
+it('a branch whose name blocks the folder of a new one is left alone, and another name is used', async () => {
   const folder = newProject(path.join(area, 'in the way'));
   await using project = await Project.open(folder);
   const task = await project.addTask();

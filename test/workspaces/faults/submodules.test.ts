@@ -77,7 +77,7 @@ it.each([
   expect(await emptyTrash(project)).toMatchObject({ deleted: 0, kept: [] });
 });
 
-it('a commit in a submodule comes back with the worktree after the trash was to be emptied', async () => {
+it('a commit in a submodule is restored with the worktree after the trash was emptied', async () => {
   let commit = '';
   const { project, task, submodule } = await removedAfter((folder) => {
     commitIn(folder);

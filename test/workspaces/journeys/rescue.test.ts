@@ -40,7 +40,7 @@ describe('copse rescue', () => {
     });
   });
 
-  test('lists commits that nothing else leads to any more, and how to get them back', async () => {
+  test('lists commits that no branch or tag reaches, and how to restore them', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Throw away', at);
     git(worktree, 'commit', '--quiet', '--allow-empty', '--message=a "good" idea');
@@ -58,7 +58,7 @@ describe('copse rescue', () => {
     expect(await answer(['rescue', 'list'], at)).toEqual({ kept: [], rescues: [] });
   });
 
-  test('asks for more of a ref that fits several, and says when none fits', async () => {
+  test('refuses a prefix of a ref that fits several or none', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Often', at);
     for (const text of ['one', 'two']) {
@@ -110,7 +110,7 @@ describe('copse rescue', () => {
     expect(git(worktree, 'status', '--porcelain')).toBe('?? bytes');
   });
 
-  test('restores into another checkout of the repository when it is told to, and into no other folder', async () => {
+  test('restores into another checkout of the repository when asked, and into no other folder', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Elsewhere', at);
     writeFileSync(path.join(worktree, 'tracked ü.txt'), 'changed\n');
@@ -148,7 +148,7 @@ describe('copse rescue', () => {
 
 describe('copse undo', () => {
   // promise: restore-overwrites-nothing
-  test('takes what has the place by now out of the way, and can be undone itself', async () => {
+  test('sets the newer worktree at its path aside, and can be undone itself', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Replaced', at);
     makeAMess(worktree);

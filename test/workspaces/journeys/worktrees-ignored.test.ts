@@ -20,7 +20,7 @@ interface CleanupDocument {
 }
 
 // promise: ignored-files-kept
-test('a removal names what git ignores, a rescue says where that is, and an undo that it is back', async () => {
+test('a removal names ignored files, a rescue says where they are, and an undo that they are back', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Build it', at);
   makeAMess(worktree);
@@ -45,7 +45,7 @@ test('it is still named after the trash was thinned, ignore rules included', asy
   expect(undone.ignored).toEqual({ count: 2, first: ['build.log', 'cache/'] });
 });
 
-test('of many a few are named and all are counted, whatever they are called and whatever the index is like', async () => {
+test('of many a few are named and all are counted, with any names and any index', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Log a lot', at);
   for (const name of ['a "b"', 'ä\n林', 'c', 'd', 'e', 'f', 'g'])
@@ -65,7 +65,7 @@ test('of many a few are named and all are counted, whatever they are called and 
   expect(damaged.removed[0]?.ignored).toEqual({ count: 8, first });
 });
 
-test('nothing is said where git ignores nothing but Copse’s own files, or where there is no folder any more', async () => {
+test('nothing is printed if git ignores only Copse’s own files, or if the folder was deleted', async () => {
   const at = newProject(area);
   const clean = await taken('Leave no trace', at);
   expect(await printed(['cleanup', clean.task, '--force'], at)).not.toContain('ignored');

@@ -33,7 +33,7 @@ test('the main branch survives a worktree whose HEAD names it', async () => {
   expect(git(at.cwd, 'rev-parse', 'main')).toBe(tip);
 });
 
-test('a teardown that cleans up too much loses nothing', async () => {
+test('a teardown that deletes too much loses nothing', async () => {
   const at = newProject(area);
   writeFileSync(
     path.join(at.cwd, 'copse.yml'),
@@ -49,7 +49,7 @@ test('a teardown that cleans up too much loses nothing', async () => {
 });
 
 // promise: rescue-first
-test('what a teardown writes into a worktree without changes is rescued as well', async () => {
+test('files that a teardown writes into a worktree without changes are rescued as well', async () => {
   const at = newProject(area);
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  teardown: ["echo last words > left"]\n');
   const { task } = await taken('Say goodbye', at);
@@ -59,7 +59,7 @@ test('what a teardown writes into a worktree without changes is rescued as well'
 });
 
 // promise: undo-complete
-test('undoing brings every byte back after the trash was made smaller and its files were recycled', async () => {
+test('undo restores every byte after the trash was thinned and its files were recycled', async () => {
   const at = newProject(area);
   writeFileSync(path.join(at.cwd, 'copse.yml'), 'workspace:\n  pool: 2\n');
   const { task, worktree } = await taken('Recycle', at);
@@ -76,7 +76,7 @@ test('undoing brings every byte back after the trash was made smaller and its fi
 });
 
 // promise: other-task-unreachable
-test('a copy of the repository does not reach the worktrees of the original', async () => {
+test('a copy of the repository does not change the worktrees of the original', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Stay here', at);
   makeAMess(worktree);
@@ -89,7 +89,7 @@ test('a copy of the repository does not reach the worktrees of the original', as
   expect(git(worktree, 'rev-parse', '--show-toplevel')).toBe(worktree);
 });
 
-test('a removal from before the repository was moved is undone at the new place', async () => {
+test('a removal from before the repository was moved is undone at the new path', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Move', at);
   makeAMess(worktree);

@@ -20,7 +20,7 @@ import { type WorkDocument, newProject, taken } from '../../support/workspaces/w
 const area = newArea();
 
 describe('a worktree is made', () => {
-  test('beside the others, wherever one is when asking for it', async () => {
+  test('beside the others, from any current folder', async () => {
     const at = newProject(area);
     const first = await taken('First', at);
     mkdirSync(path.join(first.worktree, 'deep', 'er'), { recursive: true });
@@ -80,7 +80,7 @@ describe('a worktree is not made', () => {
     expect(await answer(['work', id], { cwd })).toMatchObject({ task: id, reused: false });
   });
 
-  test('when its branch is checked out elsewhere, and where is said', async () => {
+  test('when its branch is checked out elsewhere, and names the path', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(['Taken'], at);
     git(at.cwd, 'switch', '--quiet', '--create', `${id}/taken`);
@@ -91,7 +91,7 @@ describe('a worktree is not made', () => {
     expect(await answer(['work', id], at)).toMatchObject({ branch: `${id}/taken` });
   });
 
-  test('under its usual name when a branch has the name that it would need as a folder', async () => {
+  test('under its usual name when a branch has the name of the folder it needs', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(['Blocked'], at);
     git(at.cwd, 'branch', id);
@@ -140,7 +140,7 @@ describe('inside a worktree', () => {
     }
   });
 
-  test('a conflict is left out of the worktree unless it is asked for', async () => {
+  test('a conflict is not written into the worktree unless asked for', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Conflict', at);
     for (const [folder, text] of [

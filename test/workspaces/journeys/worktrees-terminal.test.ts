@@ -22,7 +22,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     expect(existsSync(path.join(at.cwd, '.worktrees', id, 'tool'))).toBe(true);
   });
 
-  test('a question that is left changes nothing', async () => {
+  test('a question that is aborted changes nothing', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(['Left alone'], at);
     const screen = await onTerminal(['work'], at.cwd, [['Which task', CONTROL_C]]);
@@ -30,7 +30,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     expect(await answer(['show', id], at)).toMatchObject({ status: 'ready' });
   });
 
-  test('work offers to resume, to reset or to leave a worktree that is there', async () => {
+  test('work offers to resume, to reset or to leave an existing worktree', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Choices', at);
     const file = path.join(worktree, 'tracked ü.txt');
@@ -50,7 +50,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
     expect(readFileSync(file, 'utf8')).toBe('mine\n');
   });
 
-  test('cleanup removes work only after a yes; Enter alone is a no', async () => {
+  test('cleanup removes work only after a yes; Enter alone means no', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Sure?', at);
     writeFileSync(path.join(worktree, 'mine'), 'x');
@@ -66,7 +66,7 @@ describe.skipIf(!hasScript)('on a terminal (needs script of util-linux)', () => 
   });
 
   // promise: terminal-safe
-  test('a patch cannot drive the terminal', async () => {
+  test('a patch cannot send control sequences to the terminal', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Patch', at);
     writeFileSync(path.join(worktree, 'evil'), '\u001b]0;owned\u0007\u001b[2Jx\n');

@@ -16,7 +16,7 @@ const area = newArea();
 test.each([
   ['removal', (task: string) => ['cleanup', task, '--force']],
   ['reset', (task: string) => ['work', task, '--reset']],
-] as const)('undoing a %s makes a branch again that the agent had deleted', async (_, command) => {
+] as const)('undoing a %s restores a branch that the agent had deleted', async (_, command) => {
   const at = newProject(area);
   const { task, worktree, branch } = await taken('Saw it off', at);
   makeAMess(worktree);
@@ -29,7 +29,7 @@ test.each([
   expect(everyByte(worktree)).toEqual(before);
 });
 
-test('undoing makes a branch again that the agent deleted from inside its worktree', async () => {
+test('undo restores a branch that the agent deleted from inside its worktree', async () => {
   const at = newProject(area);
   const { task, worktree, branch } = await taken('From inside', at);
   makeAMess(worktree);
@@ -40,7 +40,7 @@ test('undoing makes a branch again that the agent deleted from inside its worktr
   expect(everyByte(worktree)).toEqual(before);
 });
 
-test('a worktree whose branch is gone is set aside with what it had, and comes back', async () => {
+test('a worktree whose branch was deleted is set aside with its files, and can be restored', async () => {
   const at = newProject(area);
   const { task, worktree, branch } = await taken('Go on', at);
   makeAMess(worktree);
@@ -77,7 +77,7 @@ test('undo restores the permissions of uncommitted files', async () => {
 });
 
 // promise: in-use-kept
-test('neither a reset nor an undo takes a worktree away in which git is at work', async () => {
+test('neither a reset nor an undo removes a worktree in which git runs', async () => {
   const at = newProject(area);
   const { task, worktree } = await taken('Wait', at);
   await printed(['cleanup', task, '--force'], at);
@@ -108,7 +108,7 @@ const hasTmux = (() => {
 })();
 
 // promise: in-use-kept
-test.runIf(hasTmux)('neither a reset nor an undo takes a worktree away whose terminal is open', async () => {
+test.runIf(hasTmux)('neither a reset nor an undo removes a worktree with an open terminal', async () => {
   // A server of its own: its socket has to have a short path.
   const TMUX_TMPDIR = mkdtempSync(path.join(tmpdir(), 'copse-tmux-'));
   const env = { TMUX_TMPDIR };

@@ -42,7 +42,7 @@ describe('copse work', () => {
     expect(git(at.cwd, 'status', '--porcelain')).toBe('');
   });
 
-  test('says where the worktree is in words that a shell understands', async () => {
+  test('prints the path of the worktree quoted for a shell', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(["It's here"], at);
     const text = await printed(['work', id], at);
@@ -76,7 +76,7 @@ describe('copse work', () => {
     expect((await copse(['work', task, '--resume', '--reset'], at)).code).toBe(2);
   });
 
-  test('resumes a worktree as it is, as often as one likes', async () => {
+  test('resumes a worktree unchanged, any number of times', async () => {
     const at = newProject(area);
     const { task, worktree, branch, ports } = await taken('Again', at);
     makeAMess(worktree);
@@ -105,7 +105,7 @@ describe('copse work', () => {
   });
 
   // promise: one-claim
-  test.each([1, 2, 3])('gives a task to one of two terminals that ask at once (%i)', async () => {
+  test.each([1, 2, 3])('gives a task to one of two terminals at once (%i)', async () => {
     const at = newProject(area);
     const [{ id }] = await newTasks(['Contested'], at);
     const both = await Promise.all([copse(['work', id, '--json'], at), copse(['work', id, '--json'], at)]);
@@ -122,7 +122,7 @@ describe('copse work', () => {
     expect(stderr).toContain('ada');
   });
 
-  test('explains that the folder was deleted by hand, and goes on with the commits', async () => {
+  test('explains that the folder was deleted by hand, and continues with the commits', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Deleted', at);
     makeAMess(worktree);
@@ -139,7 +139,7 @@ describe('copse work', () => {
 
 describe('copse cleanup', () => {
   // promise: undo-complete, ignored-files-kept
-  test('and undo bring back every byte, ignored files included, staged and not', async () => {
+  test('and undo restore every byte, ignored files included, staged and not', async () => {
     const at = newProject(area);
     const { task, worktree, branch } = await taken('Everything', at);
     makeAMess(worktree);
@@ -223,7 +223,7 @@ describe('copse cleanup', () => {
     expect(existsSync(path.join(clean.worktree, 'tool'))).toBe(true);
   });
 
-  test('deletes a branch that is not merged only when it is told to, and undo brings it back', async () => {
+  test('deletes an unmerged branch only when asked to, and undo restores it', async () => {
     const at = newProject(area);
     const { task, worktree, branch } = await taken('Branch', at);
     makeAMess(worktree);
@@ -236,7 +236,7 @@ describe('copse cleanup', () => {
     expect(git(at.cwd, 'rev-parse', branch)).toBe(head);
   });
 
-  test('of a worktree that is gone already changes nothing', async () => {
+  test('of a deleted worktree changes nothing', async () => {
     const at = newProject(area);
     const { task, worktree } = await taken('Twice', at);
     writeFileSync(path.join(worktree, 'mine'), 'x');

@@ -24,7 +24,7 @@ const facts = {
   ports: [4100],
 } as const;
 
-test('an agent is told everything about its work', () => {
+test('an agent gets all facts about its work', () => {
   expect(agentEnvironment(facts)).toEqual({
     COPSE_TASK_ID: 'cp-1',
     COPSE_SESSION_ID: 'se-1',

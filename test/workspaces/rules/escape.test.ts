@@ -59,17 +59,17 @@ describe('an escape', () => {
     ],
   };
 
-  it.each(Object.entries(cases))('is told or not when %s', (_, [before, now, paths]) => {
+  it.each(Object.entries(cases))('is reported or not when %s', (_, [before, now, paths]) => {
     expect(decideEscape(before, now, [one], rules)?.paths ?? null).toEqual(paths);
   });
 
-  it('is none while no session runs, or while one runs that works in the main checkout', () => {
+  it('is not reported while no session runs, or while one runs in the main checkout', () => {
     expect(decideEscape(state(), state({ a: 'x' }), [], rules)).toBeNull();
     const athome = session('0003', { isAtHome: true });
     expect(decideEscape(state(), state({ a: 'x' }), [one, athome], rules)).toBeNull();
   });
 
-  it('names one session only if no other ran or only its process was seen there', () => {
+  it('names one session only if no other ran, or if only its process was seen there', () => {
     const told = (...sessions: readonly RunningSession[]) =>
       decideEscape(state(), state({ a: 'x' }), sessions, rules);
     const seen = (of: RunningSession) => ({ ...of, wasSeenThere: true });
@@ -79,18 +79,18 @@ describe('an escape', () => {
     expect(told(seen(one), seen(two))).toMatchObject({ session: null });
   });
 
-  it('is also that the checkout went to another commit, unless Copse brought it there', () => {
+  it('is also a move of the checkout to another commit, unless Copse moved it', () => {
     const escape = decideEscape(state(), state({}, second), [one], rules);
     expect(escape).toMatchObject({ paths: [], head: { from: first, to: second } });
     expect(decideEscape(state(), state({}, second), [one], { ...rules, expectedHeads: [second] })).toBeNull();
   });
 
-  it('lists so many paths, in order, and counts the rest', () => {
+  it('lists a limited number of paths, in order, and counts the rest', () => {
     const now = state({ e: 'x', d: 'x', c: 'x', b: 'x', a: 'x' });
     expect(decideEscape(state(), now, [one], rules)).toMatchObject({ paths: ['a', 'b', 'c'], more: 2 });
   });
 
-  it('is described as what happened while a task was running, without saying who did it', () => {
+  it('is described as a change while a task was running, without naming who did it', () => {
     const escape = decideEscape(state(), state({ a: 'x' }, second), [one], rules)!;
     expect(describeEscape(escape, [one.task])).toBe(
       '1 file of the main checkout changed and the main checkout went to 222222222222 while cp-0001 was running.',
@@ -124,7 +124,7 @@ describe('a workspace', () => {
       rescue: 'refs/r',
     });
 
-  it('notes the latest escape and is otherwise as it was', () => {
+  it('records the latest escape and is otherwise unchanged', () => {
     expect(escaped).toEqual({ ...prepared, escape: { ...escape, at: 2 } });
   });
 

@@ -119,7 +119,7 @@ describe('a branch made from a pattern', () => {
     ['{task}.lock', 'cp-a1b2-lock'],
     ['plain', 'plain'],
   ])('%s is %s', (pattern, branch) => {
-    expect(branchName(pattern, values)).toEqual({ ok: true, branch });
+    expect(branchName(pattern, values)).toEqual({ kind: 'accepted', branch });
   });
 
   test.each([
@@ -139,18 +139,21 @@ describe('a branch made from a pattern', () => {
     ['日本', 'agent/work'],
     ['', 'agent/work'],
     ['x'.repeat(300), `agent/${'x'.repeat(100)}`],
-  ])('holds the agent %j in one valid level', (agent, branch) => {
-    expect(branchName('agent/{agent}', { agent })).toEqual({ ok: true, branch });
+  ])('has the agent %j as one valid level', (agent, branch) => {
+    expect(branchName('agent/{agent}', { agent })).toEqual({ kind: 'accepted', branch });
   });
 
-  test('stays valid where a value would be a name that git keeps for itself', () => {
-    expect(branchName('{workItem}', { workItem: 'HEAD' })).toEqual({ ok: true, branch: 'head' });
-    expect(branchName('{agent}/{slug}', { agent: 'refs', slug: 'x' })).toEqual({ ok: true, branch: 'ref/x' });
+  test('stays valid if a value is a name that git reserves', () => {
+    expect(branchName('{workItem}', { workItem: 'HEAD' })).toEqual({ kind: 'accepted', branch: 'head' });
+    expect(branchName('{agent}/{slug}', { agent: 'refs', slug: 'x' })).toEqual({
+      kind: 'accepted',
+      branch: 'ref/x',
+    });
   });
 
-  test('stays valid where a literal and a value meet in a lock file’s ending', () => {
-    expect(branchName('x.{agent}', { agent: 'lock' })).toEqual({ ok: true, branch: 'x-lock' });
-    expect(branchName('x.{agent}/y', { agent: 'LOCK' })).toEqual({ ok: true, branch: 'x-lock/y' });
+  test('stays valid if a literal and a value together end in .lock', () => {
+    expect(branchName('x.{agent}', { agent: 'lock' })).toEqual({ kind: 'accepted', branch: 'x-lock' });
+    expect(branchName('x.{agent}/y', { agent: 'LOCK' })).toEqual({ kind: 'accepted', branch: 'x-lock/y' });
   });
 
   test.each([
@@ -172,25 +175,25 @@ describe('a branch made from a pattern', () => {
     ['@', /not a valid branch name/],
     ['x'.repeat(251), /not a valid branch name/],
   ])('is refused with a reason for the pattern %j', (pattern, reason) => {
-    expect(branchName(pattern, values)).toEqual({ ok: false, reason: matching(reason) });
-    expect(checkBranchPattern(pattern)).toEqual({ ok: false, reason: matching(reason) });
+    expect(branchName(pattern, values)).toEqual({ kind: 'refused', reason: matching(reason) });
+    expect(checkBranchPattern(pattern)).toEqual({ kind: 'refused', reason: matching(reason) });
   });
 
   test('is refused when the work lacks a value the pattern asks for', () => {
     expect(branchName('{task}/{workItem}', { task: 'cp-a1b2' })).toEqual({
-      ok: false,
+      kind: 'refused',
       reason: matching(/needs \{workItem\}/),
     });
-    expect(checkBranchPattern('{task}/{workItem}')).toEqual({ ok: true });
+    expect(checkBranchPattern('{task}/{workItem}')).toEqual({ kind: 'accepted' });
   });
 
   // promise: no-shell
-  test('has exactly the levels of its pattern and the safe alphabet, whatever the values hold', () => {
+  test('has exactly the levels of its pattern and the safe alphabet, for any values', () => {
     fc.assert(
       fc.property(anyText, anyText, anyText, (agent, schedule, workItem) => {
         const made = branchName('agent/{agent}/{schedule}.{workItem}', { agent, schedule, workItem });
         expect(made).toEqual({
-          ok: true,
+          kind: 'accepted',
           branch: matching(/^agent\/[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/),
         });
       }),
@@ -201,7 +204,7 @@ describe('a branch made from a pattern', () => {
   test('the policy’s own patterns are valid', () => {
     const { branchPattern, scheduledBranchPattern, jobBranchPattern } = defaultPolicy.naming;
     for (const pattern of [branchPattern, scheduledBranchPattern, jobBranchPattern]) {
-      expect(checkBranchPattern(pattern)).toEqual({ ok: true });
+      expect(checkBranchPattern(pattern)).toEqual({ kind: 'accepted' });
     }
   });
 });
@@ -308,7 +311,7 @@ describe('git itself', () => {
         date: '2026-01-31',
       };
       const made = branchName(pattern, values);
-      if (!made.ok) throw new Error(`${made.reason} with ${JSON.stringify(values)}`);
+      if (made.kind === 'refused') throw new Error(`${made.reason} with ${JSON.stringify(values)}`);
       return made.branch;
     });
     const accepted = acceptedByGit(branches);

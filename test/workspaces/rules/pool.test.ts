@@ -33,7 +33,7 @@ describe('the size of the pool', () => {
     expect(decidePoolSize({ ...large, ...facts }, setting, defaultPolicy).size).toBe(size);
   });
 
-  it('says why', () => {
+  it('has a reason', () => {
     expect(decidePoolSize({ ...large, freeDiskBytes: 0 }, 2, defaultPolicy).reason).toBe(
       'workspace.pool asks for 2, but the disk has room for 0',
     );

@@ -75,7 +75,7 @@ describe('decidePreparation', () => {
     expect(decidePreparation({ ...nothing, ...facts })).toMatchObject(expected);
   });
 
-  it('never begins anew where there is a branch, and never sets a healthy worktree aside', () => {
+  it('never starts new if there is a branch, and never sets a healthy worktree aside', () => {
     const worktree = fc.constantFrom<PreparationFacts['worktree']>(
       healthy,
       { state: 'broken', why: 'x', isUnfinished: false },

@@ -261,7 +261,7 @@ describe('a removal', () => {
     });
   });
 
-  it('names who is inside, where, and how to go on', () => {
+  it('names the processes inside, their folder, and the next command', () => {
     expect(decide({ inside: [shell, { ...shell, pid: 5 }] }, requests.force)).toEqual({
       kind: 'refused',
       because: 'foreign_process',
@@ -271,7 +271,7 @@ describe('a removal', () => {
     });
   });
 
-  it('says what would be rescued before it asks', () => {
+  it('names what would be rescued before it asks', () => {
     expect(decide({ uncommitted: 1, unmerged: 2, operation: 'merge', branch: 'unmerged' })).toEqual({
       kind: 'question',
       question:
@@ -279,7 +279,7 @@ describe('a removal', () => {
     });
   });
 
-  it('says what has to be ended first: processes, terminals and the claim', () => {
+  it('names what has to end first: processes, terminals and the claim', () => {
     const facts = {
       status: 'in_progress',
       lease: { kind: 'live', holder: 'here' },

@@ -67,7 +67,7 @@ function workspaceIn(is: Is): Workspace {
 
 function take(workspace: Workspace, request: WorkspaceRequest): Workspace {
   const decision = decideWorkspace(workspace, request, later);
-  if (!decision.decided) throw new Error(decision.refusal.reason);
+  if (decision.kind === 'refused') throw new Error(decision.refusal.reason);
   return decision.events.reduce<Workspace>(evolveWorkspace, workspace);
 }
 
@@ -124,12 +124,12 @@ describe('the workspace table', () => {
     const row: Partial<Record<Is, readonly Is[]>> = workspaceTransitions[action];
     expect(row[is]).toEqual(to === null ? undefined : [to]);
     const decision = decideWorkspace(workspace, requests[action], later);
-    expect(decision.decided ? take(workspace, requests[action]).disposition.is : null).toBe(to);
+    expect(decision.kind === 'decided' ? take(workspace, requests[action]).disposition.is : null).toBe(to);
   });
 
   it.each(actions)('refuses to %s one that is released, saying why', (action) => {
     expect(decideWorkspace(workspaceIn('released'), requests[action], later)).toEqual({
-      decided: false,
+      kind: 'refused',
       refusal: {
         code: 'wrong_status',
         reason: `The workspace of cp-0001 is released: there is nothing left to ${action}.`,
@@ -149,12 +149,12 @@ describe('a workspace', () => {
     expect(workspaceIn('in_use')).toEqual({ ...given, preparedAt, disposition: { is: 'in_use' } });
   });
 
-  it('has no worktree when its task is not about code', () => {
+  it('has no worktree when its task is without code', () => {
     const workspace = evolveWorkspace(undefined, { ...prepared, strategy: 'none', worktree: null });
     expect(workspace).toMatchObject({ strategy: 'none', worktree: null });
   });
 
-  it.each(keepReasons)('that is kept for %s says why, with the detail and the time', (why) => {
+  it.each(keepReasons)('that is kept for %s has the reason, the detail and the time', (why) => {
     const kept = take(workspaceIn('in_use'), { action: 'keep', why, detail: 'look at it' });
     expect(kept.disposition).toEqual({ is: 'kept', why, detail: 'look at it', since: later });
   });
@@ -164,7 +164,7 @@ describe('a workspace', () => {
     expect(kept.disposition).toMatchObject({ why: 'asked', detail: 'mine' });
   });
 
-  it('that is released remembers where its rescue is, or that none was needed', () => {
+  it('that is released has its rescue, or that none was needed', () => {
     expect(workspaceIn('released').disposition).toEqual({
       is: 'released',
       at: later,
@@ -192,7 +192,7 @@ describe('whatever happens to a workspace', () => {
     },
   );
 
-  it('follows the table, leaves where it is alone and can be told again', () => {
+  it('follows the table, keeps its path and can be replayed', () => {
     fc.assert(
       fc.property(fc.array(anyRequest, { minLength: 1, maxLength: 30, size: 'max' }), (walk) => {
         const events: WorkspaceEvent[] = [prepared];
@@ -201,8 +201,8 @@ describe('whatever happens to a workspace', () => {
         for (const [step, request] of walk.entries()) {
           const before = workspace.disposition.is;
           const decision = decideWorkspace(workspace, request, timestamp(later + step));
-          expect(decision.decided).toBe(cells[request.action][before] !== null);
-          if (!decision.decided) continue;
+          expect(decision.kind === 'decided').toBe(cells[request.action][before] !== null);
+          if (decision.kind === 'refused') continue;
           events.push(...decision.events);
           workspace = decision.events.reduce<Workspace>(evolveWorkspace, workspace);
           expect(workspace).toMatchObject(place);

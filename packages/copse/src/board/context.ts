@@ -24,23 +24,14 @@ export interface Context {
   readonly by: Author;
 }
 
-export type Outcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly refusal: Refusal };
-
-export function refusal(refused: { readonly refusal: Refusal }): {
-  readonly ok: false;
-  readonly refusal: Refusal;
-} {
-  return { ok: false, refusal: refused.refusal };
-}
+export type Outcome<T> = { readonly kind: 'done'; readonly value: T } | Refused;
 
 export async function change<T>(context: Context, work: (change: Change) => Promise<T>): Promise<Outcome<T>> {
   try {
     const value = await context.board.transact((transaction) => work(new Change(context, transaction)));
-    return { ok: true, value };
+    return { kind: 'done', value };
   } catch (error) {
-    if (error instanceof RolledBack) return refusal(error);
+    if (error instanceof RolledBack) return { kind: 'refused', refusal: error.refusal };
     throw error;
   }
 }
@@ -57,13 +48,13 @@ export class Change {
   }
 
   async apply<E extends BoardEvent>(decision: Decision<E>): Promise<void> {
-    if (!decision.decided) this.refuse(decision);
+    if (decision.kind === 'refused') this.refuse(decision);
     await this.board.record(this.#by, decision.events);
   }
 
   /** For consequences that a session may not record itself, because they are about other tasks. */
   async applyAs<E extends BoardEvent>(by: Author, decision: Decision<E>): Promise<void> {
-    if (!decision.decided) this.refuse(decision);
+    if (decision.kind === 'refused') this.refuse(decision);
     await this.board.record(by, decision.events);
   }
 

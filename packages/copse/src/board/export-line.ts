@@ -16,17 +16,19 @@ import { checkName, checkTitle } from '../kernel/text.ts';
 const id = z.string().regex(/^[a-z0-9][a-z0-9:._-]*$/i, 'is not an id');
 
 const definition = z.object({
-  title: z.string().refine((title) => checkTitle(title).ok, 'is not a title'),
+  title: z.string().refine((title) => checkTitle(title).kind === 'accepted', 'is not a title'),
   body: z.string(),
   priority: z.literal([1, 2, 3, 4, 5]),
   kind: z.enum(taskKinds),
   dependsOn: z.array(id),
-  areas: z.array(z.string().refine((area) => parseArea(area).ok, 'is not an area')),
-  requires: z.array(z.string().refine((capability) => parseCapability(capability).ok, 'is not a capability')),
+  areas: z.array(z.string().refine((area) => parseArea(area).kind === 'accepted', 'is not an area')),
+  requires: z.array(
+    z.string().refine((capability) => parseCapability(capability).kind === 'accepted', 'is not a capability'),
+  ),
   plan: id.nullable(),
   agent: z
     .string()
-    .refine((name) => checkName(name).ok, 'is not a name')
+    .refine((name) => checkName(name).kind === 'accepted', 'is not a name')
     .nullable(),
   accept: z.array(z.string()),
   workItem: z.object({ source: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
@@ -78,19 +80,19 @@ const outline = z.discriminatedUnion('line', [
 ]);
 
 type ParsedLine =
-  | { readonly ok: true; readonly line: BoardLine }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly kind: 'read'; readonly line: BoardLine }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export function parseBoardLine(text: string): ParsedLine {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { ok: false, reason: 'it is not JSON' };
+    return { kind: 'refused', reason: 'it is not JSON' };
   }
   const parsed = outline.safeParse(value);
-  if (parsed.success) return { ok: true, line: value as BoardLine };
+  if (parsed.success) return { kind: 'read', line: value as BoardLine };
   const [issue] = parsed.error.issues;
   const where = issue && issue.path.length > 0 ? `${issue.path.join('.')}: ` : '';
-  return { ok: false, reason: `${where}${issue?.message ?? 'it has an unknown shape'}` };
+  return { kind: 'refused', reason: `${where}${issue?.message ?? 'it has an unknown shape'}` };
 }

@@ -7,7 +7,7 @@ export function canAsk({ output, stdin }: Cli, options: { readonly json?: boolea
   return options.json !== true && output.isTerminal && stdin().isTTY === true;
 }
 
-export interface Answer<T> {
+interface Answer<T> {
   readonly value: T;
   readonly label: string;
 }

@@ -66,7 +66,7 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
 /** Without an id, the task is that of the current worktree, which may belong to another session. */
 function isAboutOwnTask(cli: Cli, word: string | undefined): boolean {
   const own = taskFrom(cli.env);
-  if (word !== undefined) return own !== undefined && 'found' in resolvePrefix(word, [own]);
+  if (word !== undefined) return own !== undefined && resolvePrefix(word, [own]).kind === 'found';
   const worktree = cli.env['COPSE_WORKTREE_PATH'];
   if (!worktree) return true;
   const relative = path.relative(worktree, cli.cwd);

@@ -25,7 +25,7 @@ export class CommandFailed extends Error {
 }
 
 export function orFail<T>(outcome: Outcome<T>): T {
-  if (outcome.ok) return outcome.value;
+  if (outcome.kind === 'done') return outcome.value;
   throw new CommandFailed(outcome.refusal);
 }
 

@@ -3,9 +3,9 @@
 import { fstatSync, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 
-export type Stdout = PlainOutput | (Writable & Screen);
+export type Stdout = PlainOutput | (Writable & StreamTraits);
 
-interface Screen {
+interface StreamTraits {
   readonly isPlain?: false;
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -13,7 +13,7 @@ interface Screen {
 }
 
 /** A file or a pipe: it has neither colours nor a size. */
-interface PlainOutput extends Pick<Screen, 'isTTY' | 'columns' | 'rows'> {
+interface PlainOutput extends Pick<StreamTraits, 'isTTY' | 'columns' | 'rows'> {
   readonly isPlain: true;
   /** False when more should wait for `drain`. */
   write(text: string | Uint8Array): boolean;

@@ -26,8 +26,8 @@ export async function requireTaskId(board: Board, text: string): Promise<TaskId>
   const beginning = text.toLowerCase().startsWith('cp-') ? text.toLowerCase() : `cp-${text.toLowerCase()}`;
   const ids = (await board.idsStartingWith('task', beginning, NAMED + 1)) as readonly TaskId[];
   const resolved = resolvePrefix(text, ids);
-  if ('found' in resolved) return resolved.found;
-  if ('ambiguous' in resolved) return failAmbiguous(text, 'task', resolved.ambiguous);
+  if (resolved.kind === 'found') return resolved.id;
+  if (resolved.kind === 'ambiguous') return failAmbiguous(text, 'task', resolved.ids);
   return fail('not_found', `The board has no task ${JSON.stringify(text)}.`, 'copse list');
 }
 

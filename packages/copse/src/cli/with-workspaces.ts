@@ -31,7 +31,7 @@ export async function requireTaskIdAmong(
   } catch (error) {
     const isUnknown = error instanceof CommandFailed && error.failure.code === 'not_found';
     const resolved = resolvePrefix(text, others);
-    if (isUnknown && 'found' in resolved) return resolved.found;
+    if (isUnknown && resolved.kind === 'found') return resolved.id;
     throw error;
   }
 }

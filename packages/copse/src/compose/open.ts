@@ -176,7 +176,7 @@ export function nodeHere(repository: Repository): NodeId {
   return brand(readFileSync(file, 'utf8').trim());
 }
 
-interface Settings {
+interface BoardSettings {
   readonly address: BoardAddress;
   readonly policy: Policy;
 }
@@ -185,7 +185,7 @@ export async function settingsOf(
   repository: Repository,
   surroundings: Surroundings,
   known?: Policy,
-): Promise<Settings> {
+): Promise<BoardSettings> {
   const file = path.join(repository.configFolder, 'copse.yml');
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];

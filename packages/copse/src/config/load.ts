@@ -27,7 +27,7 @@ async function loadByShape(text: string): Promise<Config | undefined> {
 async function loadBySchema(text: string): Promise<Config> {
   const { parseConfig } = await import('./parse.ts');
   const parsed = parseConfig(text, { file: 'copse.yml' });
-  if (parsed.ok) return parsed.config;
+  if (parsed.kind === 'valid') return parsed.config;
   const { renderProblem } = await import('./problems/problems.ts');
   throw new Unavailable(
     parsed.problems.map(renderProblem).join('\n'),

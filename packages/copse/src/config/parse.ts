@@ -4,12 +4,12 @@ import { configSchema, type Config } from './schema.ts';
 
 export type ParsedConfig =
   | {
-      readonly ok: true;
+      readonly kind: 'valid';
       readonly config: Config;
       /** The keys and values as the file has them, for `flattenConfig`. */
       readonly written: Readonly<Record<string, unknown>>;
     }
-  | { readonly ok: false; readonly problems: readonly [ConfigProblem, ...ConfigProblem[]] };
+  | { readonly kind: 'invalid'; readonly problems: readonly [ConfigProblem, ...ConfigProblem[]] };
 
 /** Every problem is reported, in the order of the file. An empty file is the default configuration. */
 export function parseConfig(text: string, { file }: { readonly file: string }): ParsedConfig {
@@ -23,19 +23,19 @@ export function parseConfig(text: string, { file }: { readonly file: string }): 
   }));
   // Unreadable parts would also be reported as missing.
   const [first, ...rest] = misread;
-  if (first !== undefined) return { ok: false, problems: [first, ...rest] };
+  if (first !== undefined) return { kind: 'invalid', problems: [first, ...rest] };
 
   const written = (reading.value ?? {}) as Readonly<Record<string, unknown>>;
   // jitless: compiling the schema takes longer than parsing one file.
   const result = configSchema.safeParse(written, { error: explainIssue, jitless: true });
-  if (result.success) return { ok: true, config: result.data, written };
+  if (result.success) return { kind: 'valid', config: result.data, written };
 
   const problems = problemsOf(result.error.issues, reading, file).toSorted(
     (a, b) => a.line - b.line || a.column - b.column,
   );
   const [firstProblem, ...otherProblems] = problems;
   if (firstProblem === undefined) throw new Error('the configuration was refused without a problem');
-  return { ok: false, problems: [firstProblem, ...otherProblems] };
+  return { kind: 'invalid', problems: [firstProblem, ...otherProblems] };
 }
 
 export function defaultConfig(): Config {

@@ -70,7 +70,7 @@ export class Demo {
       if (signal.aborted) return;
       this.#answered.add(question);
       const restarted = await restartTask({ ...context, by: person }, id, answer);
-      if (!restarted.ok) onProblem(id, restarted.refusal.reason);
+      if (restarted.kind === 'refused') onProblem(id, restarted.refusal.reason);
     }
   }
 
@@ -86,7 +86,7 @@ export class Demo {
       }),
     );
     for (const [index, outcome] of stopped.entries()) {
-      if (!outcome.ok) onProblem(held[index]?.task.id ?? null, outcome.refusal.reason);
+      if (outcome.kind === 'refused') onProblem(held[index]?.task.id ?? null, outcome.refusal.reason);
     }
     return 'stopped';
   }

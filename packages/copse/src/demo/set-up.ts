@@ -21,7 +21,7 @@ export async function addTasks(context: Context): Promise<readonly TaskId[]> {
 }
 
 function must<T>(outcome: Outcome<T>): T {
-  return outcome.ok ? outcome.value : mistake(outcome.refusal.reason);
+  return outcome.kind === 'done' ? outcome.value : mistake(outcome.refusal.reason);
 }
 
 function mistake(what: string): never {

@@ -44,7 +44,7 @@ export interface DemoLeftovers {
   readonly worktrees: number;
 }
 
-export type Row = readonly [what: string, whySafe: string];
+type Row = readonly [what: string, whySafe: string];
 
 export function summaryRows(summary: Summary, leftovers: DemoLeftovers): readonly Row[] {
   const { landed, nothingToDo, attempts, crashes, rescued, conflicts, questions, answers } = summary;

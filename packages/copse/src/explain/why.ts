@@ -12,7 +12,7 @@ import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
 import { type Task, isFinished, statusPredicate, suggestCommands } from '../tasks/rules/task.ts';
 import { describeResolver } from '../queue/act/conflict-task.ts';
-import { type Outcome, refusal } from '../board/context.ts';
+import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
 import { loadCollisions } from '../radar/prefer-apart.ts';
@@ -38,7 +38,7 @@ export interface Why {
 export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome<Why>> {
   const task = await context.board.get('task', id);
   if (task === undefined) {
-    return refusal(refused('not_found', `The board has no task ${id}.`, 'copse list'));
+    return refused('not_found', `The board has no task ${id}.`, 'copse list');
   }
   const because = [
     ...(await reasonsOf(context, task)),
@@ -47,7 +47,7 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(id);
-  return { ok: true, value: { task, because, next: [...answers, ...nextFor(task)] } };
+  return { kind: 'done', value: { task, because, next: [...answers, ...nextFor(task)] } };
 }
 
 /** Without `copse why`, which was just run. */

@@ -39,7 +39,7 @@ function startHash({ objectFormat }: TrustedDir, size: number) {
   return createHash(objectFormat).update(`blob ${size}\0`);
 }
 
-export interface Replacement {
+interface Replacement {
   readonly root: string;
   readonly file: string;
   /** The version that the file must have; null: it must be absent. */

@@ -43,11 +43,11 @@ export class RefWriter {
     const old = from ?? this.#nothing;
     const step = to === null ? `delete ${ref}\0${old}\0` : `update ${ref}\0${to}\0${old}\0`;
     const outcome = await this.#process.ask(`start\0${step}prepare\0commit\0`, wholeTransaction);
-    if (outcome.answer !== undefined) return { moved: true };
+    if (outcome.answer !== undefined) return { kind: 'moved' };
     // Git may have died after it moved the ref. The ref's tip shows that, unless `from` and `to` are equal.
     const tip = (await findTip(this.#dir, ref)) ?? null;
     if (outcome.kind === 'died' && tip === to && from !== to && !outcome.stderr.startsWith('fatal: ')) {
-      return { moved: true };
+      return { kind: 'moved' };
     }
     return moveRef(this.#dir, { ref, from, to, reason: this.#reason });
   }
@@ -131,18 +131,25 @@ const wholeTransaction: Measure = (said) => {
   return at === -1 ? { atLeast: said.length + 1 } : { whole: at + last.length };
 };
 
-/** A status, a tree, and after a conflict the files and the messages; an empty field ends each list. */
+/**
+ * A status, a tree, and after a conflict the files and the messages; an empty field ends each list. After a conflict of
+ * submodules, git 2.39 prints its advice into that last field.
+ */
 const wholeMerge: Measure = (said) => {
   const field = fieldsOf(said);
   const isConflict = field() === '0';
   field();
   if (isConflict) while (field()) continue;
-  for (let count = field(); count; count = field()) {
+  for (let count = field(); isCount(count); count = field()) {
     for (let skipped = 0; skipped < Number(count) + 2; skipped += 1) field();
   }
   const end = field.end();
   return end === undefined ? { atLeast: said.length + 1 } : { whole: end };
 };
+
+function isCount(field: string | undefined): field is string {
+  return field !== undefined && /^\d+$/.test(field);
+}
 
 /** Reads one field after another; undefined at the end of the data. */
 function fieldsOf(said: Buffer): { (): string | undefined; end(): number | undefined } {
@@ -167,7 +174,7 @@ function merged(isClean: boolean, [tree = '', ...rest]: readonly string[]): Merg
   if (files.length === 0) throw new Error('git merge-tree found a conflict and no path with one');
   const messages = rest.slice(end + 1);
   const conflicts: Conflict[] = [];
-  for (let at = 0; at < messages.length && messages[at] !== '';) {
+  for (let at = 0; isCount(messages[at]);) {
     const type = at + 1 + Number(messages[at]);
     const paths = messages.slice(at + 1, type).map(utf8);
     const message = utf8(messages[type + 1] ?? '').trimEnd();

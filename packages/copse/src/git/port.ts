@@ -22,9 +22,9 @@ export interface Ignored {
 }
 
 export type Fetched =
-  | { readonly fetched: true }
+  | { readonly kind: 'fetched' }
   | {
-      readonly fetched: false;
+      readonly kind: 'failed';
       readonly because: 'no_remote' | 'unreachable' | 'remote_changed';
       readonly reason: string;
     };
@@ -37,20 +37,20 @@ export interface NewWorktree {
 }
 
 /** A worktree that git has registered, with a branch and possibly no files yet. */
-export interface Place {
+export interface RegisteredWorktree {
   readonly path: string;
   readonly gitDir: string;
   readonly tip: CommitId;
 }
 
 export type Registered =
-  | { readonly kind: 'registered'; readonly place: Place }
+  | { readonly kind: 'registered'; readonly place: RegisteredWorktree }
   /** Another checkout has the branch. */
   | { readonly kind: 'taken'; readonly takenBy: string };
 
 export type RefMove =
-  | { readonly moved: true }
-  | { readonly moved: false; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'not_moved'; readonly because: 'changed' | 'locked'; readonly tip: CommitId | null };
 
 export interface TrackedFile {
   /** As git stores it: bytes, relative, with slashes. */
@@ -61,10 +61,10 @@ export interface TrackedFile {
 }
 
 export type RemoteDeletion =
-  | { readonly deletion: 'deleted' | 'absent' }
+  | { readonly kind: 'deleted' | 'absent' }
   /** The remote branch has another tip, so it was kept. */
-  | { readonly deletion: 'changed'; readonly reason: string }
-  | { readonly deletion: 'refused'; readonly reason: string };
+  | { readonly kind: 'changed'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Git {
   /** Held by one process at a time; the system releases it when its holder dies. */
@@ -109,9 +109,9 @@ export interface Git {
   /** Makes a locked worktree on an existing branch. Only one process does so at a time. */
   register(worktree: NewWorktree): Promise<Registered>;
   /** The same at a commit, with a detached HEAD. */
-  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<Place>;
+  registerDetached(worktree: Omit<NewWorktree, 'branch'>, commit: CommitId): Promise<RegisteredWorktree>;
   /** Writes its files. Takes long; any number of processes may do so at once. */
-  checkOut(place: Place, sparse: readonly string[]): Promise<void>;
+  checkOut(place: RegisteredWorktree, sparse: readonly string[]): Promise<void>;
   /** Corrects the paths of a worktree whose repository was moved. */
   repair(path: string): Promise<void>;
   /** Lock files in the worktree's git directory, with their times. */
@@ -150,9 +150,9 @@ export interface SnapshotRequest {
 }
 
 export type SnapshotOutcome =
-  | { readonly saved: true; readonly rescue: Rescue }
+  | { readonly kind: 'saved'; readonly rescue: Rescue }
   /** Nothing would be lost: no change, no untracked file, no commit without a ref. */
-  | { readonly saved: false };
+  | { readonly kind: 'nothing_to_save' };
 
 /** The tip of a branch that Copse deleted or moved back, if no other ref reaches it. */
 export interface KeptTip {
@@ -175,6 +175,6 @@ export interface Rescues {
 }
 
 export type Restored =
-  | { readonly restored: true; readonly files: number }
+  | { readonly kind: 'restored'; readonly files: number }
   /** The worktree has changes of its own at these paths; nothing was written. */
-  | { readonly restored: false; readonly inTheWay: readonly string[] };
+  | { readonly kind: 'in_the_way'; readonly inTheWay: readonly string[] };

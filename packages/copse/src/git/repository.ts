@@ -55,12 +55,12 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     async fetch(branches) {
       const name = remote();
       if (name === undefined)
-        return { fetched: false, because: 'no_remote', reason: 'The repository has no remote.' };
+        return { kind: 'failed', because: 'no_remote', reason: 'The repository has no remote.' };
       return fetchBranches(dir, name, branches);
     },
     async moveRef(ref, from, to, reason) {
       const own = ref.startsWith('refs/copse/') ? await refsOf(dir).move(ref, from, to) : undefined;
-      if (own?.moved || own?.because === 'changed') return own;
+      if (own?.kind === 'moved' || own?.because === 'changed') return own;
       return moveRef(dir, { ref, from, to, reason, isPatient: true });
     },
     register: (worktree) => withLock(() => registerWorktree(dir, worktree)),
@@ -74,7 +74,7 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     locks: async (worktree) => locksIn(gitDirOf(dir, worktree)),
     async deleteRemoteBranch(branch, tip) {
       const name = remote();
-      if (name === undefined) return { deletion: 'absent' };
+      if (name === undefined) return { kind: 'absent' };
       return pushDelete(dir, name, branch, tip);
     },
   };

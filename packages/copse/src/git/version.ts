@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 const REQUIRED = [2, 38] as const;
 
 export type GitVersion = { readonly required: string } & (
-  | { readonly found: true; readonly version: string; readonly isNewEnough: boolean }
-  | { readonly found: false }
+  | { readonly kind: 'found'; readonly version: string; readonly isNewEnough: boolean }
+  | { readonly kind: 'not_found' }
 );
 
 export async function gitVersion(): Promise<GitVersion> {
@@ -18,8 +18,8 @@ export async function gitVersion(): Promise<GitVersion> {
     const [wantedMajor, wantedMinor] = REQUIRED;
     const isNewEnough =
       Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor);
-    return { required, found: true, version, isNewEnough };
+    return { required, kind: 'found', version, isNewEnough };
   } catch {
-    return { required, found: false };
+    return { required, kind: 'not_found' };
   }
 }

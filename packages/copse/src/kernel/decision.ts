@@ -30,21 +30,21 @@ export interface Refusal {
 }
 
 export interface Decided<E> {
-  readonly decided: true;
+  readonly kind: 'decided';
   readonly events: readonly [E, ...E[]];
 }
 
 export interface Refused {
-  readonly decided: false;
+  readonly kind: 'refused';
   readonly refusal: Refusal;
 }
 
 export type Decision<E> = Decided<E> | Refused;
 
 export function decided<E>(...events: readonly [E, ...E[]]): Decided<E> {
-  return { decided: true, events };
+  return { kind: 'decided', events };
 }
 
 export function refused(code: RefusalCode, reason: string, ...next: readonly [string, ...string[]]): Refused {
-  return { decided: false, refusal: { code, reason, next } };
+  return { kind: 'refused', refusal: { code, reason, next } };
 }

@@ -98,22 +98,22 @@ export function isTaskIdPrefix(text: string): boolean {
 }
 
 export type PrefixResolution =
-  | { readonly found: TaskId }
-  | { readonly ambiguous: readonly TaskId[] }
-  | { readonly unknown: string };
+  | { readonly kind: 'found'; readonly id: TaskId }
+  | { readonly kind: 'ambiguous'; readonly ids: readonly TaskId[] }
+  | { readonly kind: 'unknown' };
 
 /** The one task that people mean by the beginning of its id. A whole id wins over longer ids that begin with it. */
 export function resolvePrefix(prefix: string, ids: Iterable<TaskId>): PrefixResolution {
-  if (!isTaskIdPrefix(prefix)) return { unknown: prefix };
+  if (!isTaskIdPrefix(prefix)) return { kind: 'unknown' };
   const wanted = defaultPolicy.naming.taskIdPrefix + withoutTaskPrefix(prefix);
   const matches = new Set<TaskId>();
   for (const id of ids) {
-    if (id === wanted) return { found: id };
+    if (id === wanted) return { kind: 'found', id };
     if (id.startsWith(wanted)) matches.add(id);
   }
   const [first, ...others] = [...matches].toSorted();
-  if (first === undefined) return { unknown: prefix };
-  return others.length === 0 ? { found: first } : { ambiguous: [first, ...others] };
+  if (first === undefined) return { kind: 'unknown' };
+  return others.length === 0 ? { kind: 'found', id: first } : { kind: 'ambiguous', ids: [first, ...others] };
 }
 
 function* growingDraws(prefix: string, random: () => number, rules: IdRules): Generator<string, void> {

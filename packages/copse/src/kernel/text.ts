@@ -4,26 +4,26 @@
  */
 import { defaultPolicy } from './policy.ts';
 
-type Refused = { readonly ok: false; readonly reason: string };
-export type TitleCheck = { readonly ok: true; readonly title: string } | Refused;
-export type NameCheck = { readonly ok: true; readonly name: string } | Refused;
-export type BodyCheck = { readonly ok: true; readonly body: string } | Refused;
+type RefusedText = { readonly kind: 'refused'; readonly reason: string };
+export type TitleCheck = { readonly kind: 'accepted'; readonly title: string } | RefusedText;
+export type NameCheck = { readonly kind: 'accepted'; readonly name: string } | RefusedText;
+export type BodyCheck = { readonly kind: 'accepted'; readonly body: string } | RefusedText;
 
 /** The title without surrounding space; otherwise exactly as written, in whatever normal form it came. */
 export function checkTitle(text: string): TitleCheck {
   const title = text.trim();
   const problem = findLineProblem(title, 'A title', defaultPolicy.text.titleLength);
-  return problem === undefined ? { ok: true, title } : { ok: false, reason: problem };
+  return problem === undefined ? { kind: 'accepted', title } : { kind: 'refused', reason: problem };
 }
 
 /** The name of an agent, a plan, a schedule: a short line that a command line cannot mistake for an option. */
 export function checkName(text: string): NameCheck {
   const name = text.trim();
   if (name.startsWith('-')) {
-    return { ok: false, reason: 'A name cannot begin with a dash: it would be read as an option' };
+    return { kind: 'refused', reason: 'A name cannot begin with a dash: it would be read as an option' };
   }
   const problem = findLineProblem(name, 'A name', defaultPolicy.text.nameLength);
-  return problem === undefined ? { ok: true, name } : { ok: false, reason: problem };
+  return problem === undefined ? { kind: 'accepted', name } : { kind: 'refused', reason: problem };
 }
 
 /** Accepts everything that fits, control characters and lone surrogates included: the board keeps it unchanged. */
@@ -31,11 +31,11 @@ export function checkBody(text: string): BodyCheck {
   const longest = defaultPolicy.text.bodyLength;
   if (text.length > longest) {
     return {
-      ok: false,
+      kind: 'refused',
       reason: `A body has at most ${longest} characters; this one has ${text.length}. Put the rest in a file and name it`,
     };
   }
-  return { ok: true, body: text };
+  return { kind: 'accepted', body: text };
 }
 
 /**

@@ -77,7 +77,7 @@ export class Orchestrator {
     )) {
       this.#inBackground(recovery.task, async () => {
         const outcome = await recover(this.#context, recovery);
-        if (!outcome.ok) this.#report(recovery.task, outcome.refusal.reason);
+        if (outcome.kind === 'refused') this.#report(recovery.task, outcome.refusal.reason);
       });
     }
     await this.#endLeftovers(running);
@@ -142,13 +142,13 @@ export class Orchestrator {
 
   async #start(task: TaskSummary, agent: AgentName): Promise<boolean> {
     if (this.#background.has(task.id)) return false;
-    const begun = await beginAttempt(this.#context, task.id, agent, { how: 'claim' });
+    const begun = await beginAttempt(this.#context, task.id, agent, { kind: 'claim' });
     // A refusal means that another process claimed it first.
-    return this.#reportStart(task.id, begun).ok;
+    return this.#reportStart(task.id, begun).kind === 'done';
   }
 
   #reportStart(task: TaskId, begun: Outcome<BeginOutcome>): Outcome<BeginOutcome> {
-    if (begun.ok && begun.value.kind === 'no_runner') this.#report(task, begun.value.reason);
+    if (begun.kind === 'done' && begun.value.kind === 'no_runner') this.#report(task, begun.value.reason);
     return begun;
   }
 
@@ -192,11 +192,12 @@ export class Orchestrator {
     const { task } = rejected.landing;
     const outcome = await handBack(this.#context, rejected, (one, agent) => this.#askAgent(one, agent));
     // Full by now: it stays in the queue, and the next pass tries again.
-    if (!outcome.ok && outcome.refusal.code !== 'too_early') this.#report(task, outcome.refusal.reason);
+    if (outcome.kind === 'refused' && outcome.refusal.code !== 'too_early')
+      this.#report(task, outcome.refusal.reason);
   }
 
   async #askAgent({ landing, cause, tip }: RejectedLanding, agent: AgentName): Promise<Outcome<unknown>> {
-    const request = { how: 'handback', landing, cause, target: tip } as const;
+    const request = { kind: 'handback', landing, cause, target: tip } as const;
     return this.#reportStart(landing.task, await beginAttempt(this.#context, landing.task, agent, request));
   }
 

@@ -39,7 +39,7 @@ export function parseMemory(file: unknown): RadarMemory | undefined {
   });
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type StoredFields = Readonly<Record<string, unknown>>;
 
 class Misshapen extends Error {}
 
@@ -52,13 +52,13 @@ function tryRead<T>(read: () => T): T | undefined {
   }
 }
 
-function versioned(file: unknown): Fields {
+function versioned(file: unknown): StoredFields {
   const found = fields(file);
   if (found['version'] !== VERSION) throw new Misshapen();
   return found;
 }
 
-function liveBranch({ task, branch, target, tip, base, touched }: Fields): LiveBranch {
+function liveBranch({ task, branch, target, tip, base, touched }: StoredFields): LiveBranch {
   return {
     task: brand(text(task)),
     branch: brand(text(branch)),
@@ -69,11 +69,11 @@ function liveBranch({ task, branch, target, tip, base, touched }: Fields): LiveB
   };
 }
 
-function touchedPaths({ paths, emptied, isWide }: Fields): Touched {
+function touchedPaths({ paths, emptied, isWide }: StoredFields): Touched {
   return { paths: texts(paths), emptied: texts(emptied), isWide: isWide === true };
 }
 
-function pair({ tasks, tips, verdict: found, since }: Fields): Pair {
+function pair({ tasks, tips, verdict: found, since }: StoredFields): Pair {
   return {
     tasks: two(tasks) as readonly [TaskId, TaskId],
     tips: two(tips) as readonly [CommitId, CommitId],
@@ -82,7 +82,7 @@ function pair({ tasks, tips, verdict: found, since }: Fields): Pair {
   };
 }
 
-function verdict({ kind, files, omitted, was }: Fields): PairVerdict {
+function verdict({ kind, files, omitted, was }: StoredFields): PairVerdict {
   switch (kind) {
     case 'apart':
       return { kind };
@@ -98,12 +98,12 @@ function verdict({ kind, files, omitted, was }: Fields): PairVerdict {
   }
 }
 
-function fields(value: unknown): Fields {
+function fields(value: unknown): StoredFields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Misshapen();
-  return value as Fields;
+  return value as StoredFields;
 }
 
-function list<T>(value: unknown, one: (found: Fields) => T): readonly T[] {
+function list<T>(value: unknown, one: (found: StoredFields) => T): readonly T[] {
   if (!Array.isArray(value)) throw new Misshapen();
   return value.map((each) => one(fields(each)));
 }

@@ -80,7 +80,7 @@ async function newStack(count: number): Promise<{
   for (let at = 0; at < count; at += 1) {
     const onto = commits.at(-1) ?? from;
     const built = await scene.merging.build(scene.request(`task-${at}`, { onto }));
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     commits.push(built.commit);
   }
   return { scene, from, commits };
@@ -90,7 +90,7 @@ function changed(at: number): string {
   return `${lines.with(at, `by task ${at}`).join('\n')}\n`;
 }
 
-it('a candidate is in nobody’s way until somebody needs it', async () => {
+it('a candidate is not in the repository until it is needed', async () => {
   const { scene, commits } = await newStack(3);
   const before = git(scene.top, 'count-objects', '-v');
   expect(commits.map((commit) => isThere(scene.top, commit))).toEqual([false, false, false]);
@@ -112,7 +112,7 @@ it('a few objects become files, and many become one pack, with the same history'
   const { scene, from, commits } = await newStack(20);
   const loose = git(scene.top, 'count-objects');
   const [target, to] = [brand<BranchName>('main'), commits.at(-1)!];
-  expect(await scene.merging.moveTarget({ target, from, to })).toEqual({ moved: true });
+  expect(await scene.merging.moveTarget({ target, from, to })).toEqual({ kind: 'moved' });
   expect(packsOf(scene.top)).toBe(1);
   expect(git(scene.top, 'count-objects')).toBe(loose);
   expect(git(scene.top, 'rev-list', '--count', `${from}..main`)).toBe('40');
@@ -126,7 +126,7 @@ it('a few objects become files, and many become one pack, with the same history'
 
 // promise: durable-before-ref
 it.each([2, 20])(
-  'of %i candidates, everything is on the disk before it has its name, and before the target moves',
+  'of %i candidates, all objects are synced before they are renamed, and before the target moves',
   async (count) => {
     const { scene, from, commits } = await newStack(count);
     const tips = new Set<string>();
@@ -157,7 +157,7 @@ it.each([2, 20])(
   },
 );
 
-it('what candidates are made of is still known when the throwaway store was emptied', async () => {
+it('the objects of candidates are still known after the temporary store was emptied', async () => {
   const scene = new MergeScene(area);
   const quarantine = new Quarantine(scene.dir);
   await quarantine.open();
@@ -197,7 +197,7 @@ it('what candidates are made of is still known when the throwaway store was empt
   expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');
 });
 
-it('merging goes on when somebody took the throwaway store away', async () => {
+it('merging continues after the temporary store was deleted', async () => {
   const { scene, from, commits } = await newStack(4);
   const place = path.dirname(new Quarantine(scene.dir).folder);
   const own = readdirSync(place).filter((name) => name.startsWith(`copse-merging-${process.pid}-`));
@@ -206,9 +206,9 @@ it('merging goes on when somebody took the throwaway store away', async () => {
   // It merges a file that was merged before, into something that only the store had.
   scene.commit('late', { 'deep/er/shared.txt': changed(20), 'late.txt': 'late\n' });
   const built = await scene.merging.build(scene.request('late', { onto: commits.at(-1)! }));
-  if (!built.built) throw new Error(JSON.stringify(built));
+  if (built.kind !== 'built') throw new Error(JSON.stringify(built));
   const target = brand<BranchName>('main');
-  expect(await scene.merging.moveTarget({ target, from, to: built.commit })).toEqual({ moved: true });
+  expect(await scene.merging.moveTarget({ target, from, to: built.commit })).toEqual({ kind: 'moved' });
   const shared = git(scene.top, 'show', 'main:deep/er/shared.txt');
   for (const at of [0, 3, 20]) expect(shared).toContain(`by task ${at}\n`);
   expect(git(scene.top, 'fsck', '--full', '--unreachable')).toBe('');

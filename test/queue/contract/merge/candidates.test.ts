@@ -21,7 +21,7 @@ it('keeps author, author date, message and encoding byte for byte; Copse is the 
   scene.commit('task', { 'n.txt': 'n\n' }, { message, config: ['i18n.commitEncoding=ISO-8859-1'] });
   scene.commit('main', { 'b.txt': 'main\n' });
   const built = await scene.build('task', { plan: 'pl-1' });
-  if (!built.built) throw new Error(JSON.stringify(built));
+  if (built.kind !== 'built') throw new Error(JSON.stringify(built));
   const raw = (commit: string) =>
     git(scene.top, 'cat-file', 'commit', commit).replaceAll(/^(tree|parent) .*\n/gm, '');
   const author = /^author .*\n/m.exec(raw('task'))![0];
@@ -33,13 +33,13 @@ it('keeps author, author date, message and encoding byte for byte; Copse is the 
 });
 
 // promise: lands-once
-it.each(mergeMethods)('gives the same commit each time it is asked, with %s', async (method) => {
+it.each(mergeMethods)('gives the same commit each time, with %s', async (method) => {
   const scene = newScene();
   scene.commit('task', { 'a.txt': text({ 1: 'task\n' }) });
   scene.commit('task', { 'a.txt': text({ 1: 'task\n', 2: 'again\n' }) });
   scene.commit('main', { 'a.txt': text({ 10: 'main\n' }) });
   const first = await scene.build('task', { method });
-  expect(first.built).toBe(true);
+  expect(first.kind).toBe('built');
   expect(await scene.build('task', { method })).toEqual(first);
   const before = scene.objects();
   expect(await scene.build('task', { method })).toEqual(first);
@@ -47,12 +47,12 @@ it.each(mergeMethods)('gives the same commit each time it is asked, with %s', as
 });
 
 describe('a candidate', () => {
-  it('is the branch itself where nothing has to change', async () => {
+  it('is the branch itself if nothing has to change', async () => {
     const scene = newScene();
     scene.commit('task', { 'b.txt': '1\n' }, { message: 'one\n\nTask: cp-0001\n' });
     scene.commit('task', { 'b.txt': '2\n' }, { message: 'two\n\nbody\n\nRefs: #1\ntask: CP-0001\n' });
     expect(await scene.build('task')).toEqual({
-      built: true,
+      kind: 'built',
       commit: scene.tip('task'),
       tree: scene.tree('task'),
       commits: 2,
@@ -60,19 +60,19 @@ describe('a candidate', () => {
     });
   });
 
-  it('has the message of the task where a commit has none', async () => {
+  it('has the message of the task if a commit has none', async () => {
     const scene = newScene();
     scene.commit('task', { 'b.txt': '1\n' }, { message: '' });
     const built = await scene.build('task');
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     expect(git(scene.top, 'show', '--no-patch', '--format=%B', built.commit)).toBe(
       'Räume auf\n\nTask: cp-0001',
     );
   });
 
-  it.each(mergeMethods)('is the target itself where it has all of it already, with %s', async (method) => {
+  it.each(mergeMethods)('is the target itself if that has all of it already, with %s', async (method) => {
     const scene = newScene();
-    const none = { built: true, commits: 0, note: null };
+    const none = { kind: 'built', commits: 0, note: null };
     scene.commit('task', { 'b.txt': '1\n' });
     scene.commit('task', { 'b.txt': '2\n', 'n.txt': 'n\n' });
     git(scene.top, 'branch', 'old', 'main');
@@ -92,10 +92,10 @@ describe('a candidate', () => {
     scene.mergeInto('task', 'main');
     scene.commit('main', { 'more.txt': 'm\n' });
     const built = await scene.build('task');
-    expect(built).toMatchObject({ built: true, commits: 3, note: expect.stringContaining('merges') });
+    expect(built).toMatchObject({ kind: 'built', commits: 3, note: expect.stringContaining('merges') });
     git(scene.desk, 'checkout', '--quiet', '--orphan', 'alone');
     git(scene.desk, 'commit', '--quiet', '--message=a beginning');
-    expect(await scene.build('alone')).toEqual({ built: false, because: 'unrelated' });
+    expect(await scene.build('alone')).toEqual({ kind: 'unrelated' });
   });
 
   it('is merged, with a note, when single commits conflict and the whole branch does not', async () => {
@@ -106,11 +106,12 @@ describe('a candidate', () => {
     expect(scene.plainly('rebase', 'task')).toBeUndefined();
     const built = await scene.build('task');
     expect(built).toMatchObject({
-      built: true,
+      kind: 'built',
       commits: 3,
       note: expect.stringContaining('a single commit'),
     });
-    if (built.built) expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
+    if (built.kind === 'built')
+      expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
   });
 
   it('is merged, with a note, when a rebase would revert the target', async () => {
@@ -119,11 +120,11 @@ describe('a candidate', () => {
     scene.commit('task', { 'added.txt': null, 'n.txt': 'n\n' });
     scene.commit('main', { 'added.txt': 'x\n' });
     const built = await scene.build('task');
-    expect(built).toMatchObject({ built: true, note: expect.stringContaining('another result') });
-    if (built.built) expect(git(scene.top, 'show', `${built.commit}:added.txt`)).toBe('x');
+    expect(built).toMatchObject({ kind: 'built', note: expect.stringContaining('another result') });
+    if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:added.txt`)).toBe('x');
   });
 
-  it('squashed, is one commit by whoever did most, with every message, person and trailer', async () => {
+  it('squashed, is one commit by the main author, with every message, person and trailer', async () => {
     const scene = newScene();
     const [ada, bob] = ['Ada <ada@example.invalid>', 'Böb <bob@example.invalid>'];
     scene.commit('task', { 'n.txt': '1\n' }, { author: bob, message: 'feat: one\n\nbody\n' });
@@ -135,8 +136,8 @@ describe('a candidate', () => {
     );
     scene.commit('main', { 'b.txt': 'main\n' });
     const built = await scene.build('task', { method: 'squash', plan: 'pl-2' });
-    expect(built).toMatchObject({ built: true, commits: 1, note: null });
-    if (!built.built) return;
+    expect(built).toMatchObject({ kind: 'built', commits: 1, note: null });
+    if (built.kind !== 'built') return;
     const date = git(scene.top, 'show', '--no-patch', '--format=%ad', 'task');
     expect(git(scene.top, 'show', '--no-patch', '--format=%an <%ae>%n%ad%n%P%n%B', built.commit)).toBe(
       `${bob}\n${date}\n${scene.tip('main')}\nRäume auf\n\n- feat: one\n\n  body\n\n- fix: two goes on\n- three\n\n` +
@@ -145,12 +146,12 @@ describe('a candidate', () => {
     expect(scene.tree(built.commit)).toBe(scene.tree(scene.plainly('merge', 'task')!));
   });
 
-  it.each(['merge', 'squash'] as const)('has no trailers but its own, with %s', async (method) => {
+  it.each(['merge', 'squash'] as const)('has only its own trailers, with %s', async (method) => {
     const scene = newScene();
     scene.commit('task', { 'n.txt': 'n\n' }, { message: ': odd\n' });
     const title = 'feat: this\nTask: cp-9999';
     const built = await scene.build('task', { method, title });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const trailers = git(scene.top, 'show', '--no-patch', '--format=%(trailers)', built.commit);
     expect(trailers).toBe('Task: cp-0001');
   });
@@ -163,15 +164,14 @@ describe('a candidate', () => {
     const two = scene.commit('main', { 'dir/c.txt': 'changed\n' });
     for (const method of mergeMethods) {
       expect(await scene.build('task', { method })).toEqual({
-        built: false,
-        because: 'conflict',
+        kind: 'conflict',
         files: ['a.txt', 'dir/c.txt'],
         theirs: [two, one],
       });
     }
     for (let at = 0; at < 25; at += 1) scene.commit('main', { 'a.txt': text({ 1: `main ${at}\n` }) });
     const built = await scene.build('task');
-    expect(built).toMatchObject({ because: 'conflict' });
+    expect(built).toMatchObject({ kind: 'conflict' });
     if ('theirs' in built) expect([built.theirs.length, built.theirs[0]]).toEqual([20, scene.tip('main')]);
   });
 
@@ -188,17 +188,16 @@ describe('a candidate', () => {
     scene.commit('locked', { 'a.txt': text({ 1: 'task\n' }) });
     scene.commit('main', { 'dir/log.md': 'x\nmain\n', 'log.md': 'x\nmain\n' });
     const built = await scene.build('task');
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     expect(git(scene.top, 'show', `${built.commit}:dir/log.md`)).toBe('x\nmain\ntask');
-    expect(await scene.build('union')).toMatchObject({ built: false, files: ['log.md'] });
+    expect(await scene.build('union')).toMatchObject({ kind: 'conflict', files: ['log.md'] });
     expect(await scene.merging.trial(scene.tip('main'), scene.tip('union'))).toEqual({
       conflicts: ['log.md'],
     });
     expect(await scene.merging.trial(scene.tip('main'), scene.tip('task'))).toEqual({ conflicts: [] });
     scene.commit('main', { '.gitattributes': '*.txt -merge\n', 'a.txt': text({ 10: 'main\n' }) });
     expect(await scene.build('locked')).toMatchObject({
-      built: false,
-      because: 'conflict',
+      kind: 'conflict',
       files: ['a.txt'],
     });
   });

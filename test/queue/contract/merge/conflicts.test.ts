@@ -129,8 +129,8 @@ describe('a conflict with a resolver', () => {
     const [onto, head] = [scene.tip('main'), scene.tip('task')];
     const built = await scene.build('task', { method });
     expect(asked).toMatchObject([{ onto, head, files: ['a.txt'] }]);
-    expect(built).toMatchObject({ built: true, note });
-    if (!built.built) return;
+    expect(built).toMatchObject({ kind: 'built', note });
+    if (built.kind !== 'built') return;
     const parents = git(scene.top, 'show', '--no-patch', '--format=%P', built.commit);
     expect(parents).toBe(method === 'squash' ? onto : `${onto} ${head}`);
     expect(git(scene.top, 'show', `${built.commit}:a.txt`)).toBe(BOTH.trimEnd());
@@ -141,7 +141,7 @@ describe('a conflict with a resolver', () => {
 
   it('stays a conflict when the resolver has no answer', async () => {
     const scene = conflicting(() => undefined);
-    expect(await scene.build('task')).toMatchObject({ built: false, because: 'conflict', files: ['a.txt'] });
+    expect(await scene.build('task')).toMatchObject({ kind: 'conflict', files: ['a.txt'] });
   });
 
   it('is not passed to the resolver when the commits land one by one', async () => {
@@ -152,7 +152,7 @@ describe('a conflict with a resolver', () => {
     git(scene.desk, 'cherry-pick', picked);
     git(scene.desk, 'update-ref', 'refs/heads/main', 'HEAD');
     scene.commit('main', { 'a.txt': text({ 1: 'main went on\n' }) });
-    expect(await scene.build('task')).toMatchObject({ built: true, commits: 1, note: null });
+    expect(await scene.build('task')).toMatchObject({ kind: 'built', commits: 1, note: null });
   });
 
   it('may change the files in conflict and those it names, and nothing else', async () => {
@@ -171,8 +171,7 @@ describe('a conflict with a resolver', () => {
     const before = scene.objects();
     for (const method of mergeMethods)
       expect(await scene.build('task', { method })).toEqual({
-        built: false,
-        because: 'reverts',
+        kind: 'reverts',
         files: ['b.txt', 'dir/c.txt', 'n.txt'],
       });
     expect(scene.objects()).toEqual(before);

@@ -164,22 +164,22 @@ function hashCommit(scene: MergeScene, raw: string): string {
   return execFileSync('git', argv, { cwd: scene.top, env: plainEnv, input: raw, encoding: 'utf8' }).trim();
 }
 
-it('a signature goes with the commit that it signed, and stays where nothing has to change', async () => {
+it('a signature is dropped with the commit that it signed, and stays if nothing has to change', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   scene.commit('task', { 'n.txt': 'n\n' }, { message: 'one\n\nTask: cp-0001\n' });
   const signed = sign(scene, 'task');
-  expect(await scene.build('task')).toMatchObject({ built: true, commit: signed });
+  expect(await scene.build('task')).toMatchObject({ kind: 'built', commit: signed });
   scene.commit('main', { 'b.txt': 'main\n' });
   const plain = scene.plainly('rebase', 'task')!;
   const built = await scene.build('task');
-  if (!built.built) throw new Error(JSON.stringify(built));
+  if (built.kind !== 'built') throw new Error(JSON.stringify(built));
   expect(scene.history(built.commit)).toEqual(scene.history(plain));
   for (const commit of [plain, built.commit])
     expect(git(scene.top, 'cat-file', 'commit', commit)).not.toContain('gpgsig');
 });
 
-it('what looks like a parent in a signature or a message is none', async () => {
+it('a line that looks like a parent in a signature or a message is not one', async () => {
   const scene = new MergeScene(area);
   const old = scene.commit('main', BASE);
   const message = `one\n\nparent ${old}\ntree ${'0'.repeat(40)}\n`;
@@ -191,10 +191,10 @@ it('what looks like a parent in a signature or a message is none', async () => {
   git(scene.top, 'branch', '--force', 'forged', hashCommit(scene, `${forged}\n`));
   scene.commit('main', { 'b.txt': 'main\n' });
   for (const branch of ['task', 'forged'])
-    expect(await scene.build(branch)).toMatchObject({ built: true, commits: 1, note: null });
+    expect(await scene.build(branch)).toMatchObject({ kind: 'built', commits: 1, note: null });
 });
 
-it('in a shallow clone, branches land on what there is', async () => {
+it('in a shallow clone, branches land on the history that is there', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   scene.commit('main', { 'b.txt': 'second\n' });
@@ -217,7 +217,7 @@ it('in a shallow clone, branches land on what there is', async () => {
       head,
       method,
     });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     await merging.bring(built.commit);
     git(clone, 'checkout', '--quiet', '--detach', 'main');
     git(clone, 'merge', '--quiet', '--no-ff', 'task');
@@ -229,13 +229,12 @@ it('in a shallow clone, branches land on what there is', async () => {
   git(clone, 'commit', '--quiet', '--message=alone');
   const alone = brand<CommitId>(git(clone, 'rev-parse', 'HEAD'));
   expect(await merging.build({ ...scene.request('main'), onto, head: alone })).toEqual({
-    built: false,
-    because: 'unrelated',
+    kind: 'unrelated',
   });
   await merging.close();
 });
 
-it('names that are not UTF-8 land as they are', async () => {
+it('names that are not UTF-8 land unchanged', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);
   const name = Buffer.concat([Buffer.from(`${scene.desk}/`), Buffer.from([0x66, 0xfc, 0x72])]);
@@ -247,6 +246,6 @@ it('names that are not UTF-8 land as they are', async () => {
   scene.commit('main', { 'b.txt': 'main\n' });
   for (const method of mergeMethods) {
     const built = await scene.build('task', { method });
-    expect(built).toMatchObject({ built: true, tree: scene.tree(scene.plainly('merge', 'task')!) });
+    expect(built).toMatchObject({ kind: 'built', tree: scene.tree(scene.plainly('merge', 'task')!) });
   }
 });

@@ -37,10 +37,10 @@ function land(scene: MergeScene, branch: string, method: MergeMethod): () => Pro
   return async () => {
     const request = scene.request('one', { branch: brand(branch), onto, head, method });
     const built = await scene.merging.build(request);
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const move = { target: request.target, from: onto, to: built.commit };
-    expect(await scene.merging.moveTarget({ ...move, isTrial: true })).toEqual({ moved: true });
-    expect(await scene.merging.moveTarget(move)).toEqual({ moved: true });
+    expect(await scene.merging.moveTarget({ ...move, isTrial: true })).toEqual({ kind: 'moved' });
+    expect(await scene.merging.moveTarget(move)).toEqual({ kind: 'moved' });
   };
 }
 
@@ -107,7 +107,7 @@ it('without the long-lived merger, git is started for the branch and for each co
   expect([same.tree('main'), same.history('main')]).toEqual([scene.tree('main'), scene.history('main')]);
 });
 
-it('only what a candidate consists of is left behind', async () => {
+it('only the objects of a candidate are left', async () => {
   const scene = newScene(BRANCHES);
   for (const branch of BRANCHES) {
     const before = new Set(scene.objects());
@@ -115,7 +115,7 @@ it('only what a candidate consists of is left behind', async () => {
       await scene.merging.trial(scene.tip('main'), scene.tip(branch), method);
     await scene.merging.conflicts(scene.tip('main'), scene.tip(branch), { files: 9, bytesPerFile: 999 });
     const built = await scene.build(branch);
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const reachable = git(scene.top, 'rev-list', '--objects', built.commit, '--not', '--all').split('\n');
     const names = new Set(reachable.map((line) => line.split(' ', 1)[0]));
     const added = scene.objects().filter((line) => !before.has(line));
@@ -124,13 +124,13 @@ it('only what a candidate consists of is left behind', async () => {
   }
 });
 
-it('nothing is left of a candidate that was refused', async () => {
+it('no object is left of a refused candidate', async () => {
   const scene = newScene(['one']);
   scene.commit('main', { 'b.txt': 'main\n', 'a.txt': text({ 11: 'main\n' }) });
   scene.mergeInto('one', 'main', ['--strategy=ours']);
   const before = scene.objects();
   for (const method of mergeMethods)
-    expect(await scene.build('one', { method })).toMatchObject({ because: 'reverts' });
+    expect(await scene.build('one', { method })).toMatchObject({ kind: 'reverts' });
   expect(scene.objects()).toEqual(before);
 });
 
@@ -139,7 +139,7 @@ const folderOf = (scene: MergeScene) => path.dirname(new Quarantine(scene.dir).f
 const places = (scene: MergeScene) =>
   readdirSync(folderOf(scene)).filter((name) => name.startsWith('copse-merging-'));
 
-it('closing removes the throwaway store, and the next engine removes that of a killed process', async () => {
+it('closing removes the temporary store, and the next engine removes that of a killed process', async () => {
   const scene = newScene(['one']);
   const folder = folderOf(scene);
   mkdirSync(folder, { recursive: true });
@@ -173,7 +173,7 @@ it('a stale store that cannot be removed does not stop a merge', async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('a store that became large is emptied, and merging goes on', async () => {
+it('a store that became large is emptied, and merging continues', async () => {
   const scene = newScene(BRANCHES);
   const engine = new MergeEngine(scene.dir);
   const [onto, head] = [scene.tip('main'), scene.tip('one')];

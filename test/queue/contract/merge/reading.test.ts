@@ -99,7 +99,7 @@ describe.each(worlds)('seed %i, %s', (seed, format) => {
   const draw = chance(seed + 100);
   const pairs = Array.from({ length: 60 }, () => [draw(ids.length), draw(ids.length)] as const);
 
-  it('says which commits one has and the other has not, in the order of git', async () => {
+  it('lists the commits that one has and the other has not, in the order of git', async () => {
     for (const [one, other] of pairs) {
       const [has, lacks] = [reachedFrom(world, one), reachedFrom(world, other)];
       const expected = new Set([...has].filter((at) => !lacks.has(at)).map((at) => ids[at]));
@@ -113,14 +113,14 @@ describe.each(worlds)('seed %i, %s', (seed, format) => {
     }
   });
 
-  it('says which is an ancestor of which', async () => {
+  it('knows which is an ancestor of which', async () => {
     for (const [one, other] of pairs)
       expect(await isReachable(objects, ids[one]!, ids[other]!), `${one} ${other}`).toBe(
         reachedFrom(world, other).has(one),
       );
   });
 
-  it('says what differs between trees, and what is where, as git does', async () => {
+  it('finds the differences of trees, and entries by path, as git does', async () => {
     for (const [one, other] of pairs.slice(0, 30)) {
       const trees = [await objects.commit(ids[one]!), await objects.commit(ids[other]!)].map(
         ({ tree }) => tree,
@@ -196,7 +196,7 @@ describe.each([
   [5, 'sha1'],
   [6, 'sha256'],
 ] as const)('seed %i, %s', (seed, format) => {
-  it('changes are put in as git merges them, or that is left to git', async () => {
+  it('changes are merged as git does, or left to git', async () => {
     const { top, forks } = newForks(seed, format);
     const dir = openTrustedDir({ commonDir: path.join(top, '.git'), home: top });
     const reader = new ObjectReader(dir);
@@ -271,7 +271,7 @@ it('a walk that is too long is left to git', async () => {
   expect(await isAncestor(dir, tip('task'), tip('main'))).toBe(false);
 });
 
-it('a file under the name of an object counts only if it is that object', async () => {
+it('a loose object counts only if its hash matches its name', async () => {
   const world = newWorld(9);
   const { top, objects } = world;
   const { tree } = await objects.commit(world.ids[5]!);

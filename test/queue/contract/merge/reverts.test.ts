@@ -27,10 +27,10 @@ function newScene(): MergeScene {
 
 describe.each(mergeMethods)('landing with %s', (method) => {
   // promise: only-own-changes
-  it('is refused where a merge of the branch kept nothing of the target', async () => {
+  it('is refused if a merge of the branch kept nothing of the target', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main', ['--strategy=ours']);
-    const expected = { built: false, because: 'reverts', files: ['both.txt', 'gone.txt', 'theirs ü.txt'] };
+    const expected = { kind: 'reverts', files: ['both.txt', 'gone.txt', 'theirs ü.txt'] };
     expect(await scene.build('task', { method })).toEqual(expected);
     // Nor does it help to bury it.
     scene.commit('task', { 'mine.txt': 'more\n' });
@@ -39,12 +39,11 @@ describe.each(mergeMethods)('landing with %s', (method) => {
   });
 
   // promise: only-own-changes
-  it('is refused where a merge dropped only the other side of a file that both changed', async () => {
+  it('is refused if a merge dropped only the other side of a file that both changed', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main', [], { 'both.txt': lines([1, 'task']) });
     expect(await scene.build('task', { method })).toEqual({
-      built: false,
-      because: 'reverts',
+      kind: 'reverts',
       files: ['both.txt'],
     });
   });
@@ -52,12 +51,12 @@ describe.each(mergeMethods)('landing with %s', (method) => {
   it('accepts a correct merge, with and without a resolved conflict', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main');
-    expect(await scene.build('task', { method })).toMatchObject({ built: true });
+    expect(await scene.build('task', { method })).toMatchObject({ kind: 'built' });
     scene.commit('main', { 'both.txt': lines([1, 'main too'], [18, 'main']), 'x.txt': 'x\n' });
     scene.mergeInto('task', 'main', [], { 'both.txt': lines([1, 'task and main'], [18, 'main']) });
     const built = await scene.build('task', { method });
-    expect(built).toMatchObject({ built: true });
-    if (built.built) expect(scene.tree(built.commit)).toBe(scene.tree('task'));
+    expect(built).toMatchObject({ kind: 'built' });
+    if (built.kind === 'built') expect(scene.tree(built.commit)).toBe(scene.tree('task'));
   });
 });
 
@@ -86,7 +85,7 @@ async function wrongWith(scene: MergeScene, files: Files): Promise<readonly stri
 describe('a tree that is not what was submitted is refused:', () => {
   const right = { 'both.txt': lines([1, 'task'], [18, 'main']), 'mine.txt': 'mine\n' };
 
-  it('not one that is', async () => {
+  it('but not the submitted one', async () => {
     expect(await wrongWith(newScene(), right)).toEqual([]);
   });
 
@@ -105,7 +104,7 @@ describe('a tree that is not what was submitted is refused:', () => {
     expect(await wrongWith(scene, right)).toEqual(['mine.txt', 'mine/too.txt']);
   });
 
-  it('where it was merged before, too', async () => {
+  it('also if it was merged before', async () => {
     const scene = newScene();
     scene.mergeInto('task', 'main');
     scene.commit('task', { 'theirs ü.txt': 'task\n' });
@@ -114,7 +113,7 @@ describe('a tree that is not what was submitted is refused:', () => {
     expect(await wrongWith(scene, right)).toEqual(['theirs ü.txt']);
   });
 
-  it('but a change of the target goes along with a file that the task renamed', async () => {
+  it('but a change of the target follows a file that the task renamed', async () => {
     const scene = newScene();
     scene.commit('task', { 'both.txt': null, 'moved.txt': lines([1, 'task']) });
     const merged = { 'both.txt': null, 'moved.txt': right['both.txt'], 'mine.txt': 'mine\n' };
@@ -134,31 +133,31 @@ it('a merge that reverted a change does no harm once it is corrected', async () 
     'gone.txt': null,
   });
   // For the file that both sides changed this is undecidable, so it stays refused.
-  expect(await scene.build('task')).toMatchObject({ because: 'reverts', files: ['both.txt'] });
+  expect(await scene.build('task')).toMatchObject({ kind: 'reverts', files: ['both.txt'] });
   scene.commit('task', { 'both.txt': lines([18, 'main']) });
-  expect(await scene.build('task')).toMatchObject({ built: true });
+  expect(await scene.build('task')).toMatchObject({ kind: 'built' });
 });
 
 it('a merge may keep a file in conflict under a name that neither side has', async () => {
   const scene = newScene();
   scene.commit('task', { 'gone.txt': 'changed\n' });
   scene.mergeInto('task', 'main', [], { 'gone.txt': null, 'kept.txt': 'changed\n' });
-  expect(await scene.build('task')).toMatchObject({ built: true });
+  expect(await scene.build('task')).toMatchObject({ kind: 'built' });
 });
 
 it('a file that the target renamed, before or after a merge, is still the one that the task changed', async () => {
   const scene = newScene();
   scene.commit('main', { 'both.txt': null, 'moved.txt': lines([18, 'main']) });
   for (const method of mergeMethods)
-    expect(await scene.build('task', { method })).toMatchObject({ built: true });
+    expect(await scene.build('task', { method })).toMatchObject({ kind: 'built' });
   scene.mergeInto('task', 'main');
   scene.commit('main', { 'later.txt': 'later\n' });
   const built = await scene.build('task');
-  expect(built).toMatchObject({ built: true });
-  if (built.built) expect(git(scene.top, 'show', `${built.commit}:moved.txt`)).toContain('task');
+  expect(built).toMatchObject({ kind: 'built' });
+  if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:moved.txt`)).toContain('task');
 });
 
-it('merges of several branches at once are looked at as well', async () => {
+it('octopus merges are checked as well', async () => {
   const scene = newScene();
   scene.commit('other', { 'other.txt': 'o\n' });
   scene.commit('third', { 'third.txt': 't\n' });
@@ -166,16 +165,16 @@ it('merges of several branches at once are looked at as well', async () => {
   git(scene.desk, 'merge', '--quiet', '--message=octopus', 'other', 'third');
   git(scene.desk, 'update-ref', 'refs/heads/honest', 'HEAD');
   expect(git(scene.top, 'rev-list', '--parents', '-1', 'honest').split(' ')).toHaveLength(4);
-  expect(await scene.build('honest')).toMatchObject({ built: true });
+  expect(await scene.build('honest')).toMatchObject({ kind: 'built' });
   const tree = scene.tree('task');
   const parents = ['task', 'other', 'third'].flatMap((name) => ['-p', scene.tip(name)]);
   git(scene.top, 'branch', 'evil', git(scene.top, 'commit-tree', tree, ...parents, '-m', 'evil'));
   const built = await scene.build('evil');
-  expect(built).toMatchObject({ built: false, because: 'reverts' });
+  expect(built).toMatchObject({ kind: 'reverts' });
   if ('files' in built) expect(built.files).toContain('theirs ü.txt');
 });
 
-it('a merge of an unrelated history adds what it has', async () => {
+it('a merge of an unrelated history adds its files', async () => {
   const scene = newScene();
   git(scene.desk, 'checkout', '--quiet', '--orphan', 'foreign');
   git(scene.desk, 'rm', '-r', '--quiet', '--force', '.');
@@ -184,6 +183,6 @@ it('a merge of an unrelated history adds what it has', async () => {
   scene.commit('foreign', { 'vendor/v.txt': 'v\n' });
   scene.mergeInto('task', 'foreign', ['--allow-unrelated-histories']);
   const built = await scene.build('task');
-  expect(built).toMatchObject({ built: true, note: expect.stringContaining('merges') });
-  if (built.built) expect(git(scene.top, 'show', `${built.commit}:vendor/v.txt`)).toBe('v');
+  expect(built).toMatchObject({ kind: 'built', note: expect.stringContaining('merges') });
+  if (built.kind === 'built') expect(git(scene.top, 'show', `${built.commit}:vendor/v.txt`)).toBe('v');
 });

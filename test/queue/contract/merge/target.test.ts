@@ -37,7 +37,7 @@ async function prepared(options: MergingOptions = {}, landing: Files = LANDING):
   });
   scene.commit('task', landing);
   const built = await scene.build('task');
-  if (!built.built) throw new Error(JSON.stringify(built));
+  if (built.kind !== 'built') throw new Error(JSON.stringify(built));
   const to = built.commit;
   const move: Prepared['move'] = (other) =>
     scene.merging.moveTarget({ target: brand('main'), from, to, ...other });
@@ -60,18 +60,18 @@ const status = (checkout: string) => git(checkout, 'status', '--porcelain', '--'
 
 describe('without a checkout of the target', () => {
   // promise: compare-and-swap
-  it('moves it from exactly the recorded tip, noted in the reflog, and again without effect', async () => {
+  it('moves it from exactly the recorded tip, with a reflog entry; a repeat has no effect', async () => {
     const { scene, from, to, move } = await prepared();
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
     expect(scene.tip('main')).toBe(to);
     expect(git(scene.top, 'reflog', '-1', '--format=%gs', 'main')).toBe('copse: lands');
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
     git(scene.top, 'update-ref', 'refs/heads/main', from);
     const foreign = scene.commit('main', { 'x.txt': 'x\n' });
-    expect(await move()).toEqual({ moved: false, because: 'changed', tip: foreign });
+    expect(await move()).toEqual({ kind: 'changed', tip: foreign });
     expect(scene.tip('main')).toBe(foreign);
     git(scene.top, 'branch', '--quiet', '-D', 'main');
-    expect(await move()).toEqual({ moved: false, because: 'changed', tip: null });
+    expect(await move()).toEqual({ kind: 'changed', tip: null });
   });
 
   // promise: compare-and-swap
@@ -91,7 +91,7 @@ describe('without a checkout of the target', () => {
     git(bare, 'symbolic-ref', 'HEAD', 'refs/heads/main');
     const merging = openMerging(openTrustedDir(findRepository(bare)!));
     expect(await merging.moveTarget({ target: brand('main'), from, to })).toEqual({
-      moved: true,
+      kind: 'moved',
     });
     expect(git(bare, 'rev-parse', 'main')).toBe(to);
     await merging.close();
@@ -103,9 +103,9 @@ describe('without a checkout of the target', () => {
     git(scene.top, 'worktree', 'add', '--quiet', linked, 'main');
     renameSync(linked, `${linked} away`);
     git(scene.top, 'worktree', 'lock', linked);
-    expect(await move()).toMatchObject({ moved: false, because: 'busy', checkout: linked });
+    expect(await move()).toMatchObject({ kind: 'busy', checkout: linked });
     git(scene.top, 'worktree', 'unlock', linked);
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
   });
 });
 
@@ -119,16 +119,16 @@ const checkouts: Readonly<Record<string, (scene: MergeScene) => string>> = {
   },
 };
 
-describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut) => {
+describe.each(Object.entries(checkouts))('when %s has the target', (_, checkOut) => {
   // promise: checkout-untouched
-  it('files, branch and index move together, and what is not committed elsewhere stays', async () => {
+  it('files, branch and index move together, and other uncommitted changes stay', async () => {
     const { scene, to, move } = await prepared();
     const checkout = checkOut(scene);
     putFiles(checkout, { 'b.txt': 'staged\n', 'other.txt': 'untracked\n', 'x.log': 'ignored\n' });
     git(checkout, 'add', 'b.txt');
     putFiles(checkout, { 'b.txt': 'staged\nand edited\n' });
     const before = status(checkout);
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
     expect([scene.tip('main'), status(checkout)]).toEqual([to, before]);
     expect(git(checkout, 'show', ':b.txt')).toBe('staged');
     expect(readFileSync(path.join(checkout, 'new/d ü.txt'), 'utf8')).toBe('d\n');
@@ -136,7 +136,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     // The next commit there takes nothing back.
     git(checkout, 'commit', '--quiet', '--message=next');
     expect(git(checkout, 'diff', '--name-only', to, 'HEAD')).toBe('b.txt');
-    expect(await move()).toMatchObject({ moved: false, because: 'changed' });
+    expect(await move()).toMatchObject({ kind: 'changed' });
   });
 
   // promise: checkout-untouched
@@ -144,12 +144,12 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     ['an edit', { 'a.txt': 'mine\n' }, 'a.txt'],
     ['an untracked file', { 'new/d ü.txt': 'mine\n' }, 'new/d ü.txt'],
     ['an edit of what goes', { 'gone.txt': 'mine\n' }, 'gone.txt'],
-  ] as const)('%s in the way is named, and nothing moves', async (_, files: Files, file) => {
+  ] as const)('%s that blocks it is named, and nothing moves', async (_, files: Files, file) => {
     const { scene, move } = await prepared();
     const checkout = checkOut(scene);
     putFiles(checkout, files);
     const before = everything(checkout);
-    expect(await move()).toEqual({ moved: false, because: 'in_the_way', checkout, files: [file] });
+    expect(await move()).toEqual({ kind: 'in_the_way', checkout, files: [file] });
     expect(everything(checkout)).toEqual(before);
     expect(existsSync(path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index.lock'))).toBe(false);
   });
@@ -161,7 +161,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     writeFileSync(lock, '');
     const longAgo = Date.now() / 1000 - 3600;
     utimesSync(lock, longAgo, longAgo);
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
     expect([scene.tip('main'), status(checkout), existsSync(lock)]).toEqual([to, '', false]);
   });
 
@@ -169,7 +169,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     const { scene, move } = await prepared();
     const checkout = checkOut(scene);
     const gitDir = git(checkout, 'rev-parse', '--absolute-git-dir');
-    const busy = { moved: false, because: 'busy', checkout };
+    const busy = { kind: 'busy', checkout };
     writeFileSync(path.join(gitDir, 'MERGE_HEAD'), `${scene.tip('task')}\n`);
     expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('in progress') });
     rmSync(path.join(gitDir, 'MERGE_HEAD'));
@@ -181,23 +181,22 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     writeFileSync(path.join(gitDir, 'rebase-merge', 'head-name'), 'refs/heads/main\n');
     expect(await move()).toMatchObject({ ...busy, reason: expect.stringContaining('rebase of main') });
     rmSync(path.join(gitDir, 'rebase-merge'), { recursive: true });
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
   });
 
-  it('an index that cannot be used is waited for, and what is in the checkout stays', async () => {
+  it('an unusable index is waited for, and the files of the checkout stay', async () => {
     const { scene, from, move } = await prepared();
     const checkout = checkOut(scene);
     const index = path.join(git(checkout, 'rev-parse', '--absolute-git-dir'), 'index');
     const kept = readFileSync(index);
     writeFileSync(index, 'nonsense');
     expect(await move()).toMatchObject({
-      moved: false,
-      because: 'busy',
+      kind: 'busy',
       reason: expect.stringContaining('index'),
     });
     expect(scene.tip('main')).toBe(from);
     writeFileSync(index, kept);
-    expect(await move()).toEqual({ moved: true });
+    expect(await move()).toEqual({ kind: 'moved' });
     expect(status(checkout)).toBe('');
   });
 
@@ -211,7 +210,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
     });
     const checkout = checkOut(scene);
     foreign.commit = git(scene.top, 'commit-tree', '-p', from, '-m', 'x', `${from}^{tree}`);
-    expect(await move()).toEqual({ moved: false, because: 'changed', tip: foreign.commit });
+    expect(await move()).toEqual({ kind: 'changed', tip: foreign.commit });
     expect(status(checkout)).toBe('');
     expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('a\n');
   });
@@ -231,7 +230,7 @@ describe.each(Object.entries(checkouts))('where %s has the target', (_, checkOut
       expect(await new Promise((resolve) => child.on('close', (_, by) => resolve(by)))).toBe('SIGKILL');
       if (step !== 'index_written')
         expect(() => git(checkout, 'commit', '--quiet', '--message=half')).toThrow('index.lock');
-      expect(await move()).toEqual({ moved: true });
+      expect(await move()).toEqual({ kind: 'moved' });
       expect([scene.tip('main'), status(checkout)]).toEqual([to, before]);
       git(checkout, 'commit', '--quiet', '--message=next');
       expect(git(checkout, 'diff', '--name-only', to, 'HEAD')).toBe('b.txt');
@@ -259,21 +258,21 @@ it('a main checkout with its git directory elsewhere is found by the given path,
   git(checkout, 'reset', '--quiet', '--hard', from);
   const dir = openTrustedDir(findRepository(checkout)!);
   const request = { target: brand<BranchName>('main'), from, to };
-  expect(await openMerging(dir).moveTarget(request)).toMatchObject({ moved: false, because: 'busy' });
-  expect(await openMerging(dir, { mainCheckout: checkout }).moveTarget(request)).toEqual({ moved: true });
+  expect(await openMerging(dir).moveTarget(request)).toMatchObject({ kind: 'busy' });
+  expect(await openMerging(dir, { mainCheckout: checkout }).moveTarget(request)).toEqual({ kind: 'moved' });
   expect(git(checkout, 'status', '--porcelain')).toBe('');
   expect(readFileSync(path.join(checkout, 'a.txt'), 'utf8')).toBe('two\n');
 });
 
-it('two checkouts of the target are too many: one of them would be left behind', async () => {
+it('two checkouts of the target are refused: one of them would be left behind', async () => {
   const { scene, from, move } = await prepared();
   git(scene.top, 'switch', '--quiet', 'main');
   const second = path.join(area, 'second');
   git(scene.top, 'worktree', 'add', '--quiet', '--force', second, 'main');
-  expect(await move()).toMatchObject({ moved: false, because: 'busy', checkout: second });
+  expect(await move()).toMatchObject({ kind: 'busy', checkout: second });
   expect(scene.tip('main')).toBe(from);
   git(second, 'switch', '--quiet', '--detach');
-  expect(await move()).toEqual({ moved: true });
+  expect(await move()).toEqual({ kind: 'moved' });
 });
 
 it('while one process moves it, another waits', async () => {
@@ -287,8 +286,8 @@ it('while one process moves it, another waits', async () => {
   });
   git(scene.top, 'switch', '--quiet', 'main');
   argv.push(worker.file, scene.top, from, scene.commit('other', { 'x.txt': 'x\n' }));
-  expect(await move()).toEqual({ moved: true });
-  expect(JSON.parse(said.join(''))).toMatchObject({ moved: false, because: 'busy' });
+  expect(await move()).toEqual({ kind: 'moved' });
+  expect(JSON.parse(said.join(''))).toMatchObject({ kind: 'busy' });
   expect([scene.tip('main'), status(scene.top)]).toEqual([to, '']);
 });
 
@@ -301,7 +300,7 @@ it('many at once: one moves it, the others wait or find it changed', async () =>
   expect([to, other]).toContain(scene.tip('main'));
   expect(scene.tip('main')).not.toBe(from);
   for (const outcome of outcomes) {
-    if (!outcome.moved) expect(['busy', 'changed']).toContain(outcome.because);
+    if (outcome.kind !== 'moved') expect(['busy', 'changed']).toContain(outcome.kind);
   }
   expect(status(scene.top)).toBe('');
 });

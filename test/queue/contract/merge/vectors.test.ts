@@ -47,7 +47,7 @@ it.each(chosen)('%s has no effect', async (name) => {
 });
 
 // promise: planted-config-inert
-it('all that leave the address of the remote alone have no effect, planted after Copse first looked', async () => {
+it('all that do not change the remote’s address have no effect, planted after Copse opened the repository', async () => {
   const expected = await answers(newScene());
   const scene = newScene();
   openTrustedDir(place(scene));
@@ -87,7 +87,7 @@ async function answers(scene: Scene): Promise<unknown> {
       head: tip('ahead'),
       method: 'rebase',
     });
-    if (!built.built) throw new Error(JSON.stringify(built));
+    if (built.kind !== 'built') throw new Error(JSON.stringify(built));
     const move = { target: brand<BranchName>('main'), from: tip('main'), to: built.commit };
     say('move', await merging.moveTarget(move));
     say('file', readFileSync(path.join(top, 'code.txt'), 'utf8'));

@@ -37,10 +37,10 @@ describe('a push', () => {
   it('moves the remote branch and the tracking ref, and may be repeated', async () => {
     const { scene, push } = withRemote(bare);
     const landed = scene.commit('main', { 'a.txt': 'landed\n' });
-    expect(await push()).toEqual({ pushed: true });
+    expect(await push()).toEqual({ kind: 'pushed' });
     expect(git(scene.top, 'ls-remote', 'origin', 'refs/heads/main')).toContain(landed);
     expect(scene.tip('refs/remotes/origin/main')).toBe(landed);
-    expect(await push()).toEqual({ pushed: true });
+    expect(await push()).toEqual({ kind: 'pushed' });
   });
 
   // promise: compare-and-swap, foreign-moves-kept
@@ -50,7 +50,7 @@ describe('a push', () => {
     git(scene.top, 'push', '--quiet', 'origin', 'theirs:main');
     scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: expect.stringMatching(/^origin did not take main: .*(fetch first|non-fast-forward)/),
     });
@@ -65,7 +65,7 @@ describe('a push', () => {
     writeFileSync(hook, '#!/bin/sh\necho "main is protected" >&2\nexit 1\n', { mode: 0o755 });
     scene.commit('main', { 'a.txt': 'landed\n' });
     expect(await push()).toEqual({
-      pushed: false,
+      kind: 'failed',
       because: 'rejected',
       reason: 'origin did not take main: pre-receive hook declined. main is protected',
     });
@@ -75,14 +75,14 @@ describe('a push', () => {
   it('without a remote, or to one whose address changed, is not tried', async () => {
     const without = new MergeScene(area);
     expect(await without.merging.push(main, without.tip('main'))).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'no_remote',
     });
     const { scene, push } = withRemote(bare);
     const elsewhere = path.join(area, 'elsewhere.git');
     git(area, 'init', '--quiet', '--bare', elsewhere);
     git(scene.top, 'remote', 'set-url', 'origin', elsewhere);
-    expect(await push()).toMatchObject({ pushed: false, reason: expect.stringContaining('accept-remotes') });
+    expect(await push()).toMatchObject({ kind: 'failed', reason: expect.stringContaining('accept-remotes') });
     expect(git(elsewhere, 'for-each-ref')).toBe('');
   });
 
@@ -90,11 +90,11 @@ describe('a push', () => {
   it('to an unreachable remote reports that, without the password', async () => {
     const { push } = withRemote(() => 'http://ada:s3cr@t-w0rd@127.0.0.1:1/x.git');
     const outcome = await push();
-    expect(outcome).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(outcome).toMatchObject({ kind: 'failed', because: 'unreachable' });
     expect(JSON.stringify(outcome)).not.toMatch(/s3cr|w0rd/);
     const gone = withRemote(bare);
     rmSync(new URL(git(gone.scene.top, 'remote', 'get-url', 'origin')), { recursive: true });
-    expect(await gone.push()).toMatchObject({ pushed: false, because: 'unreachable' });
+    expect(await gone.push()).toMatchObject({ kind: 'failed', because: 'unreachable' });
   });
 
   it('to a remote that never answers times out', async () => {
@@ -104,7 +104,7 @@ describe('a push', () => {
     if (at === null || typeof at === 'string') throw new Error('no port');
     const { push } = withRemote(() => `git://127.0.0.1:${at.port}/x`, { pushTimeoutMs: 300 });
     expect(await push()).toMatchObject({
-      pushed: false,
+      kind: 'failed',
       because: 'unreachable',
       reason: expect.stringContaining('300 ms'),
     });
@@ -163,7 +163,7 @@ describe('committing everything', () => {
     expect(scene.tip('task')).toBe(commit);
   });
 
-  it('finds an edit that git was told to assume away', async () => {
+  it('finds an edit behind assume-unchanged', async () => {
     const { worktree, merging } = worktreeOf();
     git(worktree, 'update-index', '--assume-unchanged', 'a.txt');
     putFiles(worktree, { 'a.txt': 'hidden\n' });

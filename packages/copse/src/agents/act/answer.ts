@@ -11,7 +11,7 @@ import { type Attention, type Question, decideSession } from '../rules/session/s
 import { type TaskSummary, statusPredicate, suggestCommands } from '../../tasks/rules/task.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { BoardReader } from '../../board/port.ts';
-import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 import { eventsSoFar } from '../../board/events-so-far.ts';
@@ -54,10 +54,10 @@ export async function answerQuestion(
 ): Promise<Outcome<OpenQuestion>> {
   if (context.by.kind === 'session') {
     const reason = `Session ${context.by.session} cannot answer questions: only a person can.`;
-    return refusal(refused('not_this_session', reason, 'wait for the answer'));
+    return refused('not_this_session', reason, 'wait for the answer');
   }
   const text = checkBody(message ?? '');
-  if (!text.ok) return refusal(invalid(text.reason, 'copse answer --help'));
+  if (text.kind === 'refused') return invalid(text.reason, 'copse answer --help');
   return change(context, async (change) => {
     const task = await change.require('task', id);
     const open = await openQuestionOf(change.board, task);
@@ -95,9 +95,9 @@ export async function raiseAttention(
   { attention, message }: Raising,
 ): Promise<Outcome<Raised>> {
   const foreign = await refuseForeignTask(context, id);
-  if (foreign) return refusal(foreign);
+  if (foreign) return foreign;
   const text = checkBody(message?.trim() ?? '');
-  if (!text.ok) return refusal(invalid(text.reason, 'copse notify --help'));
+  if (text.kind === 'refused') return invalid(text.reason, 'copse notify --help');
   return change(context, async (change) => {
     await change.requireMine(id);
     const task = await change.require('task', id);

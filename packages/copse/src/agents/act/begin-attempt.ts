@@ -29,11 +29,11 @@ import type { RunContext } from '../../queue/context.ts';
 import { scheduleNow } from './schedule-facts.ts';
 
 export type BeginRequest =
-  | { readonly how: 'claim' }
-  | { readonly how: 'restart'; readonly answer: string | null }
-  | { readonly how: 'resume'; readonly message: string | null }
+  | { readonly kind: 'claim' }
+  | { readonly kind: 'restart'; readonly answer: string | null }
+  | { readonly kind: 'resume'; readonly message: string | null }
   | {
-      readonly how: 'handback';
+      readonly kind: 'handback';
       readonly landing: Landing;
       readonly cause: HandbackCause;
       readonly target: CommitId | null;
@@ -53,7 +53,7 @@ export async function beginAttempt(
 ): Promise<Outcome<BeginOutcome>> {
   const attempt = brand<AttemptId>(drawId('at-', context.random));
   const claimed = await change(context, async (change) => {
-    const isLimited = request.how === 'claim' || request.how === 'handback';
+    const isLimited = request.kind === 'claim' || request.kind === 'handback';
     if (isLimited) await change.board.lockSchedule();
     const task = await change.require('task', id);
     if (isLimited) await refuseUnlessFree(context, change, task, request);
@@ -64,7 +64,7 @@ export async function beginAttempt(
     await take(context, change, task, claimant, request);
     const held = await change.require('task', id);
     if (held.state.status !== 'in_progress') {
-      if (request.how === 'handback')
+      if (request.kind === 'handback')
         await keepWorkspace(change, { task: id, node: context.node }, request.cause);
       return undefined;
     }
@@ -75,20 +75,20 @@ export async function beginAttempt(
     // Only the agent that began a conversation can continue it.
     const isSame = session === before?.id && before.agent === agent;
     const resumed = isSame ? before.conversation : null;
-    const begin: Begin = isSame && request.how === 'claim' ? { why: 'continued' } : beginOf(task, request);
+    const begin: Begin = isSame && request.kind === 'claim' ? { why: 'continued' } : beginOf(task, request);
     return { task: id, session, attempt, token, agent, conversation: resumed, begin };
   });
-  if (!claimed.ok) return claimed;
+  if (claimed.kind === 'refused') return claimed;
   const orders = claimed.value;
-  if (orders === undefined) return { ok: true, value: { kind: 'needs_attention' } };
+  if (orders === undefined) return { kind: 'done', value: { kind: 'needs_attention' } };
   try {
     await context.runners.start(orders);
   } catch (error) {
     const reason = `its runner could not be started: ${error instanceof Error ? error.message : String(error)}`;
     await recordCrash(context, { ...orders, reason, because: 'crashed', exitCode: null });
-    return { ok: true, value: { kind: 'no_runner', reason } };
+    return { kind: 'done', value: { kind: 'no_runner', reason } };
   }
-  return { ok: true, value: { kind: 'started', orders } };
+  return { kind: 'done', value: { kind: 'started', orders } };
 }
 
 /** Keeps what orchestrators begin within the limits, also when several begin something at once. */
@@ -96,12 +96,12 @@ async function refuseUnlessFree(
   context: RunContext,
   change: Change,
   task: Task,
-  { how }: BeginRequest,
+  { kind }: BeginRequest,
 ): Promise<void> {
   const schedule = await scheduleNow(context, change.board);
-  const placement = how === 'claim' ? schedule.place(task) : undefined;
+  const placement = kind === 'claim' ? schedule.place(task) : undefined;
   const isTaken = placement?.kind === 'waiting' && placement.waiting.kind !== 'agent';
-  if (isTaken || (how === 'handback' && schedule.isFull)) {
+  if (isTaken || (kind === 'handback' && schedule.isFull)) {
     const reason = `${task.id} cannot start now: another task took the free slot.`;
     change.refuse(refused('too_early', reason, `copse why ${task.id}`));
   }
@@ -113,12 +113,12 @@ function decideConversation(
   task: Task,
   before: Session | undefined,
   agent: AgentName,
-  { how }: BeginRequest,
+  { kind }: BeginRequest,
   at: Timestamp,
 ): { readonly id: SessionId; readonly decision: Decision<SessionEvent> | null } {
-  const isSame = how === 'resume' || how === 'handback' || isParked(before, agent);
+  const isSame = kind === 'resume' || kind === 'handback' || isParked(before, agent);
   if (before !== undefined && isSame) {
-    const action = how === 'handback' ? 'handback' : 'reopen';
+    const action = kind === 'handback' ? 'handback' : 'reopen';
     const isLive = before.state.life === 'live';
     return { id: before.id, decision: isLive ? null : decideSession(before, { action }, at) };
   }
@@ -143,7 +143,7 @@ async function take(
   request: BeginRequest,
 ): Promise<void> {
   const { at } = change;
-  switch (request.how) {
+  switch (request.kind) {
     case 'claim':
       return change.apply(decideClaim(task, claimant, at, policy.lease));
     case 'restart':
@@ -152,7 +152,7 @@ async function take(
       return change.apply(decideResume(task, claimant, at, policy.lease));
     case 'handback': {
       const landing = await change.require('landing', request.landing.id);
-      const from = { from: 'queue', landing, claimant } as const;
+      const from = { kind: 'queue', landing, claimant } as const;
       return change.apply(decideHandback(task, from, request.cause, at, policy));
     }
     default:
@@ -167,7 +167,7 @@ function attentionOf({ state }: Task): Pick<Extract<Begin, { why: 'resumed' }>, 
 }
 
 function beginOf(task: Task, request: BeginRequest): Begin {
-  switch (request.how) {
+  switch (request.kind) {
     case 'claim':
       return task.retries === 0 ? { why: 'claimed' } : { why: 'retried', crashes: task.retries };
     case 'restart':

@@ -6,7 +6,7 @@ import type { Task } from '../../tasks/rules/task.ts';
 import { decideRestart } from '../../tasks/rules/decisions.ts';
 import { canTake } from '../../tasks/rules/capabilities.ts';
 import { type BeginRequest, beginAttempt } from './begin-attempt.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -23,16 +23,16 @@ export async function restartTask(
   answer: string | null,
 ): Promise<Outcome<GoneOn>> {
   const task = await context.board.get('task', id);
-  if (task?.state.status !== 'failed') return goOn(context, id, { how: 'restart', answer });
+  if (task?.state.status !== 'failed') return goOn(context, id, { kind: 'restart', answer });
   const back = await change(context, async (change) => {
     const failed = await change.require('task', id);
     await change.apply(decideRestart(failed, null, change.at, context.policy.lease));
     return change.require('task', id);
   });
-  if (!back.ok) return back;
+  if (back.kind === 'refused') return back;
   // No agent runs now: the next attempt reads the answer in the ledger.
   if (answer !== null) await addLedgerEntry(context, id, { kind: 'decision', text: answer });
-  return { ok: true, value: { task: back.value, agent: null } };
+  return { kind: 'done', value: { task: back.value, agent: null } };
 }
 
 export async function resumeTask(
@@ -40,32 +40,30 @@ export async function resumeTask(
   id: TaskId,
   message: string | null,
 ): Promise<Outcome<GoneOn>> {
-  return goOn(context, id, { how: 'resume', message });
+  return goOn(context, id, { kind: 'resume', message });
 }
 
 async function goOn(context: RunContext, id: TaskId, request: BeginRequest): Promise<Outcome<GoneOn>> {
   const { board } = context;
   const task = await board.get('task', id);
   if (task === undefined) {
-    return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
+    return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
   }
   const agent = await agentFor(context, task);
   if (agent === undefined) {
-    return refusal(
-      refused(
-        'invalid',
-        `No agent of this repository may take ${id}.`,
-        `copse why ${id}`,
-        `copse work ${id} (to go on by hand)`,
-      ),
+    return refused(
+      'invalid',
+      `No agent of this repository may take ${id}.`,
+      `copse why ${id}`,
+      `copse work ${id} (to go on by hand)`,
     );
   }
   // Continues from the target. A worktree that cannot be removed is used again.
   if (task.state.status === 'done') await removeWorkspace(context, id, { by: 'landing' });
   const begun = await beginAttempt(context, id, agent, request);
-  if (!begun.ok) return begun;
+  if (begun.kind === 'refused') return begun;
   const after = (await board.get('task', id)) ?? task;
-  return { ok: true, value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
+  return { kind: 'done', value: { task: after, agent: begun.value.kind === 'started' ? agent : null } };
 }
 
 /** The agent that worked on it before, if it is still configured; otherwise the first that may. */

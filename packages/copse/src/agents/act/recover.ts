@@ -23,7 +23,7 @@ import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { decideCrash } from '../../tasks/rules/outcomes.ts';
 import { listed } from '../../kernel/text.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
@@ -48,12 +48,10 @@ export async function recover(
   if (where === 'here') {
     const remaining = await endAttempt(context, task, attempt);
     if (remaining > 0) {
-      return refusal(
-        refused(
-          'wrong_status',
-          `${task} crashed (${reason}) and is not retried: ${remaining} of its processes cannot be ended.`,
-          `copse show ${task}`,
-        ),
+      return refused(
+        'wrong_status',
+        `${task} crashed (${reason}) and is not retried: ${remaining} of its processes cannot be ended.`,
+        `copse show ${task}`,
       );
     }
   }

@@ -14,7 +14,7 @@ import { decideStuck } from '../../tasks/rules/outcomes.ts';
 import { checkBody } from '../../kernel/text.ts';
 import type { Report } from '../rules/session/report.ts';
 import type { Reports } from '../ports/runners.ts';
-import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Change, type Outcome, change } from '../../board/context.ts';
 import { invalid } from '../../tasks/act/definition.ts';
 import { refuseForeignTask } from '../../tasks/act/own-task.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../../workspaces/act/context.ts';
@@ -48,15 +48,15 @@ export async function reportFinish(
   preview: () => Promise<Refused | undefined>,
 ): Promise<Outcome<ReportHandling>> {
   const spoken = await speakFor(context, about);
-  if (!spoken.ok) return spoken;
+  if (spoken.kind === 'refused') return spoken;
   const text = checkBody(summary ?? '');
-  if (!text.ok) return refusal(invalid(text.reason, 'copse finish --help'));
-  if (spoken.value.isByHand) return { ok: true, value: 'by_hand' };
+  if (text.kind === 'refused') return invalid(text.reason, 'copse finish --help');
+  if (spoken.value.isByHand) return { kind: 'done', value: 'by_hand' };
   const shut = await preview();
   if (shut) {
     // If this was the agent's last command, it wanted to finish, with any exit code of its program.
     await writeReport(context, about.task, { triedToFinish: true });
-    return refusal(shut);
+    return shut;
   }
   return writeReport(context, about.task, {
     status: 'finished',
@@ -71,13 +71,13 @@ export async function reportStuck(
   reason: string,
 ): Promise<Outcome<ReportHandling>> {
   const spoken = await speakFor(context, about);
-  if (!spoken.ok) return spoken;
+  if (spoken.kind === 'refused') return spoken;
   const text = checkBody(reason);
-  if (!text.ok) return refusal(invalid(text.reason, 'copse stuck --help'));
+  if (text.kind === 'refused') return invalid(text.reason, 'copse stuck --help');
   const { task, token, isByHand } = spoken.value;
   // The same decision as later in the transaction, so that an agent is refused while it can still fix it.
   const decision = decideStuck(task, token, text.body, context.clock.now());
-  if (!decision.decided) return refusal(decision);
+  if (decision.kind === 'refused') return decision;
   if (!isByHand) return writeReport(context, task.id, { status: 'stuck', reason: text.body });
   return change(context, async (change) => {
     const held = await requireHeld(change, task.id, token);
@@ -94,9 +94,9 @@ export async function reportPhase(
   word: string,
 ): Promise<Outcome<OpenPhase>> {
   const phase = openPhases.find((known) => known === word);
-  if (phase === undefined) return refusal(unknownPhase(word));
+  if (phase === undefined) return unknownPhase(word);
   const spoken = await speakFor(context, about);
-  if (!spoken.ok) return spoken;
+  if (spoken.kind === 'refused') return spoken;
   return change(context, async (change) => {
     const { session } = await requireHeld(change, about.task, spoken.value.token);
     const { state } = session;
@@ -108,14 +108,14 @@ export async function reportPhase(
 
 export async function reportHeartbeat(context: ReportContext, about: ReportedTask): Promise<Outcome<TaskId>> {
   const spoken = await speakFor(context, about);
-  if (!spoken.ok) return spoken;
+  if (spoken.kind === 'refused') return spoken;
   const { task, token, isByHand } = spoken.value;
   // The runner renews an agent's lease; an agent's own renewal would hide a dead runner.
-  if (!isByHand) return { ok: true, value: task.id };
+  if (!isByHand) return { kind: 'done', value: task.id };
   const renewal = await context.board.renewLease(task.id, token, context.clock.now());
-  if (renewal.kind === 'renewed') return { ok: true, value: task.id };
+  if (renewal.kind === 'renewed') return { kind: 'done', value: task.id };
   const now = (await context.board.get('task', task.id)) ?? task;
-  return refusal(refuseUnlessHeld(now, token) ?? notHeld(now));
+  return refuseUnlessHeld(now, token) ?? notHeld(now);
 }
 
 /** The folder of a task's report: its worktree, or its context folder if it has none. */
@@ -143,27 +143,25 @@ async function speakFor(
 ): Promise<Outcome<Speaker>> {
   const { board, by, node } = context;
   const foreign = await refuseForeignTask(context, id);
-  if (foreign) return refusal(foreign);
+  if (foreign) return foreign;
   const task = await board.get('task', id);
   if (task === undefined) {
-    return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
+    return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
   }
   if (by.kind === 'session') {
     const lost = refuseUnlessHeld(task, by.token);
-    return lost ? refusal(lost) : { ok: true, value: { task, token: by.token, isByHand: false } };
+    return lost ?? { kind: 'done', value: { task, token: by.token, isByHand: false } };
   }
-  if (task.state.status !== 'in_progress') return refusal(notHeld(task));
+  if (task.state.status !== 'in_progress') return notHeld(task);
   const { claim } = task.state;
   const isByHand = isHeldByHand(context, task);
   if (isByHand || (isInside && !claim.isByHand && claim.node === node)) {
-    return { ok: true, value: { task, token: claim.token, isByHand } };
+    return { kind: 'done', value: { task, token: claim.token, isByHand } };
   }
-  return refusal(
-    refused(
-      'not_this_session',
-      `Only ${claim.agent} on ${claim.node}, which works on ${id}, can report this.`,
-      ...suggestCommands(task),
-    ),
+  return refused(
+    'not_this_session',
+    `Only ${claim.agent} on ${claim.node}, which works on ${id}, can report this.`,
+    ...suggestCommands(task),
   );
 }
 
@@ -174,7 +172,7 @@ async function writeReport(
 ): Promise<Outcome<ReportHandling>> {
   const workspace = await workspaceOf(context, task);
   context.reports.write(reportFolder(context, task, workspace?.worktree?.path ?? null), report);
-  return { ok: true, value: 'report' };
+  return { kind: 'done', value: 'report' };
 }
 
 async function requireHeld(

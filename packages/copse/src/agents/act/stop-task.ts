@@ -51,12 +51,12 @@ async function stopTask(
     const node = task.state.status === 'in_progress' ? task.state.claim.node : null;
     return { task: await change.require('task', id), attempt, node };
   });
-  if (!stopped.ok) return stopped;
+  if (stopped.kind === 'refused') return stopped;
   const { task, attempt, node } = stopped.value;
-  if (attempt === undefined) return { ok: true, value: { task, remaining: 0, isElsewhere: false } };
-  if (node !== context.node) return { ok: true, value: { task, remaining: 0, isElsewhere: true } };
+  if (attempt === undefined) return { kind: 'done', value: { task, remaining: 0, isElsewhere: false } };
+  if (node !== context.node) return { kind: 'done', value: { task, remaining: 0, isElsewhere: true } };
   const remaining = await waitForEnd(context, id, attempt.id);
-  return { ok: true, value: { task, remaining, isElsewhere: false } };
+  return { kind: 'done', value: { task, remaining, isElsewhere: false } };
 }
 
 /** Gives the runner time first, because it lets the agent's program save its conversation. */

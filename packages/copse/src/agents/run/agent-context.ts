@@ -79,7 +79,7 @@ export async function loadBriefing(
     nearby: await loadNearby(context, task),
     collisions: await loadCollisions(context, task),
     crashes: { count: task.retries, limit: policy.retry.maxRetries },
-    environment: environmentOf(context, task, orders, prepared),
+    environment: variablesToldOf(context, task, orders, prepared),
     notes: prepared.notes,
   };
 }
@@ -244,14 +244,14 @@ function neighbour(task: Task, other: TaskSummary): Neighbour {
 }
 
 function parsed(areas: readonly string[]) {
-  return areas.map(parseArea).flatMap((read) => (read.ok ? [read.area] : []));
+  return areas.map(parseArea).flatMap((read) => (read.kind === 'accepted' ? [read.area] : []));
 }
 
 function mention({ id, title, state }: Pick<TaskSummary, 'id' | 'title' | 'state'>): TaskMention {
   return { id, title, status: state.status };
 }
 
-function environmentOf(
+function variablesToldOf(
   context: BriefingContext,
   task: Task,
   { session, agent, attempt }: Orders,

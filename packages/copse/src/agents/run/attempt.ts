@@ -39,7 +39,7 @@ import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
-import { type RunningAttempt, environmentOf, runHook, watchMainCheckout } from './surroundings.ts';
+import { type RunningAttempt, attemptEnvironment, runHook, watchMainCheckout } from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
@@ -85,8 +85,8 @@ async function recordProcess(context: AttemptContext, { attempt, task }: Orders)
     await change.requireMine(task);
     await change.apply(decided({ type: 'attempt.process_known', id: attempt, at: change.at, ...self }));
   });
-  if (!recorded.ok) context.log(recorded.refusal.reason);
-  return recorded.ok;
+  if (recorded.kind === 'refused') context.log(recorded.refusal.reason);
+  return recorded.kind === 'done';
 }
 
 async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper): Promise<AttemptEnd> {
@@ -109,7 +109,7 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
         task,
         prepared: place.workspace,
         worktree: place.worktree,
-        environment: environmentOf(context, orders, task, place.workspace),
+        environment: attemptEnvironment(context, orders, task, place.workspace),
         reported: reportFolder(context, task.id, place.worktree),
       });
     default:
@@ -267,7 +267,7 @@ async function handOver(context: AttemptContext, orders: Orders, ended: TurnEnd)
     ended.kind === 'ended' && ended.outcome.kind === 'completed' ? ended.outcome.lastWords : undefined;
   if (!hasWritten && lastWords?.trim()) {
     const added = await addLedgerEntry(context, orders.task, { kind: 'handoff', text: lastWords });
-    if (!added.ok) context.log(added.refusal.reason);
+    if (added.kind === 'refused') context.log(added.refusal.reason);
   }
   return end(context, orders, { kind: 'parked', until: clock.now(), because: 'handoff' }, null);
 }
@@ -279,7 +279,7 @@ async function end(
   exitCode: number | null,
 ): Promise<AttemptEnd> {
   const outcome = await endAttemptWith(context, orders, ending, exitCode);
-  if (outcome.ok) return { kind: ending.kind };
+  if (outcome.kind === 'done') return { kind: ending.kind };
   context.log(outcome.refusal.reason);
   return { kind: 'lost' };
 }
@@ -291,7 +291,7 @@ async function crash(
 ): Promise<AttemptEnd> {
   context.log(`Crashed: ${of.reason}`);
   const outcome = await recordCrash(context, { task, attempt, token, ...of });
-  if (outcome.ok) return { kind: 'crashed', reason: of.reason };
+  if (outcome.kind === 'done') return { kind: 'crashed', reason: of.reason };
   context.log(outcome.refusal.reason);
   return { kind: 'lost' };
 }

@@ -107,19 +107,19 @@ function finishOf(
 ): Finish {
   const { head, target, verdict, summary } = gate;
   if (verdict.kind !== 'passed') throw new Error(`${task.id} cannot finish: the gate refused it`);
-  if (head === null || target === null) return { to: 'done', how: 'artifacts', commit: null };
-  if (!verdict.hasChanges) return { to: 'done', how: 'no_changes', commit: null };
-  if (policy === 'none') return { to: 'done', how: 'as_it_is', commit: head };
+  if (head === null || target === null) return { kind: 'done', how: 'artifacts', commit: null };
+  if (!verdict.hasChanges) return { kind: 'done', how: 'no_changes', commit: null };
+  if (policy === 'none') return { kind: 'done', how: 'as_it_is', commit: head };
   if (policy === 'auto') {
     const landing = brand<LandingId>(drawId('la-', context.random));
     const attempt = task.state.status === 'in_progress' ? task.state.claim.attempt : null;
-    return { to: 'landing', landing, target, attempt, head };
+    return { kind: 'landing', landing, target, attempt, head };
   }
   const isPushOnly = policy !== 'pr';
-  if (branch === null || (isPushOnly && !push)) return { to: 'review', head, pullRequest: null };
+  if (branch === null || (isPushOnly && !push)) return { kind: 'review', head, pullRequest: null };
   // The orchestrator opens it later; recorded here, it survives a kill in between.
   const wanted = { is: 'wanted', branch, target, note: null, summary } as const;
-  return { to: 'review', head, pullRequest: { ...wanted, ...(isPushOnly && { isPushOnly }) } };
+  return { kind: 'review', head, pullRequest: { ...wanted, ...(isPushOnly && { isPushOnly }) } };
 }
 
 function sessionEnd(ending: AttemptEnding): { readonly request: SessionRequest; readonly reason: EndReason } {

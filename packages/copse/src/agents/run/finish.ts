@@ -120,7 +120,7 @@ async function tryAccept(
     timeoutMs: policy.workspace.commandTimeoutMs,
     logFolder: `${home}/.copse/logs/${task.id}`,
   });
-  if (outcome.ok) return 'passed';
+  if (outcome.kind === 'done') return 'passed';
   const { command, because, code, tail } = outcome;
   return {
     command,

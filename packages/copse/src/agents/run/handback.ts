@@ -51,16 +51,17 @@ export async function handBack(
     const task = await change.require('task', id);
     const decision = decideHandback(
       task,
-      { from: 'gate', token },
+      { kind: 'gate', token },
       { because, reason },
       change.at,
       context.policy,
     );
-    const mayGoOn = decision.decided && decision.events.every(({ type }) => type === 'task.handed_back');
-    if (mayGoOn || !decision.decided) await change.apply(decision);
+    const mayGoOn =
+      decision.kind === 'decided' && decision.events.every(({ type }) => type === 'task.handed_back');
+    if (mayGoOn || decision.kind === 'refused') await change.apply(decision);
     return mayGoOn;
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }
 

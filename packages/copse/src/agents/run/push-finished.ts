@@ -36,7 +36,7 @@ export async function pushFinished(
   let reason = '';
   for (let tried = 1; tried <= tries; tried += 1) {
     const pushed = await context.merging.push(branch, head);
-    if (pushed.pushed) return { kind: 'finished', push: false, note: null };
+    if (pushed.kind === 'pushed') return { kind: 'finished', push: false, note: null };
     reason = `${branch} could not be pushed: ${pushed.reason}`;
     // A rejected push would be rejected again.
     if (pushed.because !== 'unreachable') break;

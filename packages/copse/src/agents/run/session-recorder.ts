@@ -107,7 +107,7 @@ export class SessionRecorder {
       const current = await change.require('session', session);
       await change.apply(decideSession(current, request, change.at));
     });
-    if (!outcome.ok) this.#context.log(outcome.refusal.reason);
+    if (outcome.kind === 'refused') this.#context.log(outcome.refusal.reason);
   }
 
   async #ask({ tool, what }: PermissionRequest, over: AbortSignal): Promise<PermissionAnswer> {

@@ -29,7 +29,7 @@ export function asNode<C extends AttemptContext>(context: C): C {
   return { ...context, by: { kind: 'node', node: context.node } };
 }
 
-export function environmentOf(
+export function attemptEnvironment(
   { environment, agent, root }: AttemptContext,
   { attempt, session, token, agent: name }: Orders,
   task: Task,
@@ -66,7 +66,7 @@ export async function runHook(
     timeoutMs: policy.workspace.commandTimeoutMs,
     logFolder: `${home}/.copse/logs/${task}`,
   });
-  if (outcome.ok) return;
+  if (outcome.kind === 'done') return;
   const { command, because, code, tail } = outcome;
   const how =
     because === 'exit' ? `failed (exit code ${code})` : because === 'timeout' ? 'timed out' : 'did not start';

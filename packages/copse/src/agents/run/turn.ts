@@ -96,7 +96,7 @@ async function recordReport(
       await change.requireMine(task);
       await change.apply(decided({ type: 'session.misreported', id, at: change.at, problem }));
     });
-    if (!recorded.ok) context.log(recorded.refusal.reason);
+    if (recorded.kind === 'refused') context.log(recorded.refusal.reason);
     return;
   }
   const { phase } = seen.report;
@@ -107,13 +107,13 @@ async function recordReport(
       if (session.state.phase !== phase)
         await change.apply(decideSession(session, { action: 'advance', phase }, change.at));
     });
-    if (!moved.ok) context.log(moved.refusal.reason);
+    if (moved.kind === 'refused') context.log(moved.refusal.reason);
   }
   for (const { kind, text } of seen.report.ledger ?? []) {
     if (known.has(`${kind} ${text}`)) continue;
     known.add(`${kind} ${text}`);
     const added = await addLedgerEntry(context, task, { kind, text });
-    if (!added.ok) context.log(added.refusal.reason);
+    if (added.kind === 'refused') context.log(added.refusal.reason);
   }
 }
 

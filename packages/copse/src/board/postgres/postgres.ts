@@ -40,7 +40,7 @@ const SETTINGS = `
     then set_config('synchronous_commit', 'off', false) end as later`;
 const BRING_TO_DISK = `select pg_logical_emit_message(false, 'copse', '', true)`;
 
-interface Settings {
+interface PostgresSettings {
   readonly later: string | null;
 }
 
@@ -56,7 +56,7 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
   pool.on('connect', (client) => {
     // A broken connection in use fails its query; without a listener the error would also end the process.
     client.on('error', () => {});
-    const settings = client.query<Settings>(SETTINGS, [`${policy.writePatienceMs}`]);
+    const settings = client.query<PostgresSettings>(SETTINGS, [`${policy.writePatienceMs}`]);
     const waitsForDisk = settings.then(({ rows }) => rows[0]?.later == null);
     waitsForDisk.catch(() => {});
     sendBriskly(client, { known, location, waitsForDisk });

@@ -10,7 +10,7 @@ import {
   parseTaskId,
 } from '../../kernel/ids.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 export type SessionAuthor = Extract<Author, { kind: 'session' }>;
 

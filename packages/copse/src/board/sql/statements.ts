@@ -21,7 +21,7 @@ export interface Statement {
 
 export type Values = Readonly<Record<string, unknown>>;
 
-class Place {
+class ParameterPlace {
   readonly name: string;
 
   constructor(name: string) {
@@ -42,9 +42,9 @@ export class Statements {
   get(key: string, build: (db: Queries, value: Marker) => Compilable): Statement {
     const known = this.#known.get(key);
     if (known) return known;
-    const { sql, parameters } = build(this.#db, (name) => new Place(name) as never).compile();
+    const { sql, parameters } = build(this.#db, (name) => new ParameterPlace(name) as never).compile();
     const names = parameters.map((parameter) => {
-      if (parameter instanceof Place) return parameter.name;
+      if (parameter instanceof ParameterPlace) return parameter.name;
       throw new Error(`${key} has a value of its own in it: ${String(parameter)}`);
     });
     return this.keep(key, { sql, names });

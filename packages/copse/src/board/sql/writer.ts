@@ -39,7 +39,7 @@ import {
 import type { Queries, WriteTransaction } from './schema.ts';
 
 /** A record as this transaction found it and as it is now. */
-interface Touched {
+interface TouchedRecord {
   readonly kind: RecordKind;
   readonly id: string;
   /** As it was when this transaction began; `before` is updated by every write. */
@@ -54,7 +54,7 @@ export class Writer extends Reader implements BoardTransaction {
   readonly #transaction: WriteTransaction;
   readonly #engine: Engine;
   readonly #statements: Statements;
-  readonly #touched = new Map<string, Touched>();
+  readonly #touched = new Map<string, TouchedRecord>();
   readonly #events: EventRow[] = [];
 
   constructor(transaction: WriteTransaction, engine: Engine, statements: Statements) {
@@ -159,12 +159,12 @@ export class Writer extends Reader implements BoardTransaction {
     throw new Error(`Session ${session} with token ${token} does not hold ${id ?? 'any task'}`);
   }
 
-  async #touch(kind: RecordKind, id: string): Promise<Touched> {
+  async #touch(kind: RecordKind, id: string): Promise<TouchedRecord> {
     const key = `${kind} ${id}`;
     const known = this.#touched.get(key);
     if (known) return known;
     const found = await super.get(kind, id);
-    const touched: Touched = { kind, id, found, before: found, now: found, lease: null };
+    const touched: TouchedRecord = { kind, id, found, before: found, now: found, lease: null };
     this.#touched.set(key, touched);
     return touched;
   }
@@ -194,7 +194,7 @@ function rowOf(
 }
 
 /** Rows of dependencies and requirements, and the lease, which exists exactly while a task is in progress. */
-function taskExtras({ id, before, now, lease }: Touched): readonly Write[] {
+function taskExtras({ id, before, now, lease }: TouchedRecord): readonly Write[] {
   const [was, is] = [before as Task | undefined, now as Task | undefined];
   const isHeld = is?.state.status === 'in_progress';
   return [

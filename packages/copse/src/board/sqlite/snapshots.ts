@@ -25,7 +25,7 @@ import { DatabaseSync, backup } from 'node:sqlite';
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
-import { syncFolder } from '../../kernel/system/sync-folder.ts';
+import { syncFolder } from '../../kernel/system/write-atomically.ts';
 import { migrations } from '../migrations/index.ts';
 import { BoardUnavailable, type BackedUp } from '../port.ts';
 import {

@@ -58,7 +58,7 @@ export function openSqlite(file: string, policy: Policy['board']): Engine {
   };
 }
 
-interface Connection {
+interface SqliteConnection {
   readonly file: string;
   readonly policy: Policy['board'];
   readonly database: DatabaseSync;
@@ -66,10 +66,10 @@ interface Connection {
   prepared(this: void, text: string): StatementSync;
 }
 
-function connect(file: string, policy: Policy['board']): Connection {
+function connect(file: string, policy: Policy['board']): SqliteConnection {
   const database = explaining(file, () => new DatabaseSync(file, { timeout: 0 }));
   const known = new RecentCache<string, StatementSync>(MOST_STATEMENTS);
-  const connection: Connection = {
+  const connection: SqliteConnection = {
     file,
     policy,
     database,
@@ -88,7 +88,7 @@ function connect(file: string, policy: Policy['board']): Connection {
 }
 
 /** The few calls that Kysely makes. */
-function forKysely(connection: Connection): SqliteDatabase {
+function forKysely(connection: SqliteConnection): SqliteDatabase {
   const { database, file } = connection;
   return {
     close: () => database.close(),
@@ -110,7 +110,7 @@ function forKysely(connection: Connection): SqliteDatabase {
  * with many writers most attempts do.
  */
 function transaction<T>(
-  { database, file, prepared }: Connection,
+  { database, file, prepared }: SqliteConnection,
   db: Queries,
   work: (transaction: WriteTransaction) => Promise<T>,
 ): Promise<T> {
@@ -132,7 +132,7 @@ function transaction<T>(
  * For reads, which meet a lock only while another process creates, recovers or closes the file. That is short, so waiting
  * here is fine.
  */
-function despiteBusy<T>({ file, policy }: Connection, call: () => T): T {
+function despiteBusy<T>({ file, policy }: SqliteConnection, call: () => T): T {
   for (let waitedMs = 0; ; waitedMs += READ_AGAIN_MS) {
     try {
       return explaining(file, call);
@@ -153,7 +153,7 @@ const PAGES_PER_CHECKPOINT = 4_000;
 
 /** Straight to SQLite, because every other writer waits during this part of a transaction. */
 function writeAll(
-  { prepared }: Connection,
+  { prepared }: SqliteConnection,
   statements: Statements,
   writes: readonly Write[],
   events: readonly EventRow[],

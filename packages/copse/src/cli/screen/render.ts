@@ -9,9 +9,9 @@ import type { TaskStatus, TaskSummary } from '../../tasks/rules/task.ts';
 import { shown } from '../../kernel/text.ts';
 import type { Output } from '../output.ts';
 
-type Look = readonly [mark: string, style: Parameters<Output['style']>[0]];
+type StatusLook = readonly [mark: string, style: Parameters<Output['style']>[0]];
 
-const looks: Readonly<Record<TaskStatus, Look>> = {
+const looks: Readonly<Record<TaskStatus, StatusLook>> = {
   in_progress: ['*', 'cyan'],
   landing: ['>', 'cyan'],
   in_review: ['?', 'yellow'],

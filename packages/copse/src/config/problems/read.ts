@@ -58,10 +58,10 @@ export function readYaml(text: string): Reading {
     });
     return { value: undefined, misreadings, placeOfKey: () => START, placeOfValue: () => START };
   }
-  return new Reader(document, placeAt).read();
+  return new YamlReader(document, placeAt).read();
 }
 
-class Reader {
+class YamlReader {
   readonly #document: Document;
   readonly #placeAt: (offset: number) => TextPosition;
   readonly #keys = new Map<string, TextPosition>();

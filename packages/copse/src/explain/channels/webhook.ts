@@ -35,7 +35,7 @@ async function send(
   return second === null ? { kind: 'sent' } : unsent(address, second);
 }
 
-interface Failure {
+interface DeliveryFailure {
   readonly why: string;
   /** A retry would fail too. */
   readonly isFinal: boolean;
@@ -46,7 +46,7 @@ async function post(
   notice: Notice,
   givenUp: AbortSignal,
   timeoutMs: number,
-): Promise<Failure | null> {
+): Promise<DeliveryFailure | null> {
   const { url, authorization } = withoutCredentials(address);
   try {
     const response = await fetch(url, {
@@ -80,6 +80,6 @@ function withoutCredentials(address: URL): {
   return { url, authorization: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
 }
 
-function unsent({ protocol, host }: URL, { why }: Failure): NoticeResult {
+function unsent({ protocol, host }: URL, { why }: DeliveryFailure): NoticeResult {
   return { kind: 'failed', reason: `The webhook at ${protocol}//${host}/… was not notified: ${why}.` };
 }

@@ -171,8 +171,7 @@ export function rangeText({ fromMs, toMs }: NonNullable<EntryView['range']>): st
   return from === to ? `about ${to}` : `${from} to ${to}`;
 }
 
-interface FailedCheck {
-  readonly name: string;
+interface RedCheck {
   readonly reason: string;
   readonly log: string | null;
   readonly tail: string;
@@ -186,15 +185,15 @@ interface Submitted {
 /** Why checks hand a change back, with the output of the one that failed. */
 export function redText(
   { task, target }: Submitted,
-  { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: FailedCheck | undefined },
+  { isTimeout, failure }: { readonly isTimeout: boolean; readonly failure: RedCheck | undefined },
 ): string {
-  const what = isTimeout ? 'took too long' : 'failed';
+  const what = isTimeout ? 'timed out' : 'failed';
   const head = `The checks of ${task}, merged into ${shown(target)}, ${what} twice.`;
   if (failure === undefined) return head;
-  const { name, reason, log, tail } = failure;
+  const { reason, log, tail } = failure;
   return [
     head,
-    `${name}: ${reason}`,
+    reason,
     ...(tail.trim() === '' ? [] : ['', tail.trimEnd(), '']),
     ...(log === null ? [] : [`Full output: ${log}`]),
   ].join('\n');

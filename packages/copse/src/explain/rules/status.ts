@@ -53,7 +53,7 @@ const attentionTexts: Readonly<
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'adds' },
 };
 
-interface Attention {
+interface AttentionNeeded {
   readonly because: AttentionCause;
   readonly reason: string;
 }
@@ -63,7 +63,7 @@ export function attentionClause(because: AttentionCause): string {
 }
 
 /** In one line. */
-export function attentionText({ because, reason }: Attention): string {
+export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
   if (use === 'details') return clause;
   return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);

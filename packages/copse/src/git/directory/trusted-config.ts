@@ -18,7 +18,7 @@ export interface DiskTraits {
   readonly ignoresCase: boolean;
 }
 
-interface Line {
+interface ConfigLine {
   readonly name: string;
   readonly value: string;
 }
@@ -46,7 +46,7 @@ export function configText({ repository, remotes, disk, isRaw }: ConfigRequest):
 }
 
 /** Copse's settings, which override all others. */
-const own: readonly Line[] = [
+const own: readonly ConfigLine[] = [
   // Without this, git would take the current folder for the work tree when none is named.
   line('core.bare', 'true'),
   line('core.symlinks', 'true'),
@@ -69,7 +69,7 @@ const own: readonly Line[] = [
 const CONVERSION = /^core\.(autocrlf|eol|safecrlf|precomposeunicode|longpaths)$/;
 const CONVERSION_VALUE = /^(true|false|input|lf|crlf|native|warn|yes|no|on|off|0|1)$/i;
 
-function conversionLines(repository: Settings): readonly Line[] {
+function conversionLines(repository: Settings): readonly ConfigLine[] {
   return [...repository].flatMap(([name, values]) => {
     const value = values.at(-1) ?? '';
     return CONVERSION.test(name) && CONVERSION_VALUE.test(value) ? [line(name, value)] : [];
@@ -77,7 +77,7 @@ function conversionLines(repository: Settings): readonly Line[] {
 }
 
 /** The person's settings for all repositories: ignored files, how to reach remotes, filters (Git LFS above all). */
-function personalLines({ isRaw }: { readonly isRaw: boolean }): readonly Line[] {
+function personalLines({ isRaw }: { readonly isRaw: boolean }): readonly ConfigLine[] {
   const system = listed(['--system']);
   const global = listed(['--global']);
   const one = (name: string) => (global.get(name) ?? system.get(name))?.at(-1);
@@ -94,7 +94,7 @@ function personalLines({ isRaw }: { readonly isRaw: boolean }): readonly Line[] 
 }
 
 /** Only addresses: `uploadpack`, `receivepack`, `vcs` and `proxy` name programs. */
-function remoteLines(settings: Settings): readonly Line[] {
+function remoteLines(settings: Settings): readonly ConfigLine[] {
   return [...remoteAddresses(settings)].map(([remote, url]) => line(`remote.${remote}.url`, url));
 }
 
@@ -121,12 +121,12 @@ export function personalDefaultBranch(): string | undefined {
   return listed(['--global']).get('init.defaultbranch')?.at(-1);
 }
 
-function line(name: string, value: string): Line {
+function line(name: string, value: string): ConfigLine {
   return { name, value };
 }
 
 /** A section ends at a name's first dot and a key begins after its last. Quotes keep a value from ending the line. */
-function asConfig(lines: readonly Line[]): string {
+function asConfig(lines: readonly ConfigLine[]): string {
   return lines
     .map(({ name, value }) => {
       const [first, last] = [name.indexOf('.'), name.lastIndexOf('.')];

@@ -12,23 +12,23 @@ export interface Commit {
   readonly tree: string;
   /** Name, address, time and zone. */
   readonly author: string;
-  /** In which message and names are written, where that is not UTF-8. */
+  /** The encoding of message and names if it is not UTF-8. */
   readonly encoding: string | undefined;
   readonly message: string;
-  /** Of its committer, in seconds. */
+  /** The committer's date in seconds. */
   readonly date: number;
 }
 
 export type NewCommit = Omit<Commit, 'id' | 'date'> & { readonly at: Timestamp };
 
-/** Who made it; always the same, so that the same commit is made again. */
+/** Constant, so that merging the same commits again gives the same id. */
 const COMMITTER = 'Copse <copse@localhost>';
 
 export function copseAt(at: Timestamp): string {
   return `${COMMITTER} ${Math.floor(at / 1_000)} +0000`;
 }
 
-/** As git reads it: the tree comes first, then the parents, and what looks like either further down is neither. */
+/** As git reads it: first the tree, then the parents. Later lines that look like a tree or a parent do not count. */
 export function parseCommit(id: CommitId, content: Buffer): Commit {
   const text = content.toString('latin1');
   const end = text.indexOf('\n\n');
@@ -41,13 +41,13 @@ export function parseCommit(id: CommitId, content: Buffer): Commit {
   const header = (name: string) =>
     headers.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
   const [, date = '0'] = /> (\d{1,15}) [+-]\d+$/.exec(header('committer') ?? '') ?? [];
-  // To git, a message ends where a NUL is.
+  // Git ends a message at the first NUL.
   const [message = ''] = end === -1 ? [''] : text.slice(end + 2).split('\0', 1);
   const author = header('author') ?? '';
   return { id, parents, tree, author, encoding: header('encoding'), message, date: Number(date) };
 }
 
-/** An author that git could not read, and a host would not take, is replaced. */
+/** Replaces an author line that git cannot parse and a host would reject. */
 const AUTHOR = /^[^<>\0\n]*<[^<>\0\n]*> \d{1,15} [+-]\d{4}$/;
 
 export function encodeCommit({ tree, parents, author, encoding, message, at }: NewCommit): Buffer {
@@ -61,20 +61,20 @@ export function encodeCommit({ tree, parents, author, encoding, message, at }: N
   return Buffer.from(`${headers.join('\n')}\n\n${message}`, 'latin1');
 }
 
-/** As UTF-8, for text that is put together from several commits. */
+/** As UTF-8, for text that is assembled from several commits. */
 export function readable({ encoding }: Pick<Commit, 'encoding'>, text: string): string {
   if (encoding === undefined) return utf8(text);
   try {
     return new TextDecoder(encoding).decode(Buffer.from(text, 'latin1'));
   } catch {
-    // An encoding that nobody knows.
+    // An unknown encoding.
     return utf8(text);
   }
 }
 
 export const asBytes = latin1;
 
-/** What people or agents wrote, where only one line may be. */
+/** Text of people or agents, for a place that allows one line only. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\u0000-\u001F\u007F]+/g, ' ').trim();
 }

@@ -1,15 +1,15 @@
-/** As git stores contents: fast rather than small, and what is hardly worth it not at all. */
+/** Compresses content as git does, for speed and not for size. Short content is stored without compression. */
 
 import { deflateSync } from 'node:zlib';
 
-/** To set a compressor up takes longer than to write so much. */
+/** For less, setting up the compressor takes longer than writing the bytes. */
 const WORTH_IT_BYTES = 512;
 
 export function deflated(content: Buffer): Buffer {
   return content.length < WORTH_IT_BYTES ? stored(content) : deflateSync(content, { level: 1 });
 }
 
-/** A stream of zlib with one block that is not compressed: its length, that length turned over, and a checksum at the end. */
+/** A zlib stream with one uncompressed block: its length, the complement of the length, the content and a checksum. */
 function stored(content: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(content.length + 11);
   bytes.set([0x78, 0x01, 0x01]);

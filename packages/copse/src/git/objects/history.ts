@@ -1,12 +1,12 @@
 /**
- * What two commits have in common and what only one of them has, without starting git.
+ * Finds the common history of two commits, and the commits that only one of them has, without starting git.
  *
- * From both, the newest commit comes first, and what it was reached from is handed on to its parents, until everything
- * that waits is reached from both. A commit may be older than its parents: the committer's date of what Copse makes is the
- * time at which it was queued. Whether one commit is an ancestor of the other does not depend on dates. Which commits only
- * one of them has does, so what they have in common is followed for as long as a clock or a queue may be behind.
+ * A walk goes back from both, newest commit first. Each commit passes the flags of its starting points on to its parents,
+ * until both have reached every queued commit. A commit may be older than its parents: Copse dates a commit when it is
+ * queued. Ancestry does not depend on dates. The list of commits that only one has does, so the walk continues through
+ * common history for `SKEW_SECONDS`.
  *
- * A walk that would read too much is given up, and the plain command takes its place.
+ * A walk past its limit returns undefined, and the caller runs the git command instead.
  */
 
 import type { CommitId } from '../../kernel/ids.ts';
@@ -15,7 +15,7 @@ import type { Objects } from './objects.ts';
 
 const MOST_READ = 2_000;
 const MOST_WALKED = 20_000;
-/** How far behind the date of a commit may be that of its parents, and how many commits that is worth. */
+/** How much older than its parents a commit may be, and how many more commits are walked because of that. */
 const SKEW_SECONDS = 24 * 60 * 60;
 const MOST_SKEWED = 1_000;
 
@@ -23,7 +23,7 @@ const ONE = 1;
 const OTHER = 2;
 const BOTH = 3;
 
-/** Undefined when it would take too long. */
+/** Undefined past the limit. */
 export async function isReachable(
   objects: Objects,
   ancestor: CommitId,
@@ -33,7 +33,7 @@ export async function isReachable(
   return (await walk.toCommon(() => walk.isBoth(ancestor))) ? walk.isBoth(ancestor) : undefined;
 }
 
-/** Commits that the head has and the other one does not, parents before children. Undefined when it would take too long. */
+/** Commits reachable from `head` and not from `notFrom`, parents before children. Undefined past the limit. */
 export async function commitsOf(
   objects: Objects,
   head: CommitId,
@@ -46,7 +46,7 @@ export async function commitsOf(
   return parentsFirst(head, own);
 }
 
-/** In the order of `git rev-list --topo-order --reverse`: lines of history are not mixed. */
+/** In the order of `git rev-list --topo-order --reverse`: branches are not interleaved. */
 export function parentsFirst(head: CommitId, commits: ReadonlyMap<CommitId, Commit>): readonly Commit[] {
   const children = new Map<CommitId, number>();
   for (const { parents } of commits.values())
@@ -69,7 +69,7 @@ export function parentsFirst(head: CommitId, commits: ReadonlyMap<CommitId, Comm
 class Walk {
   readonly #objects: Objects;
   readonly #reached = new Map<CommitId, number>();
-  /** The newest last. */
+  /** Sorted by date, the newest last. */
   readonly #queue: Commit[] = [];
   readonly #begin: readonly (readonly [CommitId, number])[];
   readonly #readBefore: number;
@@ -93,7 +93,7 @@ class Walk {
     for (const [id, flags] of this.#reached) if (flags === ONE) yield id;
   }
 
-  /** False when it was given up. */
+  /** False past the limit. */
   async toCommon(isEnough: () => boolean = () => false): Promise<boolean> {
     for (const [id, flags] of this.#begin) await this.#reach(id, flags);
     while (!isEnough() && this.#queue.some(({ id }) => this.#reached.get(id) !== BOTH))

@@ -1,9 +1,9 @@
 /**
- * Objects that lie in files of their own, read without asking git: what was just committed or merged is not packed yet, and
- * a question to another process takes longer than the file.
+ * Reads loose objects without git: new commits and merges are not packed yet, and reading the file is faster than asking
+ * another process.
  *
- * Anybody can put a file there under any name, and git may have another object by that name in a pack. So what a file has
- * counts only if it is what the name says; everything else is for git to say.
+ * An agent can write any file there, and git may have the real object in a pack. So a file whose hash does not match its
+ * name is ignored, and git is asked.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { inflateSync } from 'node:zlib';
 import type { GitObject } from './object-reader.ts';
 import type { TrustedDir } from '../process.ts';
 
-/** Larger ones are no commits or folders that anybody waits for. */
+/** Enough for commits and trees; larger objects are left to git. */
 const MOST_BYTES = 8 * 1024 ** 2;
 
 export function readLoose(
@@ -38,7 +38,7 @@ function inflated(file: string): Buffer | undefined {
   try {
     return inflateSync(readFileSync(file), { maxOutputLength: MOST_BYTES });
   } catch {
-    // Packed, or damaged, or too large: git knows.
+    // Packed meanwhile, damaged or too large: git is asked.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads objects through a `cat-file --batch-command` that stays. It never ends by itself; where it was ended, it is asked
- * again, and after that the plain command is.
+ * Reads objects through a long-lived `git cat-file --batch-command`. If that process dies, the request is retried once in a
+ * new one, and after that with a command of its own.
  */
 
 import { type GitOptions, git, startGit, type TrustedDir } from '../process.ts';
@@ -14,7 +14,7 @@ export interface GitObject {
 
 export type ObjectFacts = Omit<GitObject, 'content'> & { readonly size: number };
 
-/** Names are ids, or full names of refs, or `<either>:<path>`; undefined for what is not there. */
+/** Takes object ids, full ref names, or `<id or ref>:<path>`. Undefined for a missing object. */
 export class ObjectReader {
   readonly #dir: TrustedDir;
   readonly #options: Pick<GitOptions, 'env'>;
@@ -47,7 +47,7 @@ export class ObjectReader {
     return (await this.readAll([name]))[0];
   }
 
-  /** All with one question. */
+  /** All in one request. */
   async readAll(names: readonly string[]): Promise<readonly (GitObject | undefined)[]> {
     if (names.length === 0) return [];
     const request = names.map((name) => `contents ${oneLine(name)}\n`).join('');
@@ -64,7 +64,7 @@ export class ObjectReader {
     return this.#process.close();
   }
 
-  /** Reading twice is the same as reading once, so a process that died is asked again before the plain command is. */
+  /** Reading has no side effects, so it may be retried after the process died. */
   async #ask(
     request: string,
     measure: () => Measure,
@@ -82,14 +82,14 @@ export class ObjectReader {
 
 const readers = new WeakMap<TrustedDir, ObjectReader>();
 
-/** One for all who ask about a repository. Nobody closes it: it ends with the program. */
+/** The reader that all callers of a repository share. It ends with the program. */
 export function objectsOf(dir: TrustedDir): ObjectReader {
   const known = readers.get(dir) ?? new ObjectReader(dir);
   readers.set(dir, known);
   return known;
 }
 
-/** `<id> <type> <size>`, or `<name> missing` and the like. */
+/** `<id> <type> <size>`; undefined for other lines, `<name> missing` for example. */
 function facts(line: string): ObjectFacts | undefined {
   const [, id = '', type = '', size] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
   return size === undefined ? undefined : { id, type, size: Number(size) };
@@ -106,7 +106,7 @@ function wholeLines(count: number): Measure {
   };
 }
 
-/** What was measured already is not looked at again, however many pieces it comes in. */
+/** Remembers the end of the last complete object, so that no byte is parsed twice when output arrives in pieces. */
 function wholeObjects(count: number): Measure {
   let [known, at] = [0, 0];
   return (said) => {
@@ -122,7 +122,7 @@ function wholeObjects(count: number): Measure {
 
 interface Located {
   readonly found: ObjectFacts | undefined;
-  /** Where the content begins, and where the answer ends: -1 as long as nobody can tell. */
+  /** Offsets of the content and of the end of the answer; -1 while the answer is incomplete. */
   readonly content: number;
   readonly end: number;
 }

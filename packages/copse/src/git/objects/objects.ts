@@ -1,9 +1,9 @@
 /**
- * Commits and trees, each read once: what an id names never changes. What lies in no file of its own is asked of git, and
- * what is asked for while git is busy with a question becomes one question.
+ * Caches commits and trees, which never change. Packed objects are read through git; ids requested while git answers are
+ * collected into the next request.
  *
- * Where the history of a shallow clone ends is no part of a commit. It is read from the file that git itself goes by, and
- * when that changes, commits are read anew.
+ * The boundary of a shallow clone is not part of a commit: it is read from git's own file `shallow`. When that file changes,
+ * cached commits are dropped.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -21,16 +21,16 @@ import { alone } from '../../kernel/system/alone.ts';
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
 const MOST_TREE_BYTES = 12 * 1024 ** 2;
-/** Most branches have no more commits of their own. */
+/** Most branches have at most as many commits of their own. */
 const LOOK_AHEAD = 4;
-/** What an entry costs besides what is in it. */
+/** Memory that an entry takes besides its content. */
 const OVERHEAD_BYTES = MOST_COMMIT_BYTES / MOST_COMMITS;
 
-/** Where to look before git is asked. */
+/** Where objects are looked for before git is asked. */
 interface Places {
-  /** Where objects may lie that the reader finds, the likeliest first. */
+  /** Folders with loose objects, in the order of search. */
   readonly folders: readonly string[];
-  /** What is in no file yet, and what has to be done so that a git finds that, too. */
+  /** Objects that are still in memory. `flush` writes them to files, where git finds them. */
   readonly quarantine?: {
     readonly find: (id: string) => GitObject | undefined;
     readonly flush: () => void;
@@ -53,7 +53,7 @@ export class Objects {
   readonly #waiting = new Map<string, Waiting>();
   #isAsking = false;
   #shallow: { readonly stamp: string; readonly commits: ReadonlySet<string> } | undefined;
-  /** How many commits had to be read, ever: what a walk costs. */
+  /** Commits that were not in the cache, since the start. Walks use it to measure their cost. */
   commitsRead = 0;
 
   constructor(dir: TrustedDir, reader: ObjectReader, places: Places) {
@@ -71,14 +71,11 @@ export class Objects {
     if (known !== undefined) return known;
     this.commitsRead += 1;
     const found = await this.#read(id);
-    if (found?.type !== 'commit') throw new Error(`The commit ${id} is not in the repository any more.`);
+    if (found?.type !== 'commit') throw new Error(`The commit ${id} is no longer in the repository.`);
     return this.#remember(parseCommit(id, found.content));
   }
 
-  /**
-   * A branch is going to be walked back from here, and compared commit by commit: a few of both are asked for with one question,
-   * unless they are there to be read without any.
-   */
+  /** Reads the commit, a few ancestors and their trees in one request, unless the commit can be read without git. */
   async lookAhead(id: CommitId): Promise<void> {
     const { folders, quarantine } = this.#places;
     if (this.#commits.get(id) ?? quarantine?.find(id) ?? readLoose(this.dir, folders, id)) return;
@@ -93,7 +90,6 @@ export class Objects {
     }
   }
 
-  /** One that was just written. */
   remember(id: CommitId, content: Buffer): void {
     this.#remember(parseCommit(id, content));
   }
@@ -114,8 +110,8 @@ export class Objects {
     if (known !== undefined) return known;
     if (id === this.#emptyTree) return NOTHING;
     const found = await this.#read(id);
-    if (found?.type !== 'tree') throw new Error(`The tree ${id} is not in the repository any more.`);
-    // A copy: it would keep everything alive that came with the same answer.
+    if (found?.type !== 'tree') throw new Error(`The tree ${id} is no longer in the repository.`);
+    // A copy: a slice would keep the whole answer in memory.
     const content = alone(found.content);
     this.#trees.set(id, content);
     return content;
@@ -123,7 +119,7 @@ export class Objects {
 
   async blob(id: string): Promise<Buffer> {
     const found = await this.#read(id);
-    if (found?.type !== 'blob') throw new Error(`The file ${id} is not in the repository any more.`);
+    if (found?.type !== 'blob') throw new Error(`The file ${id} is no longer in the repository.`);
     return found.content;
   }
 
@@ -133,14 +129,14 @@ export class Objects {
     return (await this.reader.check([id]))[0];
   }
 
-  /** What only git can say. */
+  /** Runs a git command that also sees the objects still in memory. */
   askGit(argv: readonly string[]): Promise<Buffer> {
     const { quarantine } = this.#places;
     quarantine?.flush();
     return git(this.dir, argv, quarantine === undefined ? {} : { env: quarantine.readingEnv });
   }
 
-  /** To be called before a walk. */
+  /** Reads the boundary of a shallow clone again; call it before a walk. */
   lookAtShallow(): void {
     const file = path.join(this.dir.plain, 'shallow');
     const stamp = stampOfFile(file);
@@ -168,7 +164,7 @@ export class Objects {
 
   async #ask(): Promise<void> {
     this.#isAsking = true;
-    // Whoever asks in the same moment is heard as well.
+    // Lets other callers of this tick join the request.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const waiting = [...this.#waiting];
@@ -188,7 +184,7 @@ const NOTHING = Buffer.alloc(0);
 
 const known = new WeakMap<TrustedDir, Objects>();
 
-/** One for all who ask about a repository. */
+/** The cache that all callers of a repository share. */
 export function knownObjectsOf(dir: TrustedDir): Objects {
   const store = path.join(dir.commonDir, 'objects');
   const objects = known.get(dir) ?? new Objects(dir, objectsOf(dir), { folders: [store] });

@@ -1,6 +1,6 @@
 /**
- * Objects written as a pack: one file and its index instead of a file for each, so that a hundred cost as much as one to
- * create and to bring to the disk. Nothing is stored as a difference to something else.
+ * Writes objects as a pack: two files instead of one for each object, so that creating and syncing a hundred objects costs
+ * as much as one. No deltas are used.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -17,7 +17,7 @@ import {
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 
-import { syncFolder } from '../../kernel/system/sync-folder.ts';
+import { syncFolder } from '../../kernel/system/write-atomically.ts';
 import { deflated } from './deflated.ts';
 import type { TrustedDir } from '../process.ts';
 
@@ -28,7 +28,7 @@ export function isObjectType(type: string): type is ObjectType {
   return Object.hasOwn(types, type);
 }
 
-/** As it stands in a pack. It can be copied from one to another as it is. */
+/** The encoded object, the same in every pack. */
 export interface PackEntry {
   readonly id: string;
   readonly bytes: Buffer;
@@ -38,7 +38,7 @@ export function packEntry(id: string, type: ObjectType, content: Buffer): PackEn
   return { id, bytes: Buffer.concat([entryHead(types[type], content.length), deflated(content)]) };
 }
 
-/** Type and size: four bits of the size with the type, then seven in each byte, and a bit that says whether more follow. */
+/** The type with the lowest four bits of the size, then seven bits per byte. The top bit says whether more bytes follow. */
 function entryHead(type: number, size: number): Buffer {
   const bytes: number[] = [];
   let [byte, rest] = [(type << 4) | (size & 15), Math.floor(size / 16)];
@@ -51,8 +51,8 @@ function entryHead(type: number, size: number): Buffer {
 }
 
 /**
- * The index goes last: git believes in a pack when it sees that. Names that git itself clears away, should they ever be left
- * behind. Each object once.
+ * The index is renamed last, because git uses a pack once its index exists. `git gc` deletes temporary files of these names
+ * if a killed process leaves them. Each object may be given once only.
  */
 export function writePack(
   { objectFormat }: Pick<TrustedDir, 'objectFormat'>,
@@ -102,12 +102,12 @@ function encodePack(format: string, entries: readonly PackEntry[]): Encoded {
   const body = [head, ...entries.map(({ bytes }) => bytes)];
   const sum = digest(format, body);
   const pack = Buffer.concat([...body, sum]);
-  // Offsets of more than 31 bits would need another table.
+  // Larger offsets need an index table that is not written here.
   if (pack.length > 0x7f_ff_ff_ff) throw new Error(`A pack of ${pack.length} bytes is too large.`);
   return { name: sum.toString('hex'), pack, index: encodeIndex(format, entries, head.length, sum) };
 }
 
-/** By first byte how many, then ids in order, checksums, and where each begins. */
+/** Counts by first byte of the id, then the sorted ids, their checksums and their offsets. */
 function encodeIndex(format: string, entries: readonly PackEntry[], first: number, sum: Buffer): Buffer {
   let offset = first;
   const located = entries.map(({ id, bytes }) => {

@@ -1,19 +1,18 @@
 /**
- * A throwaway object store in front of the repository's own. Merging writes here, and only what a candidate that somebody
- * needs is made of goes over: trial merges, the commits that stand in for a merge and candidates that nobody wanted leave
- * nothing behind.
+ * A temporary object store in front of the repository's own. Merging writes here, and only the objects of candidates that
+ * are brought go to the repository: trial merges and unused candidates leave nothing behind.
  *
- *   write     in memory: most of it nobody but this process ever wants to see
- *   flush     into the throwaway store, as one pack, before a git of this process looks for it
- *   adopt     what a candidate is made of is held for as long as nobody brought it into the repository
- *   bring     a candidate, and those that it was built on, into the repository, and on the disk for good
+ *   write     keeps an object in memory: most are read by this process only
+ *   flush     writes objects into the temporary store before a git of this process needs them
+ *   adopt     holds the objects of a candidate until it is brought
+ *   bring     writes a candidate, and those it was built on, into the repository and syncs them to the disk
  *
- * A few objects are brought one by one, contents before folders and folders before commits; many as one pack, which is there
- * as a whole or not at all. So whatever the repository has, it has everything that belongs to it, wherever somebody was
- * killed, and a walk may stop at the first thing that is not here.
+ * A few objects are brought one by one, blobs before trees and trees before commits; many as one pack, which appears whole
+ * or not at all. So an object in the repository always has all objects that it refers to, also after a kill, and a walk
+ * may stop at the first object that is not in this store.
  *
- * The folder is in memory where the system has a place for that, because most of the time that a merge takes is for creating
- * files. It is locked for as long as its process lives. What a killed one left is cleared away by the next.
+ * The folder is on a tmpfs if there is one, because creating files is most of the time of a merge. Its process holds a lock
+ * on it. The next process deletes the folder of a killed one.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -46,42 +45,42 @@ import { type ObjectType, type PackEntry, isObjectType, packEntry, writePack } f
 import type { TrustedDir } from '../process.ts';
 
 const PREFIX = 'copse-merging-';
-/** Whoever has just made a folder has not locked it yet. */
+/** A folder that is younger than this may not be locked yet. */
 const NEW_MS = 60_000;
-/** In the repository a pack from here on, as git does it with what it is sent. */
+/** From so many objects on, the repository gets one pack: git's own limit when it receives objects. */
 const PACKED_FROM = 100;
-/** In the throwaway store files of their own are fewer files up to here. */
+/** From so many objects on, the temporary store gets one pack. */
 const WORTH_A_PACK = 12;
 
-interface Held extends GitObject {
+interface HeldObject extends GitObject {
   readonly type: ObjectType;
-  /** As it stands in a pack, once somebody needed that. */
+  /** Encoded for a pack, on first use. */
   entry?: PackEntry;
 }
 
-interface Candidate {
+interface HeldCandidate {
   readonly onto: CommitId | undefined;
-  /** Contents before folders, folders before commits. */
+  /** Blobs before trees, trees before commits. */
   readonly ids: readonly string[];
 }
 
 export class Quarantine {
-  /** Never changes, so that gits that stay can be told of it. */
+  /** Constant, because long-lived gits get it in their environment. */
   readonly folder: string;
   readonly objects: string;
   readonly store: string;
   readonly #dir: TrustedDir;
   #release: (() => void) | undefined;
   #turn: Promise<unknown> = Promise.resolve();
-  /** What was written, and is part of no candidate yet. */
-  readonly #written = new Map<string, Held>();
-  /** Of candidates that are not in the repository. */
-  readonly #held = new Map<string, Held>();
-  readonly #candidates = new Map<CommitId, Candidate>();
+  /** Written objects that belong to no candidate yet. */
+  readonly #written = new Map<string, HeldObject>();
+  /** Objects of candidates that were not brought yet. */
+  readonly #held = new Map<string, HeldObject>();
+  readonly #candidates = new Map<CommitId, HeldCandidate>();
   #heldBytes = 0;
-  /** Where no git can see it. */
-  readonly #unflushed = new Map<string, Held>();
-  /** Where gits see it, whether or not it is remembered here. */
+  /** Objects that are in memory only. */
+  readonly #unflushed = new Map<string, HeldObject>();
+  /** Objects in the temporary store, also those that are no longer in memory. */
   readonly #flushed = new Set<string>();
   #packs = 0;
 
@@ -93,7 +92,7 @@ export class Quarantine {
     this.store = path.join(dir.commonDir, 'objects');
   }
 
-  /** For a git that writes here and reads both. */
+  /** For a git that writes to this store and reads both. */
   get env(): Readonly<Record<string, string>> {
     return {
       GIT_OBJECT_DIRECTORY: this.objects,
@@ -101,12 +100,12 @@ export class Quarantine {
     };
   }
 
-  /** For a git that reads both. */
+  /** For a git that only reads, from both stores. */
   get readingEnv(): Readonly<Record<string, string>> {
     return { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(this.objects) };
   }
 
-  /** How many packs gits have to look through. */
+  /** Every git searches all of them. */
   get packs(): number {
     return this.#packs;
   }
@@ -116,8 +115,8 @@ export class Quarantine {
   }
 
   /**
-   * Made when something is first written, locked at once; and made again when somebody took it away, as systemd does with what
-   * is in memory when its owner logs out. True when gits find nothing in it.
+   * Makes and locks the folder on first use, and again after it was deleted: systemd deletes a user's files in /dev/shm when
+   * the user logs out. True when the folder is new, so that gits find nothing in it.
    */
   async open(): Promise<boolean> {
     if (this.#release !== undefined && existsSync(this.objects)) return false;
@@ -125,7 +124,7 @@ export class Quarantine {
     this.#startAnew();
     remove(this.folder);
     mkdirSync(path.dirname(this.folder), { recursive: true, mode: 0o700 });
-    // It must not be there: somebody else could have made it, where everybody may.
+    // Fails if the folder exists: another user can create one in /dev/shm.
     mkdirSync(this.folder, { mode: 0o700 });
     mkdirSync(this.objects, { mode: 0o700 });
     const released = new Promise<void>((resolve) => (this.#release = resolve));
@@ -138,7 +137,7 @@ export class Quarantine {
     return true;
   }
 
-  /** Candidates that nobody brought into the repository go with it. */
+  /** Also discards candidates that were not brought. */
   close(): void {
     this.#release?.();
     this.#release = undefined;
@@ -146,7 +145,7 @@ export class Quarantine {
     remove(this.folder);
   }
 
-  /** Everything on the disk goes. Nobody may be merging, and the gits that stay must not have begun before. */
+  /** Deletes the files of the store. Requires that no merge runs and that long-lived gits are started anew afterwards. */
   empty(): void {
     this.forget();
     remove(this.objects);
@@ -168,7 +167,7 @@ export class Quarantine {
     return bytes;
   }
 
-  /** Whether it is here and perhaps not in the repository. */
+  /** Whether this store has the object; the repository may have it too. */
   has(id: string): boolean {
     return this.find(id) !== undefined || this.#flushed.has(id) || existsSync(fileOf(this.objects, id));
   }
@@ -182,11 +181,10 @@ export class Quarantine {
     return id;
   }
 
-  find(id: string): Held | undefined {
+  find(id: string): HeldObject | undefined {
     return this.#held.get(id) ?? this.#written.get(id);
   }
 
-  /** All of it, or only what is named. */
   flush(ids: Iterable<string> = this.#unflushed.keys()): void {
     const objects = [...ids].flatMap((id) => this.#unflushed.get(id) ?? []);
     if (objects.length === 0) return;
@@ -203,16 +201,16 @@ export class Quarantine {
     }
   }
 
-  /** What is part of no candidate. Nobody may be merging. */
+  /** Drops objects that belong to no candidate. Requires that no merge runs. */
   forget(): void {
     for (const id of this.#written.keys()) this.#unflushed.delete(id);
     this.#written.clear();
   }
 
-  /** What gits wrote here is asked of `read`, and held like the rest. */
+  /** Objects that gits wrote into the store are read by `read`. */
   async adopt(
     commit: CommitId,
-    candidate: Candidate,
+    candidate: HeldCandidate,
     read: (ids: readonly string[]) => Promise<readonly (GitObject | undefined)[]>,
   ): Promise<void> {
     const lacking: string[] = [];
@@ -223,20 +221,21 @@ export class Quarantine {
     }
     for (const [at, found] of (await read(lacking)).entries()) {
       const held = asHeld(found);
-      if (held === undefined) throw new Error(`${lacking[at]} of the candidate ${commit} is gone.`);
+      if (held === undefined)
+        throw new Error(`The object ${lacking[at]} of the candidate ${commit} is missing.`);
       this.#hold(held);
     }
     this.#candidates.set(commit, candidate);
   }
 
-  #hold(object: Held): void {
+  #hold(object: HeldObject): void {
     this.#written.delete(object.id);
     if (this.#held.has(object.id)) return;
     this.#held.set(object.id, object);
     this.#heldBytes += object.content.length;
   }
 
-  /** With all that it was built on. One that is in the repository already is left alone. Returns what is new there. */
+  /** Brings the candidates it was built on first. Returns the objects that were written to the repository. */
   bring(commit: CommitId): Promise<readonly GitObject[]> {
     const brought = this.#turn.then(() => this.#bring(commit));
     this.#turn = brought.catch(() => {});
@@ -268,12 +267,12 @@ export class Quarantine {
   }
 }
 
-function entryOf(held: Held): PackEntry {
+function entryOf(held: HeldObject): PackEntry {
   return (held.entry ??= packEntry(held.id, held.type, held.content));
 }
 
-/** A copy: it would keep everything alive that came with the same answer. */
-function asHeld(found: GitObject | undefined): Held | undefined {
+/** Copies the content: a slice would keep the whole answer in memory. */
+function asHeld(found: GitObject | undefined): HeldObject | undefined {
   return found && isObjectType(found.type)
     ? { id: found.id, type: found.type, content: alone(found.content) }
     : undefined;
@@ -298,8 +297,8 @@ function fileOf(objects: string, id: string): string {
   return path.join(objects, id.slice(0, 2), id.slice(2));
 }
 
-/** The disk is asked for all of them at a time: one after another, each would wait for it. */
-async function putAll(store: string, objects: readonly Held[]): Promise<void> {
+/** Syncs all files at the same time: one after another, each would wait for the disk. */
+async function putAll(store: string, objects: readonly HeldObject[]): Promise<void> {
   const fresh: { readonly from: string; readonly to: string; readonly opened: number }[] = [];
   try {
     for (const { id, type, content } of objects) {
@@ -311,8 +310,7 @@ async function putAll(store: string, objects: readonly Held[]): Promise<void> {
       writeFileSync(opened, deflated(wholeOf(type, content)));
     }
     await Promise.all(fresh.map(({ opened }) => toDisk(opened)));
-    // One that is there already is replaced: it may be something else under this name, and its age would let it be
-    // collected as garbage.
+    // Existing files are replaced: one may have other content under this name, or be old enough for garbage collection.
     for (const { from, to } of fresh) renameSync(from, to);
   } catch (error) {
     for (const { from } of fresh) rmSync(from, { force: true });
@@ -322,7 +320,7 @@ async function putAll(store: string, objects: readonly Held[]): Promise<void> {
   }
 }
 
-/** Nobody else looks here before it is whole. */
+/** Not atomic: no other process reads this store before the write is complete. */
 function writeOnce(file: string, whole: Buffer): void {
   if (existsSync(file)) return;
   const write = () => writeFileSync(file, deflated(whole), { mode: 0o444 });
@@ -335,14 +333,14 @@ function writeOnce(file: string, whole: Buffer): void {
   }
 }
 
-/** A name that git itself clears away, should it ever be left behind. */
+/** `git gc` deletes files of this name if a killed process leaves one. */
 function unusedBeside(file: string): string {
   return path.join(path.dirname(file), `tmp_obj_${randomBytes(9).toString('hex')}`);
 }
 
 const toDisk = promisify(fsync);
 
-/** What Linux has for what is to be in memory, with room for what merges leave until they are cleared up. */
+/** tmpfs, used if 512 MB are free. */
 const MEMORY = '/dev/shm';
 const ROOM_BYTES = 512 * 1024 ** 2;
 
@@ -360,7 +358,7 @@ function placeOnDisk({ home }: TrustedDir): string {
   return path.join(home, '.copse', 'tmp');
 }
 
-/** Those of processes that are gone, and that were this user's. */
+/** Deletes folders of processes of this user that no longer run. */
 async function clearAbandoned(parent: string, own: string): Promise<void> {
   for (const name of existsSync(parent) ? readdirSync(parent) : []) {
     const folder = path.join(parent, name);
@@ -369,12 +367,12 @@ async function clearAbandoned(parent: string, own: string): Promise<void> {
     if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) continue;
     if (Date.now() - found.mtimeMs < NEW_MS) continue;
     const clear = () => Promise.resolve(remove(folder));
-    // Another one may clear it away at this moment, and what cannot be is in nobody's way.
+    // Another process may delete it at this moment. A folder that cannot be deleted does no harm.
     await tryFileLock(path.join(folder, 'lock'), clear).catch(() => {});
   }
 }
 
-/** In a list of folders, a colon would end one. */
+/** A colon would separate two folders in git's variable. */
 function quoted(folder: string): string {
   return `"${folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }

@@ -1,7 +1,6 @@
 /**
- * What differs between two trees, without starting git. A tree is one entry after another, in the order of their names,
- * where a folder counts as if its name ended in a slash; so a file and a folder of one name are two entries, of which one
- * goes and the other comes, as `git diff-tree --no-renames` says it.
+ * Compares two trees without starting git. Entries are sorted by name, a folder as if its name ended in a slash. So a file
+ * and a folder of one name are two entries: one deleted and one added, as in `git diff-tree --no-renames`.
  */
 
 import type { Objects } from './objects.ts';
@@ -18,7 +17,7 @@ export function isSameEntry(one: Entry | undefined, other: Entry | undefined): b
   return one?.id === other?.id && one?.mode === other?.mode;
 }
 
-/** In no order that matters. Undefined stands for a tree with nothing in it. */
+/** The order is not defined. Undefined stands for an empty tree. */
 export async function diffTrees(
   objects: Objects,
   one: string | undefined,
@@ -57,14 +56,14 @@ function folderIn(entry: Entry | undefined): string | undefined {
   return entry?.mode === FOLDER ? entry.id : undefined;
 }
 
-interface Pair {
+interface EntryPair {
   readonly name: string;
   readonly old: Entry | undefined;
   readonly now: Entry | undefined;
 }
 
-/** Entries of one name that are not the same. A folder is only ever beside a folder. */
-export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generator<Pair> {
+/** Entries of one name that differ. A folder is paired with folders only. */
+export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generator<EntryPair> {
   let [left, right] = [0, 0];
   while (left < before.length || right < after.length) {
     const same = sameLength(before, left, after, right, idBytes);
@@ -83,10 +82,10 @@ export function* pairs(before: Buffer, after: Buffer, idBytes: number): Generato
   }
 }
 
-/** How long the entry is at which both are, byte for byte; 0 when they are not. Most are, so no text is made of them. */
+/** The length of the entry if both trees have the same one here, else 0. Most are equal, so no strings are made. */
 function sameLength(before: Buffer, left: number, after: Buffer, right: number, idBytes: number): number {
   const most = Math.min(before.length - left, after.length - right);
-  // Byte by byte: to call anything for each entry takes longer than to look at all of it.
+  // A loop over bytes: one function call per entry takes longer.
   let at = 0;
   while (at < most && before[left + at] !== 0 && before[left + at] === after[right + at]) at += 1;
   const end = at + 1 + idBytes;
@@ -108,7 +107,7 @@ function sortName({ name, mode }: NamedEntry): string {
   return mode === FOLDER ? `${name}/` : name;
 }
 
-/** Finds what is at a path, and remembers every folder on the way for the next one. */
+/** Finds entries by path, and caches every folder on the way. */
 export class TreeView {
   readonly #objects: Objects;
   readonly #root: string;
@@ -119,7 +118,7 @@ export class TreeView {
     this.#root = root;
   }
 
-  /** Also of a folder; the path has one character per byte. */
+  /** The path has one character per byte and may be that of a folder. */
   async find(path: string): Promise<Entry | undefined> {
     const slash = path.lastIndexOf('/');
     const folder = await this.#folder(slash === -1 ? '' : path.slice(0, slash));

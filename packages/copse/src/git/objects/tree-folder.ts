@@ -1,9 +1,9 @@
 /**
- * One folder of a tree, as git stores it: mode, name and id of one entry after another, in the order of their names, where a
- * folder counts as if its name ended in a slash. Most entries of most folders are only passed by, so no text is made of them.
+ * One folder of a tree, as git stores it: mode, name and id of each entry, sorted by name, a folder as if its name ended in
+ * a slash. Most entries are only skipped, so no strings are made of them.
  */
 
-/** Something that is at a path: a file, a link, a folder, or the commit of a submodule. */
+/** A file, a link, a folder, or the commit of a submodule. */
 export interface Entry {
   readonly mode: string;
   readonly id: string;
@@ -17,7 +17,7 @@ export interface NamedEntry extends Entry {
 
 export const FOLDER = '40000';
 
-/** Undefined after the last one. */
+/** Undefined at the end of the tree. */
 export function entryAt(tree: Buffer, at: number, idBytes: number): NamedEntry | undefined {
   if (at >= tree.length) return undefined;
   const space = spaceAfter(tree, at);
@@ -51,7 +51,7 @@ function nulAfter(tree: Buffer, at: number): number {
   return nul;
 }
 
-/** Old gits wrote other modes for files, which are read as these. */
+/** Old versions of git wrote other modes for files; git reads them as these. */
 function canonical(mode: string): string {
   const bits = Number.parseInt(mode, 8);
   switch (bits & 0o170000) {
@@ -66,7 +66,7 @@ function canonical(mode: string): string {
   }
 }
 
-/** How often it is looked through before it is worth an index. */
+/** After so many searches an index is built. */
 const LOOKED_THROUGH = 8;
 
 export class Folder {
@@ -80,13 +80,12 @@ export class Folder {
     this.#idBytes = idBytes;
   }
 
-  /** Whatever has this name. */
   find(name: string): NamedEntry | undefined {
     const at = this.positionOf(name);
     return at === undefined ? undefined : entryAt(this.tree, at, this.#idBytes);
   }
 
-  /** Where an entry of this name would begin. */
+  /** The offset at which an entry of this name belongs. */
   placeFor(name: string, isFolder: boolean): number {
     const wanted = Buffer.from(isFolder ? `${name}/` : name, 'latin1');
     const { tree } = this;
@@ -100,7 +99,7 @@ export class Folder {
     return tree.length;
   }
 
-  /** Whether it is in order, with nothing twice, and all modes are such as git writes today. */
+  /** Whether entries are sorted and unique, with modes that git writes today. */
   isAsWritten(): boolean {
     const { tree } = this;
     let before: { readonly from: number; readonly to: number; readonly isFolder: boolean } | undefined;
@@ -120,7 +119,7 @@ export class Folder {
     return true;
   }
 
-  /** Where the entry of this name begins: a folder, or what is none, or whichever there is. */
+  /** The offset of the entry of this name. `isFolder` limits the search to folders or to other entries. */
   positionOf(name: string, isFolder?: boolean): number | undefined {
     this.#looks += 1;
     if (this.#looks > LOOKED_THROUGH) this.#index ??= this.#indexed();
@@ -163,7 +162,7 @@ function isAt(tree: Buffer, at: number, wanted: Buffer): boolean {
   return true;
 }
 
-/** The name of an entry, with a slash if it is a folder, beside another. */
+/** Compares the name of an entry, with a slash if it is a folder, with another name. */
 function compareWith(tree: Buffer, from: number, to: number, isFolder: boolean, wanted: Buffer): number {
   const length = to - from + (isFolder ? 1 : 0);
   for (let byte = 0; byte < length && byte < wanted.length; byte += 1) {

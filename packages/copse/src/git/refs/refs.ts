@@ -57,11 +57,11 @@ export async function moveRef(
       ? ['update-ref', '--no-deref', '-m', reason, '-d', ref, from ?? nothing]
       : ['update-ref', '--no-deref', '-m', reason, ref, to, from ?? nothing];
   const { code, stderr } = await (move.isPatient ? updateRef : tryGit)(dir, argv);
-  if (code === 0) return { moved: true };
+  if (code === 0) return { kind: 'moved' };
   const tip = (await findTip(dir, ref)) ?? null;
-  if (/\.lock': File exists/.test(stderr)) return { moved: false, because: 'locked', tip };
+  if (/\.lock': File exists/.test(stderr)) return { kind: 'not_moved', because: 'locked', tip };
   if (tip !== from || /reference already exists|but expected|is at/.test(stderr)) {
-    return { moved: false, because: 'changed', tip };
+    return { kind: 'not_moved', because: 'changed', tip };
   }
   throw new GitFailed(argv, code, stderr);
 }

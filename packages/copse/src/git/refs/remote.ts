@@ -51,25 +51,25 @@ export async function fetchBranches(
   timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
 ): Promise<Fetched> {
   const address = addressOf(dir, remote);
-  if ('because' in address) return { fetched: false, ...address };
-  if (branches.length === 0) return { fetched: true };
+  if ('because' in address) return { kind: 'failed', ...address };
+  if (branches.length === 0) return { kind: 'fetched' };
   const found = await tipsAt(dir, address, branches, timeoutMs);
-  if ('because' in found) return { fetched: false, ...found };
+  if ('because' in found) return { kind: 'failed', ...found };
   const known = await trackedTips(dir, remote);
   const wanted = [...found.tips].filter(([branch, tip]) => known.get(branch) !== tip);
-  if (wanted.length === 0) return { fetched: true };
+  if (wanted.length === 0) return { kind: 'fetched' };
   const namespace = `refs/copse/fetch/${randomBytes(9).toString('hex')}`;
   try {
     const refspecs = wanted.map(([branch]) => `+refs/heads/${branch}:${namespace}/${branch}`);
     const argv = ['fetch', ...FETCH_OPTIONS, '--', remote, ...refspecs];
     const failed = await reach(dir, address, argv, timeoutMs);
-    if ('because' in failed) return { fetched: false, ...failed };
+    if ('because' in failed) return { kind: 'failed', ...failed };
     if (failed.code !== 0) throw new GitFailed(argv, failed.code, failed.stderr);
     for (const [branch] of wanted) {
       const argv = ['update-ref', '-m', 'copse: fetched', `refs/remotes/${remote}/${branch}`];
       await git(dir, [...argv, `${namespace}/${branch}`]);
     }
-    return { fetched: true };
+    return { kind: 'fetched' };
   } finally {
     await forget(dir, namespace);
   }
@@ -84,32 +84,32 @@ export async function pushDelete(
   timeoutMs: number = defaultPolicy.workspace.fetchTimeoutMs,
 ): Promise<RemoteDeletion> {
   const address = addressOf(dir, remote);
-  if ('because' in address) return { deletion: 'refused', reason: address.reason };
+  if ('because' in address) return { kind: 'refused', reason: address.reason };
   const ref = `refs/heads/${branch}`;
   const lease = `--force-with-lease=${ref}:${expectedTip}`;
   const argv = ['push', ...PUSH_OPTIONS, lease, '--', remote, `:${ref}`];
   const pushed = await reach(dir, address, argv, timeoutMs);
-  if ('because' in pushed) return { deletion: 'refused', reason: pushed.reason };
+  if ('because' in pushed) return { kind: 'refused', reason: pushed.reason };
   const known = `refs/remotes/${remote}/${branch}`;
   const forgetBranch = () => tryGit(dir, ['update-ref', '-d', known, expectedTip]);
   if (pushed.code === 0) {
     await forgetBranch();
-    return { deletion: 'deleted' };
+    return { kind: 'deleted' };
   }
   // Every host words a refusal differently, so ask for the present tip.
   const found = await tipsAt(dir, address, [branch], timeoutMs);
-  if ('because' in found) return { deletion: 'refused', reason: found.reason };
+  if ('because' in found) return { kind: 'refused', reason: found.reason };
   const tip = found.tips.get(branch);
   if (tip === undefined) {
     await forgetBranch();
-    return { deletion: 'absent' };
+    return { kind: 'absent' };
   }
   if (tip === expectedTip) {
     const reason = `${address.shown} did not delete ${branch}: ${lastLine(pushed.stderr)}`;
-    return { deletion: 'refused', reason };
+    return { kind: 'refused', reason };
   }
   const reason = `${branch} at ${address.shown} is at ${tip}, not at ${expectedTip}, so Copse kept it.`;
-  return { deletion: 'changed', reason };
+  return { kind: 'changed', reason };
 }
 
 /** The default remote: `origin`, or the only one. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import type { BranchName, CommitId } from '../../kernel/ids.ts';
 import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
-import type { Git, Ignored, NewWorktree, Place, Registered, Uncommitted } from '../port.ts';
+import type { Git, Ignored, NewWorktree, RegisteredWorktree, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from '../private-index.ts';
 import { entries, utf8 } from '../output.ts';
@@ -25,7 +25,7 @@ import { headOf, requirePlace, withScratch } from './place.ts';
 export async function lookAtWorktree(
   dir: TrustedDir,
   worktree: string,
-  tipOf: TipOf = (ref) => findTip(dir, ref),
+  tipOf: TipOfRef = (ref) => findTip(dir, ref),
 ): Promise<WorktreeFacts> {
   const kind = lstatSync(worktree, { throwIfNoEntry: false });
   if (kind === undefined) {
@@ -47,7 +47,7 @@ export async function lookAtWorktree(
   return { state: 'healthy', branch, head, operation: operationIn(gitDir) };
 }
 
-type TipOf = (ref: string) => Promise<CommitId | undefined>;
+type TipOfRef = (ref: string) => Promise<CommitId | undefined>;
 
 const OPERATIONS = [
   ['rebase-merge', 'rebase'],
@@ -100,14 +100,14 @@ export function registerDetached(
   dir: TrustedDir,
   { path: worktree, name }: Omit<NewWorktree, 'branch'>,
   tip: CommitId,
-): Promise<Place> {
+): Promise<RegisteredWorktree> {
   return registerAt(dir, { worktree, name, tip, head: tip });
 }
 
 async function registerAt(
   { commonDir }: TrustedDir,
   of: { readonly worktree: string; readonly name: string; readonly tip: CommitId; readonly head: string },
-): Promise<Place> {
+): Promise<RegisteredWorktree> {
   const { worktree, name, tip, head } = of;
   await mkdir(worktree, { recursive: true });
   for (let number = 1; ; number += 1) {
@@ -124,7 +124,7 @@ async function registerAt(
 /** Takes long; any number of processes may do this at once. */
 export async function checkOut(
   dir: TrustedDir,
-  { gitDir, path: workTree, tip }: Place,
+  { gitDir, path: workTree, tip }: RegisteredWorktree,
   sparse: readonly string[],
 ): Promise<void> {
   const index = path.join(gitDir, 'index');

@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, futimesSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { syncFolder } from './sync-folder.ts';
-
 export interface AtomicWrite {
   /** Subject to the umask. */
   readonly mode?: number;
@@ -37,4 +35,14 @@ export function writeAtomically(file: string, content: string | Uint8Array, opti
     throw error;
   }
   if (isDurable) syncFolder(path.dirname(file));
+}
+
+/** Names that were created or renamed in the folder are on the disk when this returns. */
+export function syncFolder(folder: string): void {
+  const opened = openSync(folder, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
 }

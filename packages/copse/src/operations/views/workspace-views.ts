@@ -4,7 +4,7 @@ import type { BranchName, CommitId, TaskId, Timestamp } from '../../kernel/ids.t
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { time } from '../../kernel/time.ts';
 
-interface Prepared {
+interface ShownWork {
   readonly workspace: { readonly strategy: string };
   readonly path: string;
   readonly branch: BranchName | null;
@@ -14,7 +14,7 @@ interface Prepared {
   readonly notes: readonly string[];
 }
 
-export function workView(task: TaskId, prepared: Prepared) {
+export function workView(task: TaskId, prepared: ShownWork) {
   const { workspace, path, branch, base, reused, ports, notes } = prepared;
   return { task, worktree: workspace.strategy === 'none' ? null : path, branch, base, reused, ports, notes };
 }
@@ -35,18 +35,27 @@ export function worktreeView({ workspace, path, ...facts }: Listed) {
   return { task: workspace.task, worktree: path, ...facts, since: time(workspace.preparedAt) };
 }
 
-interface Removed {
+interface ShownRemoval {
   readonly task: TaskId;
   readonly path: string | null;
   readonly branch: BranchName | null;
   readonly becameOfBranch: 'kept' | 'deleted' | 'gone';
   readonly rescue: string | null;
   readonly notes: readonly string[];
-  readonly ignored: Ignored | undefined;
+  readonly ignored: ShownIgnored | undefined;
   readonly why?: string;
 }
 
-export function removedView({ task, path, branch, becameOfBranch, rescue, notes, ignored, why }: Removed) {
+export function removedView({
+  task,
+  path,
+  branch,
+  becameOfBranch,
+  rescue,
+  notes,
+  ignored,
+  why,
+}: ShownRemoval) {
   return {
     task,
     worktree: path,
@@ -59,13 +68,13 @@ export function removedView({ task, path, branch, becameOfBranch, rescue, notes,
   };
 }
 
-interface Ignored {
+interface ShownIgnored {
   readonly count: number;
   readonly first: readonly string[];
 }
 
 /** Null when git could not tell. */
-export function ignoredView(ignored: Ignored | undefined) {
+export function ignoredView(ignored: ShownIgnored | undefined) {
   return ignored === undefined ? null : { count: ignored.count, first: ignored.first };
 }
 
@@ -81,7 +90,7 @@ export function keptView({
   return { task, worktree: path, reason };
 }
 
-interface Rescue {
+interface ShownRescue {
   readonly ref: string;
   readonly commit: CommitId;
   readonly task: TaskId;
@@ -92,11 +101,11 @@ interface Rescue {
   readonly changed: number;
 }
 
-export function rescueView({ ref, commit, task, why, at, branch, head, changed }: Rescue) {
+export function rescueView({ ref, commit, task, why, at, branch, head, changed }: ShownRescue) {
   return { ref, commit, task, why, at: time(at), branch, head, changed };
 }
 
-interface KeptTip {
+interface ShownTip {
   readonly ref: string;
   readonly commit: CommitId;
   readonly task: TaskId;
@@ -104,18 +113,18 @@ interface KeptTip {
   readonly subject: string;
 }
 
-export function keptTipView({ ref, commit, task, at, subject }: KeptTip) {
+export function keptTipView({ ref, commit, task, at, subject }: ShownTip) {
   return { ref, commit, task, at: time(at), subject };
 }
 
-interface Diff {
+interface ShownDiff {
   readonly files: readonly unknown[];
   readonly inserted: number;
   readonly deleted: number;
 }
 
-interface TaskDiff {
-  readonly diff: Diff;
+interface ShownTaskDiff {
+  readonly diff: ShownDiff;
   readonly base: BranchName;
   readonly from: CommitId;
   readonly head: CommitId;
@@ -123,7 +132,11 @@ interface TaskDiff {
 }
 
 /** The patch only where it is text: JSON has no bytes. */
-export function diffView(task: TaskId, { diff, base, from, head, branch }: TaskDiff, patch: string | null) {
+export function diffView(
+  task: TaskId,
+  { diff, base, from, head, branch }: ShownTaskDiff,
+  patch: string | null,
+) {
   const { files, inserted, deleted } = diff;
   return { task, branch, base, from, head, files, inserted, deleted, patch };
 }

@@ -123,7 +123,7 @@ export class Scheduler {
     if (known !== undefined) return known;
     const parsed = texts.flatMap((text) => {
       const check = parseArea(text);
-      return check.ok ? [check.area] : [];
+      return check.kind === 'accepted' ? [check.area] : [];
     });
     this.#areas.set(key, parsed);
     return parsed;

@@ -114,7 +114,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-interface Files {
+interface JobFiles {
   readonly job: string;
   readonly exit: string;
 }
@@ -122,7 +122,7 @@ interface Files {
 /** Why it did not start, or undefined. */
 async function waitForStart(
   launcher: ProcessIdentity | null,
-  { job, exit }: Files,
+  { job, exit }: JobFiles,
 ): Promise<string | undefined> {
   for (;;) {
     const word = lastWord(exit);

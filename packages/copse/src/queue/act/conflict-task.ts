@@ -56,7 +56,7 @@ async function keepHead({ git }: RunContext, { id, head }: Landing): Promise<voi
   const before = (await git.tip(ref)) ?? null;
   if (before === head) return;
   const moved = await git.moveRef(ref, before, head, 'copse: a conflict');
-  if (!moved.moved) throw new Error(`Cannot keep the conflicting work under ${ref}`);
+  if (moved.kind !== 'moved') throw new Error(`Cannot keep the conflicting work under ${ref}`);
 }
 
 async function findOrCreate(
@@ -151,9 +151,9 @@ export async function recordResolved(
   const task = await change.board.get('task', landing.task);
   if (task === undefined) return [];
   const by = { kind: 'node', node } as const;
-  const decision = decideLand(task, { how: 'resolved', commit, head: landing.head }, change.at);
+  const decision = decideLand(task, { kind: 'resolved', commit, head: landing.head }, change.at);
   // A person resumed or cancelled the original: that decision counts.
-  if (!decision.decided) return [];
+  if (decision.kind === 'refused') return [];
   await change.applyAs(by, decision);
   const workspace = await workspaceOf({ board: change.board, node }, task.id);
   if (workspace?.disposition.is === 'kept' && workspace.disposition.why === 'conflict')

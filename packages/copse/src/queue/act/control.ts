@@ -95,7 +95,7 @@ export async function tryAgain(context: RunContext, id: TaskId): Promise<Outcome
   const task = await context.board.get('task', id);
   if (task?.state.status !== 'landing') {
     const queued = await queueTask(context, id);
-    if (queued.ok) await change(context, (change) => retryQueue(change, queued.value.target));
+    if (queued.kind === 'done') await change(context, (change) => retryQueue(change, queued.value.target));
     return queued;
   }
   return change(context, async (change) => {

@@ -29,7 +29,7 @@ import { decideUndo, findUndoable, undoDefinition } from '../rules/undo-landing.
 import type { BoardReader } from '../../board/port.ts';
 import type { Diff } from '../../workspaces/ports/worktrees.ts';
 import type { CommitSummary, Reverted, Reverting } from '../ports/merging.ts';
-import { type Change, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Change, type Outcome, change } from '../../board/context.ts';
 import { tipOfTarget } from './landing-target.ts';
 import { branchRef } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../context.ts';
@@ -58,12 +58,12 @@ export async function undoLanding(
   id: TaskId,
   options: { readonly isTrial?: boolean } = {},
 ): Promise<Outcome<LandingUndone>> {
-  if (context.by.kind === 'session') return refusal(forPeople(id));
+  if (context.by.kind === 'session') return forPeople(id);
   const drawn = await change(context, async (change) => {
     const found = await requireUndoable(change, id);
     return { ...found, undo: await unusedId(change.board, taskIdDraws(context.random)) };
   });
-  if (!drawn.ok) return drawn;
+  if (drawn.kind === 'refused') return drawn;
   const { task, landing, commit: landed } = drawn.value;
   const { target } = landing;
   const onto = await tipOfTarget(context, target);
@@ -77,15 +77,17 @@ export async function undoLanding(
     at: context.clock.now(),
     isTrial: options.isTrial ?? false,
   });
-  if (!reverted.reverted) return refusal(await explain(context, task, landing, reverted));
+  if (reverted.kind !== 'reverted') return explain(context, task, landing, reverted);
   const { commits } = reverted;
   if (options.isTrial) {
     const diff = await context.diffs.compare({ from: landed, to: reverted.before, withoutPatch: true });
-    return { ok: true, value: { task, target, landed, commits, diff, undo: null } };
+    return { kind: 'done', value: { task, target, landed, commits, diff, undo: null } };
   }
   const diff = await context.diffs.compare({ from: onto, to: reverted.commit, withoutPatch: true });
   const made = await submit(context, { ...drawn.value, onto, head: reverted.commit });
-  return made.ok ? { ok: true, value: { task, target, landed, commits, diff, undo: made.value } } : made;
+  return made.kind === 'done'
+    ? { kind: 'done', value: { task, target, landed, commits, diff, undo: made.value } }
+    : made;
 }
 
 interface Undoable {
@@ -125,12 +127,12 @@ async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> 
   const branch = await freeBranch(context, undo, task);
   if (branch === undefined) {
     const reason = `There is no free branch name for ${undo}.`;
-    return refusal(refused('wrong_status', reason, `copse undo ${task.id}`));
+    return refused('wrong_status', reason, `copse undo ${task.id}`);
   }
   // Before the board names the commit: git may prune commits without a ref.
   const moved = await context.git.moveRef(branchRef(branch), null, head, `copse: undoes ${task.id}`);
-  if (!moved.moved)
-    return refusal(refused('wrong_status', `The branch ${branch} already exists.`, `copse undo ${task.id}`));
+  if (moved.kind !== 'moved')
+    return refused('wrong_status', `The branch ${branch} already exists.`, `copse undo ${task.id}`);
   const outcome = await change(context, async (change) => {
     const now = await requireUndoable(change, task.id);
     if (now.landing.id !== landing.id || (await change.board.wasUsed(undo)))
@@ -142,7 +144,8 @@ async function submit(context: UndoContext, made: Made): Promise<Outcome<Task>> 
     await note(context, change, made);
     return change.require('task', undo);
   });
-  if (!outcome.ok) await context.git.moveRef(branchRef(branch), head, null, 'copse: not needed');
+  if (outcome.kind === 'refused')
+    await context.git.moveRef(branchRef(branch), head, null, 'copse: not needed');
   return outcome;
 }
 
@@ -167,7 +170,7 @@ async function freeBranch(
     date,
     schedule: undefined,
   });
-  const names = [...(named.ok ? [named.branch] : []), brand<BranchName>(`${id}-undo`)];
+  const names = [...(named.kind === 'accepted' ? [named.branch] : []), brand<BranchName>(`${id}-undo`)];
   for (const branch of names) if ((await git.tip(branchRef(branch))) === undefined) return branch;
   return undefined;
 }
@@ -180,10 +183,10 @@ function submission(
   const { branch, head, target } = of;
   if (policy === 'auto') {
     const landing = brand<LandingId>(drawId('la-', random));
-    return { to: 'landing', landing, target, attempt: null, head };
+    return { kind: 'landing', landing, target, attempt: null, head };
   }
   const wanted = { is: 'wanted', branch, target, note: null, summary: null } as const;
-  return { to: 'review', head, pullRequest: policy === 'pr' ? wanted : null };
+  return { kind: 'review', head, pullRequest: policy === 'pr' ? wanted : null };
 }
 
 /** Without a folder: one is made from the branch when an agent works on it. */
@@ -228,10 +231,10 @@ async function explain(
   context: UndoContext,
   { id, title }: Task,
   { target }: Landing,
-  reverted: Extract<Reverted, { reverted: false }>,
+  reverted: Exclude<Reverted, { kind: 'reverted' }>,
 ): Promise<Refused> {
   const again = `copse add "Undo: ${title.replaceAll('"', "'")}" --body "Revert what ${id} landed."`;
-  switch (reverted.because) {
+  switch (reverted.kind) {
     case 'conflict': {
       const files = some(reverted.files);
       const others = await tasksOf(context.board, id, reverted.later);

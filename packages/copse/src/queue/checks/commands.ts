@@ -8,7 +8,7 @@ import type { CheckCommand, CheckRequest, CheckResult, CheckRunEnd } from '../po
 import type { EndedLeftovers, Leftovers, StepEnd } from '../../processes/ports/programs.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { markOf, stepMarkOf, variablesOf } from './environment.ts';
-import { type Output, keepOutput } from './output.ts';
+import { type CheckOutput, keepOutput } from './output.ts';
 import type { CheckRunner } from './runner.ts';
 import { type SlotNote, type SlotNotes, notesOf } from './slot-note.ts';
 import { type Judgement, judge } from './verdict.ts';
@@ -30,7 +30,7 @@ interface Command extends Omit<CheckCommand, 'name' | 'workingDirectory'> {
   readonly step: string;
   /** The file that lists its processes. */
   readonly record: string;
-  readonly output: Output;
+  readonly output: CheckOutput;
 }
 
 const SETUP = 'setup';
@@ -43,7 +43,7 @@ export class RunCommands {
   readonly #notes: SlotNotes;
   readonly #setupLog: string;
   /** Kept open until the run ends: processes that set-up left running still print. */
-  readonly #setupOutput: Output;
+  readonly #setupOutput: CheckOutput;
   readonly #drains: StepEnd['drain'][] = [];
 
   constructor({ runner, request, worktree, remarks, note }: RunOptions) {
@@ -63,16 +63,16 @@ export class RunCommands {
       const began = performance.now();
       this.#say(`$ ${line}`);
       const end = await this.#runSetup(line, index + 1);
-      if (end.ending.kind === 'cancelled') return { ended: 'cancelled' };
+      if (end.ending.kind === 'cancelled') return { kind: 'cancelled' };
       const timeoutMs = this.#runner.settings.commandTimeoutMs;
       const judgement = await this.#judge(end, { command: line, timeoutMs, env: {} }, this.#worktree);
       if (judgement.verdict === 'green') continue;
       const { tail } = await this.close();
       const reason = `The set-up ${judgement.reason}: ${line}`;
       const log = this.#setupLog;
-      if (judgement.verdict !== 'red') return { ended: 'infrastructure', reason, log };
+      if (judgement.verdict !== 'red') return { kind: 'infrastructure', reason, log };
       const of = { name: SETUP, verdict: judgement.verdict, exitCode: codeOf(end), reason, log, tail };
-      return { ended: 'done', results: [{ ...of, tookMs: tookSince(began) }] };
+      return { kind: 'done', results: [{ ...of, tookMs: tookSince(began) }] };
     }
     return undefined;
   }
@@ -81,11 +81,11 @@ export class RunCommands {
     const results: CheckResult[] = [];
     for (const [index, check] of this.#request.checks.entries()) {
       const result = await this.#check(check, String(index + 1));
-      if (result === undefined) return { ended: 'cancelled' };
+      if (result === undefined) return { kind: 'cancelled' };
       results.push(result);
       if (result.verdict !== 'green') break;
     }
-    return { ended: 'done', results };
+    return { kind: 'done', results };
   }
 
   /** Ends every process of the run. May be repeated. */

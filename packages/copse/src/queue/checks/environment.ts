@@ -22,7 +22,7 @@ export function stepMarkOf(id: string, step: string): string {
   return `${STEP_VARIABLE}=${id}/${step}`;
 }
 
-export interface Surroundings {
+interface CheckSurroundings {
   readonly id: string;
   readonly slot: number;
   readonly step: string;
@@ -34,7 +34,11 @@ export interface Surroundings {
  * This process's environment without Copse's own variables: code that agents wrote must not see the board's address and the
  * tokens of a session, and a check belongs to no task. `CI` stops programs from asking questions.
  */
-export function variablesOf(inherited: Variables, of: Surroundings, own: Variables): Record<string, string> {
+export function variablesOf(
+  inherited: Variables,
+  of: CheckSurroundings,
+  own: Variables,
+): Record<string, string> {
   const all: Variables = {
     ...withoutOurs(inherited),
     CI: 'true',

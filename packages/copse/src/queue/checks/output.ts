@@ -6,7 +6,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
-export interface Output {
+export interface CheckOutput {
   write(chunk: Buffer): void;
   /** Joins the two parts; may be repeated. Returns the last lines, and the reason if output was lost. */
   close(): { readonly tail: string; readonly problem: string | null };
@@ -22,14 +22,14 @@ export interface OutputOptions {
 const PART_BYTES = 8 * 1024 * 1024;
 const TAIL_BYTES = 64 * 1024;
 
-export function keepOutput({ file, tailLines, partBytes = PART_BYTES }: OutputOptions): Output {
+export function keepOutput({ file, tailLines, partBytes = PART_BYTES }: OutputOptions): CheckOutput {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const head = openAnew(file);
   const ring = `${file}.end`;
   let end: number | undefined;
   let total = 0;
   let problem: string | null = null;
-  let result: ReturnType<Output['close']> | undefined;
+  let result: ReturnType<CheckOutput['close']> | undefined;
 
   const write = (chunk: Buffer): void => {
     const toHead = chunk.subarray(0, Math.max(0, partBytes - total));

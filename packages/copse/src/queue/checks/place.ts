@@ -25,7 +25,7 @@ import path from 'node:path';
 import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import { parseQueueWorktree, queueWorktree } from '../../workspaces/rules/naming.ts';
 import type { CheckCandidate, CheckPlaces, Readied } from '../ports/checks.ts';
-import type { Git, Place } from '../../git/port.ts';
+import type { Git, RegisteredWorktree } from '../../git/port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { checkOutCandidate } from './place-files.ts';
 import { copyWithTime } from '../../git/private-index.ts';
@@ -89,14 +89,15 @@ function knownSlots(dir: TrustedDir, folder: string): readonly number[] {
 async function ready(slot: Slot, candidate: CheckCandidate): Promise<Readied> {
   // A HEAD at a missing commit would make every fetch in this repository fail.
   const { code } = await tryGit(slot.dir, ['cat-file', '-e', `${candidate.commit}^{tree}`]);
-  if (code !== 0) return { ready: false, reason: `The commit ${candidate.commit} to check does not exist.` };
+  if (code !== 0)
+    return { kind: 'not_ready', reason: `The commit ${candidate.commit} to check does not exist.` };
   await slot.withLock(() => repairMoved(slot.dir.commonDir, slot.path));
   const found = lookAt(slot);
-  if (found.kind === 'foreign') return { ready: false, reason: found.reason };
+  if (found.kind === 'foreign') return { kind: 'not_ready', reason: found.reason };
   let anew: string | null = null;
   if (found.kind === 'ours') {
     const wrong = found.wrong ?? (await bring(slot, candidate));
-    if (wrong === null) return { ready: true, place: placeOf(slot, candidate), anew };
+    if (wrong === null) return { kind: 'ready', place: placeOf(slot, candidate), anew };
     anew = wrong;
     await slot.discard({
       path: existsSync(slot.path) ? slot.path : null,
@@ -106,11 +107,11 @@ async function ready(slot: Slot, candidate: CheckCandidate): Promise<Readied> {
   await make(slot, candidate);
   const wrong = await bring(slot, candidate);
   if (wrong !== null)
-    return { ready: false, reason: `Cannot make a worktree for the checks at ${slot.path}: ${wrong}` };
-  return { ready: true, place: placeOf(slot, candidate), anew };
+    return { kind: 'not_ready', reason: `Cannot make a worktree for the checks at ${slot.path}: ${wrong}` };
+  return { kind: 'ready', place: placeOf(slot, candidate), anew };
 }
 
-function placeOf({ path: at, gitDir }: Slot, { commit }: CheckCandidate): Place {
+function placeOf({ path: at, gitDir }: Slot, { commit }: CheckCandidate): RegisteredWorktree {
   return { path: at, gitDir, tip: commit };
 }
 

@@ -19,7 +19,7 @@ import path from 'node:path';
 import { brand } from '../../kernel/ids.ts';
 import type { CheckRequest, CheckRunEnd } from '../ports/checks.ts';
 import type { FurnishReport } from '../../workspaces/ports/furnishing.ts';
-import type { Place } from '../../git/port.ts';
+import type { RegisteredWorktree } from '../../git/port.ts';
 import type { EndedLeftovers } from '../../processes/ports/programs.ts';
 import { RunCommands } from './commands.ts';
 import { markOf } from './environment.ts';
@@ -34,7 +34,7 @@ export function lockOf(slot: number): string {
 }
 
 export async function runChecks(runner: CheckRunner, request: CheckRequest): Promise<CheckRunEnd> {
-  if (request.signal.aborted) return { ended: 'cancelled' };
+  if (request.signal.aborted) return { kind: 'cancelled' };
   if (!/^[\w][\w.-]*$/.test(request.id)) throw new Error(`${request.id} is not a valid id of a check run`);
   try {
     const done = await runner.tryLock(lockOf(request.slot), () => runAlone(runner, request), {
@@ -49,7 +49,7 @@ export async function runChecks(runner: CheckRunner, request: CheckRequest): Pro
 }
 
 function infrastructure(reason: string, log: string | null = null): CheckRunEnd {
-  return { ended: 'infrastructure', reason, log };
+  return { kind: 'infrastructure', reason, log };
 }
 
 async function runAlone(runner: CheckRunner, request: CheckRequest): Promise<CheckRunEnd> {
@@ -96,10 +96,10 @@ function endRun(
 async function runInPlace(runner: CheckRunner, request: CheckRequest, note: SlotNote): Promise<CheckRunEnd> {
   const { slot, commit, signal } = request;
   const readied = await runner.places.ready(slot, { commit, sparse: runner.settings.sparse });
-  if (!readied.ready) return infrastructure(readied.reason);
-  if (signal.aborted) return { ended: 'cancelled' };
+  if (readied.kind !== 'ready') return infrastructure(readied.reason);
+  if (signal.aborted) return { kind: 'cancelled' };
   const furnished = await furnish(runner, readied.place);
-  if (signal.aborted) return { ended: 'cancelled' };
+  if (signal.aborted) return { kind: 'cancelled' };
   const anew = readied.anew === null ? [] : [`The worktree was made anew: ${readied.anew}.`];
   const remarks = [...anew, ...remarksOf(furnished)];
   const commands = new RunCommands({ runner, request, worktree: readied.place.path, remarks, note });
@@ -110,7 +110,10 @@ async function runInPlace(runner: CheckRunner, request: CheckRequest, note: Slot
   }
 }
 
-function furnish(runner: CheckRunner, { path: folder, gitDir, tip }: Place): Promise<FurnishReport> {
+function furnish(
+  runner: CheckRunner,
+  { path: folder, gitDir, tip }: RegisteredWorktree,
+): Promise<FurnishReport> {
   const { source, home, settings, worktreeFolder } = runner;
   return runner.furnishing.furnish({
     task: brand('queue'),

@@ -8,7 +8,7 @@ import type { Stack, Stacked } from '../rules/decide/stack.ts';
 import type { QueuedChange } from '../rules/decide/state.ts';
 import type { Candidate } from '../ports/merging.ts';
 
-type Built = Extract<Candidate, { built: true }>;
+type Built = Extract<Candidate, { kind: 'built' }>;
 
 interface Facts {
   build(onto: CommitId, change: QueuedChange): Promise<Candidate>;
@@ -36,7 +36,7 @@ export class Candidates {
     for (const [at, change] of changes.entries()) {
       const candidate = this.#built.get(keyOf(commit, change));
       if (candidate === undefined) return undefined;
-      if (!candidate.built) return { kind: 'conflict', at };
+      if (candidate.kind !== 'built') return { kind: 'conflict', at };
       commit = candidate.commit;
     }
     const tree = this.#trees.get(commit);
@@ -49,7 +49,7 @@ export class Candidates {
     let commit = onto;
     for (const change of changes) {
       const candidate = await this.#build(commit, change);
-      if (!candidate.built) return;
+      if (candidate.kind !== 'built') return;
       commit = candidate.commit;
     }
     await this.#findVerdict(commit);
@@ -61,7 +61,7 @@ export class Candidates {
     let commit = onto;
     for (const change of changes) {
       const candidate = await this.#build(commit, change);
-      if (!candidate.built) throw new Error(`${change.task} no longer merges`);
+      if (candidate.kind !== 'built') throw new Error(`${change.task} no longer merges`);
       steps.push({ ...change, ...candidate });
       commit = candidate.commit;
     }
@@ -69,9 +69,9 @@ export class Candidates {
   }
 
   /** Why a change cannot be merged; undefined when it can, or is not in the cache. */
-  misfit(onto: CommitId, change: QueuedChange): Extract<Candidate, { built: false }> | undefined {
+  misfit(onto: CommitId, change: QueuedChange): Exclude<Candidate, Built> | undefined {
     const candidate = this.#built.get(keyOf(onto, change));
-    return candidate?.built === false ? candidate : undefined;
+    return candidate?.kind === 'built' ? undefined : candidate;
   }
 
   async treeOf(commit: CommitId): Promise<string> {

@@ -55,13 +55,12 @@ export interface RunToStart {
 }
 
 export interface FailedCheck {
-  readonly name: string;
   readonly reason: string;
   readonly log: string | null;
   readonly tail: string;
 }
 
-type Ended = Omit<EndedRun, 'isOntoLanded'> & { readonly tree: string };
+type EndedCheckRun = Omit<EndedRun, 'isOntoLanded'> & { readonly tree: string };
 
 interface Running extends RunToStart {
   readonly controller: AbortController;
@@ -75,7 +74,7 @@ export class CheckRuns {
   readonly #onEnd: () => void;
   readonly #running = new Map<number, Running>();
   readonly #failures: Map<number, FailedCheck>;
-  #ended: Ended[] = [];
+  #ended: EndedCheckRun[] = [];
 
   constructor(
     context: RunContext,
@@ -130,7 +129,7 @@ export class CheckRuns {
   }
 
   /** Runs that ended since the last call. */
-  takeEnded(): readonly Ended[] {
+  takeEnded(): readonly EndedCheckRun[] {
     const ended = this.#ended;
     this.#ended = [];
     return ended;
@@ -151,19 +150,19 @@ export class CheckRuns {
       .bring(commit)
       .then(() => checks.run({ id, slot, commit, checks: lacking.map(({ check }) => check), signal }))
       .catch((error: unknown): CheckRunEnd => ({
-        ended: 'infrastructure',
+        kind: 'infrastructure',
         reason: error instanceof Error ? error.message : String(error),
         log: null,
       }));
-    if (end.ended === 'cancelled') return;
-    const results = end.ended === 'done' ? end.results : [];
+    if (end.kind === 'cancelled') return;
+    const results = end.kind === 'done' ? end.results : [];
     await this.#record(tree, results);
     const last = results.findLast(({ verdict }) => verdict !== 'green');
     if (last !== undefined) this.#failures.set(run, last);
     if (signal.aborted) return;
     const isWhole = results.filter(({ verdict }) => verdict === 'green').length === lacking.length;
-    const verdict = last?.verdict ?? (end.ended === 'done' && isWhole ? 'green' : 'infrastructure');
-    const reason = end.ended === 'infrastructure' ? end.reason : (last?.reason ?? 'not all checks ran');
+    const verdict = last?.verdict ?? (end.kind === 'done' && isWhole ? 'green' : 'infrastructure');
+    const reason = end.kind === 'infrastructure' ? end.reason : (last?.reason ?? 'not all checks ran');
     this.#ended.push({ run, verdict, reason, tree });
   }
 

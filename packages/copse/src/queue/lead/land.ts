@@ -120,17 +120,18 @@ async function landStack(
   const move = { target, from, to, reason: `copse: ${first.task}${more} lands` };
   // First: a blocked landing is looked at every few seconds and must write nothing each time.
   const trial = await context.merging.moveTarget({ ...move, isTrial: true });
-  if (!trial.moved) return blocked(trial);
+  if (trial.kind !== 'moved') return blocked(trial);
   await keepCandidate(context, target, to);
   onStep('kept');
   const journalled = await journal(context, lead, stack);
   // Otherwise one of them was cancelled or its branch moved.
-  if (!journalled.ok) return { kind: journalled.refusal.code === 'fenced' ? 'lead_lost' : 'outdated' };
+  if (journalled.kind === 'refused')
+    return { kind: journalled.refusal.code === 'fenced' ? 'lead_lost' : 'outdated' };
   onStep('journalled');
   const pushed = await pushFirst(context, target, to, stack.remote);
   if (pushed.kind === 'refused') return pushRefused(context, stack, pushed.reason);
   const moved = from === to ? trial : await context.merging.moveTarget(move);
-  if (!moved.moved) return blocked(moved);
+  if (moved.kind !== 'moved') return blocked(moved);
   onStep('moved');
   const notes = new Map(
     changes.map(({ landing, notes }) => [landing as string, [...notes, ...pushed.notes]]),
@@ -140,8 +141,8 @@ async function landStack(
   return { kind: 'landed', landed };
 }
 
-function blocked(moved: Extract<TargetMove, { moved: false }>): StackMoved {
-  switch (moved.because) {
+function blocked(moved: Exclude<TargetMove, { kind: 'moved' }>): StackMoved {
+  switch (moved.kind) {
     case 'changed':
       return { kind: 'outdated' };
     case 'in_the_way': {
@@ -173,7 +174,7 @@ async function pushFirst(
   const { push, on_push_failure: onFailure } = context.landing;
   if (!push || remote === commit) return { kind: 'pushed', notes: [] };
   const pushed = await context.merging.push(target, commit);
-  if (pushed.pushed || pushed.because === 'no_remote') return { kind: 'pushed', notes: [] };
+  if (pushed.kind === 'pushed' || pushed.because === 'no_remote') return { kind: 'pushed', notes: [] };
   const reason: WaitReason = { kind: 'push_failed', target, detail: pushed.reason };
   return onFailure === 'warn' ? { kind: 'pushed', notes: [waitText(reason)] } : { kind: 'refused', reason };
 }
@@ -199,7 +200,7 @@ async function keepCandidate({ git }: RunContext, target: BranchName, commit: Co
   const before = (await git.tip(ref)) ?? null;
   if (before === commit) return;
   const moved = await git.moveRef(ref, before, commit, 'copse: a candidate');
-  if (!moved.moved) throw new Error(`Cannot keep the candidate for ${target} under ${ref}`);
+  if (moved.kind !== 'moved') throw new Error(`Cannot keep the candidate for ${target} under ${ref}`);
 }
 
 /** All of them or none: a task that was cancelled meanwhile must not land with the others. */
@@ -262,7 +263,7 @@ export async function findInTheWay(
 ): Promise<LandingId | undefined> {
   for (const { landing, commit } of steps) {
     const trial = await merging.moveTarget({ ...move, to: commit, isTrial: true });
-    if (!trial.moved && trial.because === 'in_the_way') return landing;
+    if (trial.kind === 'in_the_way') return landing;
   }
   return undefined;
 }

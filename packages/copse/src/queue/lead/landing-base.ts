@@ -29,7 +29,7 @@ export async function findLandingBase(
   const name = await git.remoteName();
   if (context.landing.push && name !== undefined && !isFetched) {
     const fetched = await git.fetch([target]);
-    if (!fetched.fetched && fetched.because !== 'no_remote')
+    if (fetched.kind === 'failed' && fetched.because !== 'no_remote')
       return { kind: 'unknown', reason: { kind: 'remote_unreachable', detail: fetched.reason } };
   }
   const remote = name === undefined ? undefined : await git.tip(`refs/remotes/${name}/${target}`);
@@ -53,5 +53,5 @@ async function makeTarget(
 ): Promise<CommitId | undefined> {
   if (remote === undefined) return undefined;
   const moved = await git.moveRef(`refs/heads/${target}`, null, remote, 'copse: the target of landings');
-  return moved.moved ? remote : (moved.tip ?? undefined);
+  return moved.kind === 'moved' ? remote : (moved.tip ?? undefined);
 }

@@ -74,7 +74,7 @@ async function takeLead(context: RunContext, target: BranchName): Promise<Fencin
     await change.apply(decideTake(id, resource, context.node, until, change.at));
     return (await change.require('resource', id)).token;
   });
-  return taken.ok ? taken.value : undefined;
+  return taken.kind === 'done' ? taken.value : undefined;
 }
 
 /** The resource that its leader holds. */

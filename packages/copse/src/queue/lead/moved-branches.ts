@@ -109,7 +109,7 @@ async function act(
 ): Promise<boolean> {
   const { reason } = moved;
   if (moved.kind === 'lost')
-    return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).ok;
+    return (await giveUpLanding(context, landing, { because: 'nothing_committed', reason })).kind === 'done';
   const outcome = await change(context, async (change) => {
     const task = await change.require('task', landing.task);
     const current = await change.require('landing', landing.id);
@@ -122,5 +122,5 @@ async function act(
         : decideUnqueue(task, current, { head, reason }, change.at);
     await change.apply(decision);
   });
-  return outcome.ok;
+  return outcome.kind === 'done';
 }

@@ -73,7 +73,7 @@ export async function recordLanded(
       const task = await change.require('task', taskId);
       const landing = await change.require('landing', id);
       if ('intent' in landing.state && landing.state.intent) before.set(id, landing.state.intent.oldTip);
-      await change.apply(decideLand(task, { how: 'landed', landing, commit }, change.at));
+      await change.apply(decideLand(task, { kind: 'landed', landing, commit }, change.at));
       const { state } = await change.require('landing', id);
       const isVerified = state.status === 'landed' && state.isVerified;
       const resolved = landingToResolve(task);
@@ -91,7 +91,7 @@ export async function recordLanded(
     }
     return landed;
   });
-  if (!recorded.ok) return [];
+  if (recorded.kind === 'refused') return [];
   const landed: LandedTask[] = [];
   for (const [at, one] of recorded.value.entries()) {
     const { landing, task, head } = changes[at] ?? last;

@@ -40,7 +40,7 @@ async function explainConflict(
 ): Promise<HandbackCause> {
   await candidates.find({ onto, changes: [change] });
   const misfit = candidates.misfit(onto, change);
-  switch (misfit?.because) {
+  switch (misfit?.kind) {
     case 'reverts':
       return { because: 'conflict', reason: revertsText(landing, misfit.files), files: misfit.files };
     case 'unrelated':

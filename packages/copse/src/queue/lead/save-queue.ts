@@ -55,7 +55,7 @@ export async function saveQueue(
     }
     for (const landing of moved) await moveLanding(change, landing, inFlight, runs);
   });
-  if (outcome.ok) return 'saved';
+  if (outcome.kind === 'done') return 'saved';
   return outcome.refusal.code === 'fenced' ? 'lead_lost' : 'refused';
 }
 

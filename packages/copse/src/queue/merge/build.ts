@@ -27,7 +27,7 @@ export function buildCandidate(
     const candidate = await build(merger, { branch, target, request }, (merged) =>
       resolveMerge(engine, request, merged, resolve),
     );
-    if (candidate.built) await adoptCandidate(engine, candidate.commit, onto);
+    if (candidate.kind === 'built') await adoptCandidate(engine, candidate.commit, onto);
     return candidate;
   });
 }
@@ -79,7 +79,7 @@ async function build(merger: TargetMerger, task: BuildInput, tryToResolve: TryTo
   const { branch, target, request } = task;
   const { onto } = request;
   const merged = await mergeWhole(merger, branch, target);
-  if (merged === undefined) return { built: false, because: 'unrelated' };
+  if (merged === undefined) return { kind: 'unrelated' };
   // A branch of empty commits was made on purpose.
   const isMeantEmpty = branch.isEmpty && request.method !== 'squash';
   if (merged.kind === 'clean' && merged.tree === target.tree && !isMeantEmpty) return nothing(target);
@@ -89,14 +89,14 @@ async function build(merger: TargetMerger, task: BuildInput, tryToResolve: TryTo
   if (made === undefined) {
     const files = merged.kind === 'clean' ? [] : merged.files.map(utf8);
     const theirs = await otherSide(merger.objects, request, files);
-    return { built: false, because: 'conflict', files, theirs };
+    return { kind: 'conflict', files, theirs };
   }
   if (made.tree === target.tree && resolved !== undefined) return nothing(target, resolved.note);
   const files = await findReverts(merger, { branch, target, tree: made.tree, resolved });
-  if (files.length > 0) return { built: false, because: 'reverts', files };
+  if (files.length > 0) return { kind: 'reverts', files };
   if (!(await isOnTop(merger, made, onto)))
     throw new Error(`The candidate ${made.commit} does not contain ${onto}, the tip of ${request.target}.`);
-  return { built: true, ...made };
+  return { kind: 'built', ...made };
 }
 
 export type Resolve = (conflict: ConflictedMerge) => Promise<Resolution | undefined>;
@@ -126,7 +126,7 @@ async function resolveMerge(
 }
 
 function nothing({ id, tree }: Commit, note: string | null = null): Candidate {
-  return { built: true, commit: id, tree, commits: 0, note };
+  return { kind: 'built', commit: id, tree, commits: 0, note };
 }
 
 interface Made {

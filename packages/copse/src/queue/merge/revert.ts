@@ -38,9 +38,9 @@ export function openReverting(dir: TrustedDir): Reverting & { readonly close: ()
 async function revert(engine: MergeEngine, request: RevertRequest): Promise<Reverted> {
   const { objects, dir } = engine;
   const { landed: end, onto } = request;
-  if (!(await isPartOf(objects, end, onto))) return { reverted: false, because: 'not_there' };
+  if (!(await isPartOf(objects, end, onto))) return { kind: 'not_there' };
   const { commits, before } = await broughtBy(objects, request);
-  if (before === undefined) return { reverted: false, because: 'brought_nothing' };
+  if (before === undefined) return { kind: 'brought_nothing' };
   const [tip, landed] = await Promise.all([objects.commit(onto), objects.commit(end)]);
   const changes = await diffTrees(objects, before.tree, landed.tree);
   const paths = changes.map(({ path }) => path);
@@ -48,9 +48,9 @@ async function revert(engine: MergeEngine, request: RevertRequest): Promise<Reve
   const merged = await mergeWithout(merger, { tip, landed, before });
   if (merged.kind !== 'clean') {
     const files = merged.files.map(utf8).toSorted();
-    return { reverted: false, because: 'conflict', files, later: await laterIn(objects, request, files) };
+    return { kind: 'conflict', files, later: await laterIn(objects, request, files) };
   }
-  if (merged.tree === tip.tree) return { reverted: false, because: 'nothing_left' };
+  if (merged.tree === tip.tree) return { kind: 'nothing_left' };
   const { at } = request;
   const author = await authorAt(dir, at);
   const message = messageOf(request, commits);
@@ -60,7 +60,7 @@ async function revert(engine: MergeEngine, request: RevertRequest): Promise<Reve
     await adoptCandidate(engine, commit, onto);
     await engine.quarantine.bring(commit);
   }
-  return { reverted: true, commit, before: before.id, commits: commits.map(summaryOf) };
+  return { kind: 'reverted', commit, before: before.id, commits: commits.map(summaryOf) };
 }
 
 async function isPartOf(objects: Objects, commit: CommitId, of: CommitId): Promise<boolean> {
@@ -69,14 +69,14 @@ async function isPartOf(objects: Objects, commit: CommitId, of: CommitId): Promi
   return (await isReachable(objects, commit, of)) ?? isAncestor(objects.dir, commit, of);
 }
 
-interface Brought {
+interface LandedCommits {
   /** The newest first. */
   readonly commits: readonly Commit[];
   /** The commit that they were built on; undefined when there are none. */
   readonly before: Commit | undefined;
 }
 
-async function broughtBy(objects: Objects, request: RevertRequest): Promise<Brought> {
+async function broughtBy(objects: Objects, request: RevertRequest): Promise<LandedCommits> {
   const commits: Commit[] = [];
   let commit = await objects.commit(request.landed);
   while (isOf(commit, request.reverts) && !request.others.has(commit.id)) {

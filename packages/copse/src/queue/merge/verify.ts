@@ -18,7 +18,7 @@ import { type Branch, mergeBasesOf, outsideOf } from './branch.ts';
 import { type Commit, type TreeChange, TreeView, diffTrees, isSameEntry } from '../../git/objects.ts';
 import { entries, utf8 } from '../../git/output.ts';
 
-export interface Submitted {
+interface Submitted {
   readonly branch: Branch;
   readonly target: Commit;
   /** The candidate's tree. */

@@ -1,7 +1,7 @@
 /** Runs the checks of `landing.checks` for one commit, in a worktree of the queue. */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { Place } from '../../git/port.ts';
+import type { RegisteredWorktree } from '../../git/port.ts';
 
 export interface CheckCommand {
   readonly name: string;
@@ -32,10 +32,10 @@ export interface CheckResult {
 
 export type CheckRunEnd =
   /** The results up to and including the first that is not green. */
-  | { readonly ended: 'done'; readonly results: readonly CheckResult[] }
-  | { readonly ended: 'cancelled' }
+  | { readonly kind: 'done'; readonly results: readonly CheckResult[] }
+  | { readonly kind: 'cancelled' }
   /** The worktree could not be made or set up. */
-  | { readonly ended: 'infrastructure'; readonly reason: string; readonly log: string | null };
+  | { readonly kind: 'infrastructure'; readonly reason: string; readonly log: string | null };
 
 export interface CheckRequest {
   /** The id of this run; it names the logs. */
@@ -66,8 +66,8 @@ export interface CheckCandidate {
 
 export type Readied =
   /** `anew`: why the existing worktree was replaced; null when it was reused, or there was none. */
-  | { readonly ready: true; readonly place: Place; readonly anew: string | null }
-  | { readonly ready: false; readonly reason: string };
+  | { readonly kind: 'ready'; readonly place: RegisteredWorktree; readonly anew: string | null }
+  | { readonly kind: 'not_ready'; readonly reason: string };
 
 export interface CheckPlaces {
   /** Slots that have a folder. */

@@ -23,7 +23,7 @@ export interface CandidateRequest {
 
 export type Candidate =
   | {
-      readonly built: true;
+      readonly kind: 'built';
       readonly commit: CommitId;
       readonly tree: string;
       /** How many commits the target gains; 0 when it already contains all of it. */
@@ -32,15 +32,14 @@ export type Candidate =
       readonly note: string | null;
     }
   | {
-      readonly built: false;
-      readonly because: 'conflict';
+      readonly kind: 'conflict';
       readonly files: readonly string[];
       /** The other side: commits of the target, not of the task, that changed those files. */
       readonly theirs: readonly CommitId[];
     }
   /** A merge on the branch reverts changes that others landed. */
-  | { readonly built: false; readonly because: 'reverts'; readonly files: readonly string[] }
-  | { readonly built: false; readonly because: 'unrelated' };
+  | { readonly kind: 'reverts'; readonly files: readonly string[] }
+  | { readonly kind: 'unrelated' };
 
 /** A merge of a whole branch with the target that ended in conflict. */
 export interface ConflictedMerge {
@@ -80,21 +79,20 @@ export interface CommitSummary {
 }
 
 export type TargetMove =
-  | { readonly moved: true }
-  | { readonly moved: false; readonly because: 'changed'; readonly tip: CommitId | null }
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'changed'; readonly tip: CommitId | null }
   /** A checkout of the target has uncommitted changes in these files. */
   | {
-      readonly moved: false;
-      readonly because: 'in_the_way';
+      readonly kind: 'in_the_way';
       readonly checkout: string;
       readonly files: readonly string[];
     }
-  | { readonly moved: false; readonly because: 'busy'; readonly checkout: string; readonly reason: string };
+  | { readonly kind: 'busy'; readonly checkout: string; readonly reason: string };
 
 export type Pushed =
-  | { readonly pushed: true }
+  | { readonly kind: 'pushed' }
   | {
-      readonly pushed: false;
+      readonly kind: 'failed';
       readonly because: 'no_remote' | 'unreachable' | 'rejected';
       readonly reason: string;
     };
@@ -191,7 +189,7 @@ export interface RevertRequest {
 
 export type Reverted =
   | {
-      readonly reverted: true;
+      readonly kind: 'reverted';
       readonly commit: CommitId;
       /** The commit that the landing was built on. */
       readonly before: CommitId;
@@ -200,17 +198,16 @@ export type Reverted =
     }
   /** Later commits of the target build on it. */
   | {
-      readonly reverted: false;
-      readonly because: 'conflict';
+      readonly kind: 'conflict';
       readonly files: readonly string[];
       readonly later: readonly CommitSummary[];
     }
   /** The target does not contain it: its history was rewritten, or the target is another branch now. */
-  | { readonly reverted: false; readonly because: 'not_there' }
+  | { readonly kind: 'not_there' }
   /** The target contained all of it before. */
-  | { readonly reverted: false; readonly because: 'brought_nothing' }
+  | { readonly kind: 'brought_nothing' }
   /** Later commits already removed all of its changes. */
-  | { readonly reverted: false; readonly because: 'nothing_left' };
+  | { readonly kind: 'nothing_left' };
 
 export interface Reverting {
   revert(request: RevertRequest): Promise<Reverted>;

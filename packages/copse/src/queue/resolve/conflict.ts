@@ -121,14 +121,14 @@ function throwawayStore({ commonDir }: TrustedDir, scratch: string): GitOptions 
   return { env: { GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${store}"` } };
 }
 
-interface Stage {
+interface ConflictStage {
   readonly mode: string;
   readonly id: string;
 }
 
 interface Merge {
   readonly tree: string;
-  readonly stages: ReadonlyMap<string, ReadonlyMap<string, Stage>>;
+  readonly stages: ReadonlyMap<string, ReadonlyMap<string, ConflictStage>>;
   /** By path, the kinds of conflict, in git's words. */
   readonly kinds: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -137,12 +137,12 @@ interface Merge {
 function parseMerge(output: string): Merge | undefined {
   const [tree = '', ...rest] = output.split('\0');
   if (!/^[0-9a-f]{40,64}$/.test(tree)) return undefined;
-  const stages = new Map<string, Map<string, Stage>>();
+  const stages = new Map<string, Map<string, ConflictStage>>();
   const end = rest.indexOf('');
   for (const line of rest.slice(0, end)) {
     const [, mode = '', id = '', stage = '', file = ''] =
       /^(\d+) ([0-9a-f]+) ([123])\t(.+)$/s.exec(line) ?? [];
-    stages.set(file, (stages.get(file) ?? new Map<string, Stage>()).set(stage, { mode, id }));
+    stages.set(file, (stages.get(file) ?? new Map<string, ConflictStage>()).set(stage, { mode, id }));
   }
   const kinds = new Map<string, Set<string>>();
   const messages = rest.slice(end + 1);
@@ -158,7 +158,7 @@ function parseMerge(output: string): Merge | undefined {
 const ABOUT_CONTENT = new Set(['Auto-merging', 'CONFLICT (contents)', 'CONFLICT (binary)']);
 const REGULAR = new Set(['100644', '100755']);
 
-function isAboutContent({ kinds }: Merge, file: string, stages: ReadonlyMap<string, Stage>): boolean {
+function isAboutContent({ kinds }: Merge, file: string, stages: ReadonlyMap<string, ConflictStage>): boolean {
   const [base, ours, theirs] = [stages.get('1'), stages.get('2'), stages.get('3')];
   if (ours === undefined || theirs === undefined || file.includes('\n')) return false;
   const areRegular = [...stages.values()].every(({ mode }) => REGULAR.has(mode));

@@ -79,16 +79,16 @@ export async function runDriver(
   for (const [name, content] of Object.entries(contents) as [keyof typeof FILES, string][])
     writeFileSync(path.join(folder, FILES[name]), content, 'latin1');
   const outcome = await run(lineOf(command, { ...called, P: file }), folder, 'merge-driver');
-  if (!outcome.ok) return { kind: 'failed', reason: whyNot(file, outcome) };
+  if (outcome.kind === 'failed') return { kind: 'failed', reason: whyNot(file, outcome) };
   const content = readFileSync(path.join(folder, FILES.A), 'latin1');
   if (hasMarkers(content) && !hasMarkers(ours.content) && !hasMarkers(theirs.content))
     return { kind: 'failed', reason: `The merge driver of ${file} left conflict markers in the file.` };
   return { kind: 'resolved', content };
 }
 
-type Values = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;
+type DriverValues = Readonly<Record<'S' | 'X' | 'Y' | 'P', string>>;
 
-function lineOf(command: DriverCommand, values: Values): Line {
+function lineOf(command: DriverCommand, values: DriverValues): Line {
   if (typeof command !== 'string') {
     // Every word is a variable, so that the shell interprets none of them.
     const words = command.map((word) => expand(word, (name) => valueOf(name, values)));
@@ -109,16 +109,16 @@ function expand(text: string, value: (name: string) => string): string {
 
 const MARKER_LENGTH = '7';
 
-function valueOf(name: string, values: Values): string {
+function valueOf(name: string, values: DriverValues): string {
   if (name === 'L') return MARKER_LENGTH;
-  return name in FILES ? FILES[name as keyof typeof FILES] : values[name as keyof Values];
+  return name in FILES ? FILES[name as keyof typeof FILES] : values[name as keyof DriverValues];
 }
 
 const MOST_CONFLICTS = 128;
 /** Exit codes of a shell that cannot find or run the program. */
 const NOT_RUN = new Set<number | null>([126, 127]);
 
-function whyNot(file: string, { because, code, tail }: Extract<CommandsOutcome, { ok: false }>): string {
+function whyNot(file: string, { because, code, tail }: Extract<CommandsOutcome, { kind: 'failed' }>): string {
   const isConflict = because === 'exit' && (code ?? 0) <= MOST_CONFLICTS && !NOT_RUN.has(code);
   const what = isConflict
     ? `reports a conflict too (exit code ${code})`

@@ -55,7 +55,7 @@ export async function generate(
   await git(dir, ['checkout-index', '--all', '--index'], there);
   for (const line of linesFor(conflicts, commands)) {
     const outcome = await run({ line, env: {} }, checkout, 'generate');
-    if (!outcome.ok) return { kind: 'failed', reason: whyNot(conflicts, outcome) };
+    if (outcome.kind === 'failed') return { kind: 'failed', reason: whyNot(conflicts, outcome) };
   }
   const changed = await changedFiles(dir, there);
   const generated = new Set([
@@ -136,7 +136,7 @@ function notesAbout(others: readonly string[]): readonly string[] {
 
 function whyNot(
   conflicts: readonly ContentConflict[],
-  { command, because, code, tail }: Extract<CommandsOutcome, { ok: false }>,
+  { command, because, code, tail }: Extract<CommandsOutcome, { kind: 'failed' }>,
 ): string {
   const ended =
     because === 'timeout'

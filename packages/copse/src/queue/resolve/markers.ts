@@ -21,7 +21,7 @@ export function normalise(marked: string): Normalised | undefined {
   for (const line of linesOf(marked)) {
     const found = markerOf(line);
     // Outside of a conflict, a row of `=` is a heading.
-    const marker: Marker | undefined = part === 'outside' && found !== '<' ? undefined : found;
+    const marker: ConflictMarker | undefined = part === 'outside' && found !== '<' ? undefined : found;
     const next: Part | undefined = marker === undefined ? part : FOLLOWS[part][marker];
     if (next === undefined) return undefined;
     if (marker === '>') {
@@ -44,17 +44,17 @@ export function hasMarkers(text: string): boolean {
   return /^(?:<{7}|>{7})(?:\s|$)/m.test(text);
 }
 
-type Marker = '<' | '|' | '=' | '>';
+type ConflictMarker = '<' | '|' | '=' | '>';
 
-const FOLLOWS: Readonly<Record<Part, Partial<Readonly<Record<Marker, Part>>>>> = {
+const FOLLOWS: Readonly<Record<Part, Partial<Readonly<Record<ConflictMarker, Part>>>>> = {
   outside: { '<': 'one' },
   one: { '|': 'base', '=': 'other' },
   base: { '=': 'other' },
   other: { '>': 'outside' },
 };
 
-function markerOf(line: string): Marker | undefined {
-  return /^([<|=>])\1{6}(?=\s|$)/.exec(line)?.[1] as Marker | undefined;
+function markerOf(line: string): ConflictMarker | undefined {
+  return /^([<|=>])\1{6}(?=\s|$)/.exec(line)?.[1] as ConflictMarker | undefined;
 }
 
 function linesOf(text: string): readonly string[] {

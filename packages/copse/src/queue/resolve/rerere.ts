@@ -67,7 +67,7 @@ export function remember(
   return true;
 }
 
-interface Pair {
+interface RecordedPair {
   readonly before: string;
   readonly after: string;
 }
@@ -76,7 +76,7 @@ async function replay(
   dir: TrustedDir,
   scratch: string,
   { text }: Normalised,
-  { before, after }: Pair,
+  { before, after }: RecordedPair,
 ): Promise<string | undefined> {
   if (text === before) return after;
   const folder = path.join(scratch, `before-${randomBytes(6).toString('hex')}`);
@@ -98,7 +98,7 @@ function placesFor(dir: TrustedDir, { id }: Normalised): readonly string[] {
   return findEntries(folderOf(dir), `${id}.`);
 }
 
-function readPair(place: string): Pair | undefined {
+function readPair(place: string): RecordedPair | undefined {
   const [before, after] = [BEFORE, AFTER].map((name) =>
     readRegular(path.join(place, name))?.toString('latin1'),
   );
@@ -106,6 +106,6 @@ function readPair(place: string): Pair | undefined {
   return place.endsWith(`.${nameOf({ before, after })}`) ? { before, after } : undefined;
 }
 
-function nameOf({ before, after }: Pair): string {
+function nameOf({ before, after }: RecordedPair): string {
   return createHash('sha256').update(`${before}\0${after}`, 'latin1').digest('hex').slice(0, 32);
 }

@@ -21,19 +21,16 @@ export type Undoing =
 
 export type UndoingOf = (landing: LandingId) => Undoing;
 
-type Found = { readonly kind: 'found'; readonly landing: Landing } | (Refused & { readonly kind: 'refused' });
+type Found = { readonly kind: 'found'; readonly landing: Landing } | Refused;
 
 /** The last landing that is not undone: each undo reverts one. */
 export function findUndoable(task: Task, landings: readonly Landing[], undoingOf: UndoingOf): Found {
   const landed = landings.filter(({ state }) => state.status === 'landed');
   const landing = landed.findLast(({ id }) => undoingOf(id).kind !== 'undone') ?? landed.at(-1);
   const { state } = task;
-  if (landing === undefined || state.status !== 'done' || state.how !== 'landed')
-    return { kind: 'refused', ...notLanded(task) };
+  if (landing === undefined || state.status !== 'done' || state.how !== 'landed') return notLanded(task);
   const undoing = undoingOf(landing.id);
-  return undoing.kind === 'none'
-    ? { kind: 'found', landing }
-    : { kind: 'refused', ...alreadyUndone(task, undoing) };
+  return undoing.kind === 'none' ? { kind: 'found', landing } : alreadyUndone(task, undoing);
 }
 
 function notLanded({ id, state }: Task): Refused {
@@ -68,9 +65,9 @@ export function decideUndo(
   at: Timestamp,
 ): Decision<TaskEvent | LandingEvent> {
   const created = decideCreate(undo.id, undo.definition, () => undefined, at);
-  if (!created.decided) return created;
+  if (created.kind === 'refused') return created;
   const [first, ...rest] = created.events;
-  return { decided: true, events: [first, ...rest, ...decideSubmit(undo.id, undo.to, at)] };
+  return { kind: 'decided', events: [first, ...rest, ...decideSubmit(undo.id, undo.to, at)] };
 }
 
 export function undoDefinition(task: Task, limit: number): TaskDefinition {

@@ -21,12 +21,13 @@ export async function pushBranch(
   timeoutMs?: number,
 ): Promise<Pushed> {
   const answered = await pushAndListen(dir, branch, commit, { timeoutMs });
-  return answered.pushed ? { pushed: true } : answered;
+  return answered.kind === 'pushed' ? { kind: 'pushed' } : answered;
 }
 
 type Answered =
   /** The remote's answer, line by line: often the address of a page to continue on. */
-  { readonly pushed: true; readonly said: readonly string[] } | Extract<Pushed, { readonly pushed: false }>;
+  | { readonly kind: 'pushed'; readonly said: readonly string[] }
+  | Exclude<Pushed, { readonly kind: 'pushed' }>;
 
 /** The options are for the remote; a remote that supports none refuses the push. */
 export async function pushAndListen(
@@ -41,13 +42,13 @@ export async function pushAndListen(
   const remote = remoteName(dir);
   if (remote === undefined) {
     const reason = 'No remote to push to: there is neither one called origin nor exactly one other.';
-    return { pushed: false, because: 'no_remote', reason };
+    return { kind: 'failed', because: 'no_remote', reason };
   }
   // With no branches, this only checks whether the address may be used.
   const address = await fetchBranches(dir, remote, []);
-  if (!address.fetched) {
+  if (address.kind === 'failed') {
     const because = address.because === 'no_remote' ? 'no_remote' : 'unreachable';
-    return { pushed: false, because, reason: address.reason };
+    return { kind: 'failed', because, reason: address.reason };
   }
   const asked = options.map((option) => `--push-option=${oneLine(option)}`);
   const argv = ['push', ...OPTIONS, ...asked, '--', remote, `${commit}:refs/heads/${branch}`];
@@ -55,15 +56,15 @@ export async function pushAndListen(
   const result = await reach(dir, argv, timeoutMs);
   const refusal = result.code === 0 ? undefined : refusalIn(result, branch);
   if (refusal !== undefined) {
-    return { pushed: false, because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
+    return { kind: 'failed', because: 'rejected', reason: `${remote} did not take ${branch}: ${refusal}` };
   }
   if (result.code === 0 || (await isThere(dir, branch, commit, until - performance.now()))) {
     // Git would do so if the remote had a refspec here. A failure does no harm.
     await tryGit(dir, ['update-ref', '-m', 'copse: pushed', `refs/remotes/${remote}/${branch}`, commit]);
-    return { pushed: true, said: saidBy(result).map(withoutSecrets) };
+    return { kind: 'pushed', said: saidBy(result).map(withoutSecrets) };
   }
   const reason = `${remote} could not be reached: ${withoutSecrets(lastWords(result.stderr))}`;
-  return { pushed: false, because: 'unreachable', reason };
+  return { kind: 'failed', because: 'unreachable', reason };
 }
 
 /**

@@ -41,7 +41,7 @@ export interface TargetOptions {
   readonly onStep?: (step: string) => void;
 }
 
-type Busy = Extract<TargetMove, { because: 'busy' }>;
+type Busy = Extract<TargetMove, { kind: 'busy' }>;
 
 export async function moveTarget(
   dir: TrustedDir,
@@ -59,7 +59,7 @@ export async function moveTarget(
     return busy(another.path, `${target} is checked out there and in ${holder.path} at the same time`);
   if (holder.isRebasing) return busy(holder.path, `a rebase of ${target} is in progress there`);
   const place = placeOf(dir, holder);
-  if ('because' in place) return place;
+  if ('kind' in place) return place;
   // One at a time: two moves would take each other's lock files for stale ones. Preparing, syncing and removing a task's
   // worktree hold the same lock; the main checkout belongs to no task.
   const lock = path.join(dir.home, '.copse', 'locks', `task-${path.basename(place.gitDir)}`);
@@ -76,7 +76,7 @@ const LOOK_EVERY_MS = 25;
 const PATIENCE_MS = 2_000;
 
 function busy(checkout: string, reason: string): Busy {
-  return { moved: false, because: 'busy', checkout, reason };
+  return { kind: 'busy', checkout, reason };
 }
 
 interface Holder {
@@ -128,11 +128,11 @@ function branchOf(gitDir: string): BranchName | null {
 
 async function moveAlone(dir: TrustedDir, { target, from, to }: TargetRequest): Promise<TargetMove> {
   const ref = `refs/heads/${target}`;
-  if ((await findTip(dir, ref)) === to) return { moved: true };
+  if ((await findTip(dir, ref)) === to) return { kind: 'moved' };
   const quick = await targetWriter(dir).move(ref, from, to);
-  const isLocked = !quick.moved && quick.because === 'locked';
+  const isLocked = quick.kind !== 'moved' && quick.because === 'locked';
   const outcome = isLocked ? await moveRef(dir, { ref, from, to, reason: REASON, isPatient: true }) : quick;
-  if (outcome.moved) return { moved: true };
+  if (outcome.kind === 'moved') return { kind: 'moved' };
   if (outcome.because === 'changed') return changed(to, outcome.tip);
   return busy(dir.home, `${ref} is locked by another git command`);
 }
@@ -150,11 +150,11 @@ function targetWriter(dir: TrustedDir): RefWriter {
 
 async function tryAlone(dir: TrustedDir, { target, from, to }: TargetRequest): Promise<TargetMove> {
   const tip = (await findTip(dir, `refs/heads/${target}`)) ?? null;
-  return tip === from ? { moved: true } : changed(to, tip);
+  return tip === from ? { kind: 'moved' } : changed(to, tip);
 }
 
 function changed(to: CommitId, tip: CommitId | null): TargetMove {
-  return tip === to ? { moved: true } : { moved: false, because: 'changed', tip };
+  return tip === to ? { kind: 'moved' } : { kind: 'changed', tip };
 }
 
 function placeOf(dir: TrustedDir, { path: folder, gitDir }: Holder): Place | Busy {
@@ -186,10 +186,10 @@ async function moveWithFiles(
     const step: Move = { branch: target, from, to, tree: to, conflict: null };
     if (isTrial) {
       const paths = await inTheWayOf(dir, place, step);
-      return paths.length === 0 ? { moved: true } : refused(place, { because: 'in_the_way', paths });
+      return paths.length === 0 ? { kind: 'moved' } : refused(place, { because: 'in_the_way', paths });
     }
     const applied = await applyMove(dir, place, step, { onStep });
-    if (applied.kind === 'applied') return { moved: true };
+    if (applied.kind === 'applied') return { kind: 'moved' };
     if (applied.because === 'moved') return changed(to, await tip());
     return refused(place, applied);
   } catch (error) {
@@ -203,7 +203,7 @@ function refused(
   { because, paths }: Pick<Extract<Applied, { kind: 'refused' }>, 'because' | 'paths'>,
 ): TargetMove {
   if (because === 'in_the_way' && paths.length > 0)
-    return { moved: false, because: 'in_the_way', checkout: worktree, files: paths };
+    return { kind: 'in_the_way', checkout: worktree, files: paths };
   // Also when the edits were gone at the second look.
   const lock = path.join(gitDir, 'index.lock');
   const reason =

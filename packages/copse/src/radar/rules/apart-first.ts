@@ -53,9 +53,10 @@ export class Collisions {
     const known = this.#byArea.get(text);
     if (known !== undefined) return known;
     const check = parseArea(text);
-    const tasks = check.ok
-      ? this.#branches.filter(({ touched }) => touches(touched.paths, check.area)).map(({ task }) => task)
-      : [];
+    const tasks =
+      check.kind === 'accepted'
+        ? this.#branches.filter(({ touched }) => touches(touched.paths, check.area)).map(({ task }) => task)
+        : [];
     this.#byArea.set(text, tasks);
     return tasks;
   }

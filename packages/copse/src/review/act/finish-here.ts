@@ -4,7 +4,7 @@ import type { TaskId } from '../../kernel/ids.ts';
 import { type Refused, refused } from '../../kernel/decision.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { endAttemptWith } from '../../agents/run/end.ts';
-import { type Outcome, refusal } from '../../board/context.ts';
+import type { Outcome } from '../../board/context.ts';
 import { type GateLook, lookAtGate } from '../../agents/run/finish.ts';
 import { attendPullRequest } from './pull-request-follow.ts';
 import { submittedOf } from './pull-request-record.ts';
@@ -33,21 +33,21 @@ export async function finishByHand(
   const claim = task?.state.status === 'in_progress' ? task.state.claim : undefined;
   const look = await lookHere(context, id, report, false);
   if (claim === undefined || look === undefined) {
-    return refusal(refused('wrong_status', `You are not working on ${id} here.`, `copse work ${id}`));
+    return refused('wrong_status', `You are not working on ${id} here.`, `copse work ${id}`);
   }
   const shut = refusalOf(look, id);
-  if (shut) return refusal(shut);
+  if (shut) return shut;
   const { session, attempt, token } = claim;
   const { policy } = context.landing;
   const pushed = await pushFinished(context, id, look, { policy, settings: context.settings });
   if (pushed.kind === 'failed')
-    return refusal(refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish'));
+    return refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish');
   const ending = { kind: 'finished', gate: look, policy, push: pushed.push } as const;
   const ended = await endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
   // A person waits: open the pull request now, and not in the orchestrator's next pass.
-  if (!ended.ok || submittedOf(ended.value) === undefined) return ended;
+  if (ended.kind === 'refused' || submittedOf(ended.value) === undefined) return ended;
   await attendPullRequest(context, id);
-  return { ok: true, value: (await context.board.get('task', id)) ?? ended.value };
+  return { kind: 'done', value: (await context.board.get('task', id)) ?? ended.value };
 }
 
 async function lookHere(

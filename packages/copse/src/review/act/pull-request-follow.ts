@@ -199,7 +199,7 @@ async function bringTarget(
   target: BranchName,
 ): Promise<{ readonly tip: CommitId } | { readonly reason: string }> {
   const fetched = await git.fetch([target]);
-  if (!fetched.fetched) return { reason: fetched.reason };
+  if (fetched.kind === 'failed') return { reason: fetched.reason };
   const remote = await git.remoteName();
   const tip = remote && (await git.tip(`refs/remotes/${remote}/${target}`));
   return tip ? { tip } : { reason: `The remote has no branch ${target}.` };
@@ -219,5 +219,5 @@ async function hasContent(
   const { id, title, plan } = task;
   const of = { task: id, title, plan, branch, target, onto: tip, head, at: clock.now() };
   const candidate = await merging.build({ ...of, method: 'squash' });
-  return candidate.built && candidate.commits === 0;
+  return candidate.kind === 'built' && candidate.commits === 0;
 }

@@ -88,7 +88,7 @@ async function remoteHas(
   { branch, head }: { readonly branch: BranchName; readonly head: CommitId },
 ): Promise<boolean> {
   const remote = await git.remoteName();
-  if (remote === undefined || !(await git.fetch([branch])).fetched) return false;
+  if (remote === undefined || (await git.fetch([branch])).kind === 'failed') return false;
   const tip = await git.tip(`refs/remotes/${remote}/${branch}`);
   return tip !== undefined && (await git.isAncestor(head, tip));
 }

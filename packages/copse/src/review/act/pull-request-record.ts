@@ -35,7 +35,7 @@ export async function recordChange(
     await change.apply(decision);
     if (pullRequest.is === 'open') await addAddress(context, change, id, pullRequest.url);
   });
-  return outcome.ok ? undefined : outcome.refusal.reason;
+  return outcome.kind === 'done' ? undefined : outcome.refusal.reason;
 }
 
 /** An artifact, so that the address stays when the task is done. */
@@ -60,10 +60,10 @@ export async function recordMerged(
 ): Promise<string | undefined> {
   const outcome = await change(context, async (change) => {
     const task = await change.require('task', id);
-    await change.apply(decideLand(task, { how: 'pull_request', commit, head, hasAll }, change.at));
+    await change.apply(decideLand(task, { kind: 'pull_request', commit, head, hasAll }, change.at));
     await promoteDependants(change, id, context.node);
   });
-  return outcome.ok ? undefined : outcome.refusal.reason;
+  return outcome.kind === 'done' ? undefined : outcome.refusal.reason;
 }
 
 /** `on_push_failure: fail`: the task needs attention. */
@@ -78,5 +78,5 @@ export async function recordGivenUp(
     await change.apply(decideGiveUp(task, { head }, { because, reason }, change.at));
     await keepWorkspace(change, { task: id, node: context.node }, { because, reason });
   });
-  return outcome.ok ? undefined : outcome.refusal.reason;
+  return outcome.kind === 'done' ? undefined : outcome.refusal.reason;
 }

@@ -11,7 +11,7 @@ import type { LedgerEntry } from '../../tasks/rules/ledger.ts';
 import { addressOf } from '../rules/pull-request.ts';
 import { type Task, refuseUnlessAllowed } from '../../tasks/rules/task.ts';
 import type { Diff } from '../../workspaces/ports/worktrees.ts';
-import { type Outcome, refusal } from '../../board/context.ts';
+import type { Outcome } from '../../board/context.ts';
 import { tipOfTarget, targetOf } from '../../queue/act/landing-target.ts';
 import { type GoneOn, resumeTask } from '../../agents/act/go-on.ts';
 import { whyItLeftTheQueue } from '../../queue/act/last-landing.ts';
@@ -63,9 +63,8 @@ export async function listReviews(context: RunContext): Promise<readonly TaskRev
 
 export async function loadReview(context: RunContext, id: TaskId): Promise<Outcome<TaskReview>> {
   const task = await context.board.get('task', id);
-  if (task === undefined)
-    return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
-  return { ok: true, value: await look(context, task, {}) };
+  if (task === undefined) return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
+  return { kind: 'done', value: await look(context, task, {}) };
 }
 
 async function look(
@@ -135,18 +134,18 @@ export async function approve(
   id: TaskId,
   head: CommitId | null,
 ): Promise<Outcome<{ readonly landing: Landing; readonly wasQueued: boolean }>> {
-  if (context.by.kind === 'session') return refusal(forPeople(id));
+  if (context.by.kind === 'session') return forPeople(id);
   await backIfMoved(context, id);
   const task = await context.board.get('task', id);
   const elsewhere = task && refuseIfElsewhere(task);
-  if (elsewhere) return refusal(elsewhere);
+  if (elsewhere) return elsewhere;
   if (head === null) {
     const reason = `Cannot approve ${id}: its commits are not in this repository, so they were not reviewed here.`;
-    return refusal(refused('wrong_status', reason, `copse show ${id}`));
+    return refused('wrong_status', reason, `copse show ${id}`);
   }
   const wasQueued = task?.state.status === 'landing';
   const queued = await queueTask(context, id, { reviewed: head });
-  return queued.ok ? { ok: true, value: { landing: queued.value, wasQueued } } : queued;
+  return queued.kind === 'done' ? { kind: 'done', value: { landing: queued.value, wasQueued } } : queued;
 }
 
 /** Returns a moved branch to review now, also while no orchestrator runs. */
@@ -173,19 +172,19 @@ export async function sendBack(
   comment: string,
   unusable: readonly { readonly name: string; readonly reason: string }[],
 ): Promise<Outcome<GoneOn>> {
-  if (context.by.kind === 'session') return refusal(forPeople(id));
+  if (context.by.kind === 'session') return forPeople(id);
   if (comment.trim() === '') {
     const reason = `Cannot send ${id} back without a comment: its agent needs to know what to change.`;
-    return refusal(refused('invalid', reason, `copse review ${id} --send-back "what to change"`));
+    return refused('invalid', reason, `copse review ${id} --send-back "what to change"`);
   }
   const task = await context.board.get('task', id);
   const refusedNow = task && (refuseInQueue(task) ?? refuseUnlessAllowed(task, 'resume'));
   const noAgent = task && (await refuseUnlessHere(context, task, unusable));
   const first = refusedNow ?? noAgent;
-  if (first) return refusal(first);
+  if (first) return first;
   // Before the agent starts, so that its briefing includes it, now and later.
   const noted = await addLedgerEntry(context, id, { kind: 'decision', text: `Review: ${comment}` });
-  return noted.ok ? resumeTask(context, id, comment) : noted;
+  return noted.kind === 'done' ? resumeTask(context, id, comment) : noted;
 }
 
 function refuseInQueue({ id, state }: Task): Refused | undefined {

@@ -9,7 +9,7 @@ export function forgeRemote(dir: TrustedDir, timeoutMs: number): ForgeRemote {
     address: () => usualAddress(dir),
     push: async (branch, commit, options = []) => {
       const pushed = await pushAndListen(dir, branch, commit, { timeoutMs, options });
-      if (pushed.pushed) return { kind: 'pushed', said: pushed.said };
+      if (pushed.kind === 'pushed') return { kind: 'pushed', said: pushed.said };
       return { kind: 'failed', because: pushed.because, reason: pushed.reason };
     },
     refs: (pattern) => remoteRefs(dir, pattern, timeoutMs),

@@ -30,6 +30,7 @@ export async function claimNext(
     await change.apply(decideClaim(task, claimant, change.at, context.policy.lease));
     return change.require('task', task.id);
   });
-  if (!outcome.ok) throw new Error(`A ready task could not be claimed: ${outcome.refusal.reason}`);
+  if (outcome.kind === 'refused')
+    throw new Error(`A ready task could not be claimed: ${outcome.refusal.reason}`);
   return outcome.value;
 }

@@ -27,14 +27,14 @@ export interface DefinitionInput {
 type Changes = { -readonly [K in keyof TaskDefinition]?: TaskDefinition[K] };
 
 export type ReadDefinition =
-  | { readonly ok: true; readonly changes: Readonly<Changes> }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly kind: 'accepted'; readonly changes: Readonly<Changes> }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 export function readDefinition(input: DefinitionInput, policy: Policy): ReadDefinition {
   try {
-    return { ok: true, changes: read(input, policy) };
+    return { kind: 'accepted', changes: read(input, policy) };
   } catch (error) {
-    if (error instanceof Invalid) return { ok: false, refusal: error.refusal };
+    if (error instanceof Invalid) return { kind: 'refused', refusal: error.refusal };
     throw error;
   }
 }
@@ -84,10 +84,10 @@ function read(input: DefinitionInput, policy: Policy): Changes {
   return changes;
 }
 
-function accepted<T extends { readonly ok: true }>(
-  check: T | { readonly ok: false; readonly reason: string },
+function accepted<T extends { readonly kind: 'accepted' }>(
+  check: T | { readonly kind: 'refused'; readonly reason: string },
 ): T {
-  if (!check.ok) throw new Invalid(check.reason, 'copse add --help');
+  if (check.kind === 'refused') throw new Invalid(check.reason, 'copse add --help');
   return check;
 }
 

@@ -4,7 +4,7 @@ import { decided } from '../../kernel/decision.ts';
 import { type LedgerEntryId, type TaskId, brand, drawId } from '../../kernel/ids.ts';
 import { type LedgerEntry, type LedgerEvent, ledgerKinds } from '../rules/ledger.ts';
 import { checkBody } from '../../kernel/text.ts';
-import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
 import { invalid } from './definition.ts';
 import { refuseForeignTask } from './own-task.ts';
 
@@ -20,20 +20,18 @@ export async function addLedgerEntry(
 ): Promise<Outcome<LedgerEntry>> {
   const kind = ledgerKinds.find((known) => known === input.kind);
   if (kind === undefined) {
-    return refusal(
-      invalid(
-        `The kind must be one of ${ledgerKinds.join(', ')}, not "${input.kind}".`,
-        'copse ledger add learning "…"',
-      ),
+    return invalid(
+      `The kind must be one of ${ledgerKinds.join(', ')}, not "${input.kind}".`,
+      'copse ledger add learning "…"',
     );
   }
   const text = checkBody(input.text);
-  if (!text.ok) return refusal(invalid(text.reason, 'copse ledger add --help'));
+  if (text.kind === 'refused') return invalid(text.reason, 'copse ledger add --help');
   if (text.body.trim() === '') {
-    return refusal(invalid('A ledger entry cannot be empty.', 'copse ledger add learning "…"'));
+    return invalid('A ledger entry cannot be empty.', 'copse ledger add learning "…"');
   }
   const foreign = await refuseForeignTask(context, task);
-  if (foreign) return refusal(foreign);
+  if (foreign) return foreign;
   return change(context, async (change) => {
     await change.requireMine(task);
     const id = brand<LedgerEntryId>(drawId('le-', context.random));

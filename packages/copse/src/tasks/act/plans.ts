@@ -4,7 +4,7 @@ import { decided } from '../../kernel/decision.ts';
 import { type PlanId, planIdDraws } from '../../kernel/ids.ts';
 import type { Plan, PlanEvent } from '../rules/plan.ts';
 import { checkBody, checkTitle } from '../../kernel/text.ts';
-import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
 import { invalid } from './definition.ts';
 import { unusedId } from './unused-id.ts';
 
@@ -15,9 +15,9 @@ export interface PlanInput {
 
 export async function addPlan(context: Context, input: PlanInput): Promise<Outcome<Plan>> {
   const title = checkTitle(input.title);
-  if (!title.ok) return refusal(invalid(title.reason, 'copse plan add --help'));
+  if (title.kind === 'refused') return invalid(title.reason, 'copse plan add --help');
   const body = checkBody(input.body);
-  if (!body.ok) return refusal(invalid(body.reason, 'copse plan add --help'));
+  if (body.kind === 'refused') return invalid(body.reason, 'copse plan add --help');
   return change(context, async (change) => {
     const id: PlanId = await unusedId(change.board, planIdDraws(context.random));
     await change.apply(

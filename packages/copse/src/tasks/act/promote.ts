@@ -16,7 +16,7 @@ export async function promoteDependants(
     const statuses = await change.board.statuses(task.dependsOn);
     const decision = decidePromote(task, (one) => statuses.get(one), change.at);
     // A refusal means that it still waits for another task.
-    if (!decision.decided) continue;
+    if (decision.kind === 'refused') continue;
     await change.applyAs({ kind: 'node', node }, decision);
     promoted.push(id);
   }

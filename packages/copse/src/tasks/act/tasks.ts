@@ -5,7 +5,7 @@ import { type TaskId, taskIdDraws } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { type Task, type TaskDefinition, type WorkItem, isAllowed } from '../rules/task.ts';
 import { decideCreate, decideDelete, decideDependencies, decideEdit } from '../rules/decisions.ts';
-import { type Change, type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Change, type Context, type Outcome, change } from '../../board/context.ts';
 import { type DefinitionInput, readDefinition } from './definition.ts';
 import { endSession } from './end-session.ts';
 import { requireHolding } from './own-task.ts';
@@ -13,7 +13,7 @@ import { unusedId } from './unused-id.ts';
 
 export async function addTask(context: Context, input: DefinitionInput): Promise<Outcome<Task>> {
   const read = readDefinition({ ...input, title: input.title ?? '' }, context.policy);
-  if (!read.ok) return refusal(read);
+  if (read.kind === 'refused') return read;
   const definition = { ...blankDefinition(context.policy), ...read.changes };
   return change(context, async (change) => {
     await requireHolding(change, context.by);
@@ -34,7 +34,7 @@ export interface TaskEditInput extends Omit<DefinitionInput, 'dependsOn' | 'work
 export async function editTask(context: Context, id: TaskId, input: TaskEditInput): Promise<Outcome<Task>> {
   const { addDependencies = [], removeDependencies = [], ...rest } = input;
   const read = readDefinition(rest, context.policy);
-  if (!read.ok) return refusal(read);
+  if (read.kind === 'refused') return read;
   const changesDependencies = addDependencies.length + removeDependencies.length > 0;
   return change(context, async (change) => {
     if (changesDependencies) await change.board.lockDependencies();

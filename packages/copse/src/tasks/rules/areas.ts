@@ -37,16 +37,17 @@ export interface Area {
 }
 
 export type AreaCheck =
-  | { readonly ok: true; readonly area: Area }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly kind: 'accepted'; readonly area: Area }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 export function parseArea(text: string): AreaCheck {
   const tidy = tidyPath(text.normalize('NFC').trim());
   const problem = findProblem(tidy);
-  if (problem !== undefined) return { ok: false, reason: problem };
+  if (problem !== undefined) return { kind: 'refused', reason: problem };
   const parsed = parsePieces(Array.from(tidy));
-  if ('problem' in parsed) return { ok: false, reason: `${quote(tidy)} is not an area: ${parsed.problem}` };
-  return { ok: true, area: { text: tidy, automaton: toAreaAutomaton(parsed.pieces) } };
+  if ('problem' in parsed)
+    return { kind: 'refused', reason: `${quote(tidy)} is not an area: ${parsed.problem}` };
+  return { kind: 'accepted', area: { text: tidy, automaton: toAreaAutomaton(parsed.pieces) } };
 }
 
 export type AreasOverlap =

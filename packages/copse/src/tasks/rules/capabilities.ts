@@ -2,8 +2,8 @@ import type { AgentName } from '../../kernel/ids.ts';
 import { defaultPolicy } from '../../kernel/policy.ts';
 
 export type CapabilityCheck =
-  | { readonly ok: true; readonly capability: string }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly kind: 'accepted'; readonly capability: string }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 // Words joined by dashes, then optionally a qualifier, such as a version: `gpu`, `code-review`, `node:22`, `python:3.12`.
 const CAPABILITY = /^[a-z0-9]+(?:-[a-z0-9]+)*(?::[a-z0-9]+(?:[-.][a-z0-9]+)*)?$/;
@@ -12,20 +12,21 @@ const CAPABILITY = /^[a-z0-9]+(?:-[a-z0-9]+)*(?::[a-z0-9]+(?:[-.][a-z0-9]+)*)?$/
 export function parseCapability(text: string): CapabilityCheck {
   const capability = text.trim().toLowerCase();
   const longest = defaultPolicy.text.nameLength;
-  if (capability === '') return { ok: false, reason: 'A capability is empty: name one, such as typescript' };
+  if (capability === '')
+    return { kind: 'refused', reason: 'A capability is empty: name one, such as typescript' };
   if (capability.length > longest) {
     return {
-      ok: false,
+      kind: 'refused',
       reason: `A capability has at most ${longest} characters; this one has ${capability.length}`,
     };
   }
   if (!CAPABILITY.test(capability)) {
     return {
-      ok: false,
+      kind: 'refused',
       reason: `${JSON.stringify(text)} is not a capability: use words joined by dashes, such as code-review, or a name and a version, such as node:22`,
     };
   }
-  return { ok: true, capability };
+  return { kind: 'accepted', capability };
 }
 
 /**

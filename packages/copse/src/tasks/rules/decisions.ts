@@ -224,5 +224,7 @@ function withdrawnFirst(
     );
   }
   const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
-  return withdrawn.decided ? decided<TaskEvent | LandingEvent>(...withdrawn.events, event) : withdrawn;
+  return withdrawn.kind === 'decided'
+    ? decided<TaskEvent | LandingEvent>(...withdrawn.events, event)
+    : withdrawn;
 }

@@ -32,7 +32,7 @@ import {
 } from './task.ts';
 import type { ParkCause, TaskEvent } from './events.ts';
 
-type Outcome = Decision<TaskEvent | LandingEvent>;
+type TaskOutcome = Decision<TaskEvent | LandingEvent>;
 
 /** A branch that enters the queue, and the commit that is to land. */
 export interface NewLanding {
@@ -47,15 +47,15 @@ export interface NewLanding {
 }
 
 export type Finish =
-  | { readonly to: 'review'; readonly head: CommitId; readonly pullRequest: PullRequest | null }
-  | ({ readonly to: 'landing' } & NewLanding)
-  | { readonly to: 'done'; readonly how: DoneHow; readonly commit: CommitId | null };
+  | { readonly kind: 'review'; readonly head: CommitId; readonly pullRequest: PullRequest | null }
+  | ({ readonly kind: 'landing' } & NewLanding)
+  | { readonly kind: 'done'; readonly how: DoneHow; readonly commit: CommitId | null };
 
-export function decideFinish(task: Task, token: FencingToken, finish: Finish, at: Timestamp): Outcome {
+export function decideFinish(task: Task, token: FencingToken, finish: Finish, at: Timestamp): TaskOutcome {
   const refusal = refuseUnlessHeld(task, token) ?? refuseUnlessAllowed(task, 'finish');
   if (refusal) return refusal;
   const of = { id: task.id, at };
-  if (finish.to !== 'done') return decided(...decideSubmit(task.id, finish, at));
+  if (finish.kind !== 'done') return decided(...decideSubmit(task.id, finish, at));
   return decided({ type: 'task.done', ...of, how: finish.how, commit: finish.commit });
 }
 
@@ -109,8 +109,8 @@ export function decidePark(
 }
 
 export type Handback =
-  | { readonly from: 'gate'; readonly token: FencingToken }
-  | { readonly from: 'queue'; readonly landing: Landing; readonly claimant: Claimant };
+  | { readonly kind: 'gate'; readonly token: FencingToken }
+  | { readonly kind: 'queue'; readonly landing: Landing; readonly claimant: Claimant };
 
 export interface HandbackCause {
   readonly because: HandbackReason;
@@ -126,24 +126,24 @@ export function decideHandback(
   cause: HandbackCause,
   at: Timestamp,
   policy: Pick<Policy, 'handback' | 'lease'>,
-): Outcome {
+): TaskOutcome {
   const refusal =
-    (handback.from === 'gate' ? refuseUnlessHeld(task, handback.token) : undefined) ??
+    (handback.kind === 'gate' ? refuseUnlessHeld(task, handback.token) : undefined) ??
     refuseUnlessAllowed(task, 'handback') ??
-    (handback.from === 'queue' ? refuseUnlessIn(task, handback.landing) : undefined);
+    (handback.kind === 'queue' ? refuseUnlessIn(task, handback.landing) : undefined);
   if (refusal) return refusal;
 
   const used = task.handbacks[cause.because] ?? 0;
   const { because, reason } = cause;
   const of = { id: task.id, at, because, reason };
   const outOfHandbacks = used >= policy.handback[because];
-  if (handback.from === 'gate') {
+  if (handback.kind === 'gate') {
     return outOfHandbacks
       ? decided({ type: 'task.needs_attention', ...of })
       : decided({ type: 'task.handed_back', ...of, grant: null });
   }
   const ended = endLanding(handback.landing, cause, at);
-  if (!ended.decided) return ended;
+  if (ended.kind === 'refused') return ended;
   if (outOfHandbacks)
     return decided<TaskEvent | LandingEvent>({ type: 'task.needs_attention', ...of }, ...ended.events);
   const given = grant(task, handback.claimant, at, policy.lease);
@@ -158,7 +158,7 @@ export function decideGiveUp(
   held: { readonly token: FencingToken } | { readonly landing: Landing } | { readonly head: CommitId },
   cause: { readonly because: AttentionCause; readonly reason: string },
   at: Timestamp,
-): Outcome {
+): TaskOutcome {
   const refusal =
     ('token' in held ? refuseUnlessHeld(task, held.token) : undefined) ??
     refuseUnlessAllowed(task, 'give_up') ??
@@ -168,10 +168,10 @@ export function decideGiveUp(
   const event = { type: 'task.needs_attention', id: task.id, at, ...cause } as const;
   if (!('landing' in held)) return decided(event);
   const ended = endLanding(held.landing, cause, at);
-  return ended.decided ? decided<TaskEvent | LandingEvent>(event, ...ended.events) : ended;
+  return ended.kind === 'decided' ? decided<TaskEvent | LandingEvent>(event, ...ended.events) : ended;
 }
 
-export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): Outcome {
+export function decideMerge(task: Task, landing: NewLanding, at: Timestamp): TaskOutcome {
   const pullRequest = task.state.status === 'in_review' ? task.state.pullRequest : null;
   const kept = pullRequest === null ? landing : { ...landing, pullRequest };
   return refuseUnlessAllowed(task, 'merge') ?? queued(task, kept, at);
@@ -186,46 +186,46 @@ export function decideUnqueue(
   landing: Landing,
   { head, reason }: { readonly head: CommitId; readonly reason: string },
   at: Timestamp,
-): Outcome {
+): TaskOutcome {
   const refusal = refuseUnlessAllowed(task, 'unqueue') ?? refuseUnlessIn(task, landing);
   if (refusal) return refusal;
   const withdrawn = decideLanding(landing, { action: 'withdraw', reason }, at);
-  if (!withdrawn.decided) return withdrawn;
+  if (withdrawn.kind === 'refused') return withdrawn;
   const pullRequest = landing.pullRequest ?? null;
   const back = { type: 'task.sent_to_review', id: task.id, at, head, pullRequest } as const;
   return decided<TaskEvent | LandingEvent>(...withdrawn.events, back);
 }
 
 export type TaskLanding =
-  | { readonly how: 'landed'; readonly landing: Landing; readonly commit: CommitId }
+  | { readonly kind: 'landed'; readonly landing: Landing; readonly commit: CommitId }
   | {
-      readonly how: 'pull_request';
+      readonly kind: 'pull_request';
       readonly commit: CommitId | null;
       /** The submitted commit, and whether the merged commits contain its work. */
       readonly head: CommitId;
       readonly hasAll: boolean;
     }
   /** Landed with the work of the task that resolved its conflict. */
-  | { readonly how: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
+  | { readonly kind: 'resolved'; readonly commit: CommitId; readonly head: CommitId };
 
-export function decideLand(task: Task, landed: TaskLanding, at: Timestamp): Outcome {
+export function decideLand(task: Task, landed: TaskLanding, at: Timestamp): TaskOutcome {
   const refusal = refuseUnlessAllowed(task, 'land');
   if (refusal) return refusal;
   const of = { type: 'task.done', id: task.id, at, commit: landed.commit } as const;
-  if (landed.how === 'resolved') {
+  if (landed.kind === 'resolved') {
     const isWaiting = task.state.status === 'needs_attention' && task.state.because === 'conflict';
     if (!isWaiting) return wrongStatus(task, 'land');
     return decided({ ...of, how: 'landed', head: landed.head });
   }
-  const done = { ...of, how: landed.how };
-  if (landed.how === 'pull_request') {
+  const done = { ...of, how: landed.kind };
+  if (landed.kind === 'pull_request') {
     const { head, hasAll } = landed;
     return refuseUnlessSubmitted(task, head) ?? decided({ ...done, ...(hasAll && { head }) });
   }
   const mismatch = refuseUnlessIn(task, landed.landing);
   if (mismatch) return mismatch;
   const ended = decideLanding(landed.landing, { action: 'land', commit: landed.commit }, at);
-  return ended.decided ? decided<TaskEvent | LandingEvent>(done, ...ended.events) : ended;
+  return ended.kind === 'decided' ? decided<TaskEvent | LandingEvent>(done, ...ended.events) : ended;
 }
 
 /** Null when nothing changed, so that polling records no event. */
@@ -254,12 +254,12 @@ function refuseUnlessSubmitted(task: Task, head: CommitId): Refused | undefined 
   );
 }
 
-function queued(task: Task, landing: NewLanding, at: Timestamp): Outcome {
-  return decided(...decideSubmit(task.id, { to: 'landing', ...landing }, at));
+function queued(task: Task, landing: NewLanding, at: Timestamp): TaskOutcome {
+  return decided(...decideSubmit(task.id, { kind: 'landing', ...landing }, at));
 }
 
 /** Finished work that goes on to a person or to the queue. */
-export type Submission = Exclude<Finish, { readonly to: 'done' }>;
+export type Submission = Exclude<Finish, { readonly kind: 'done' }>;
 
 /** The caller has checked that the task may be submitted. */
 export function decideSubmit(
@@ -267,7 +267,7 @@ export function decideSubmit(
   to: Submission,
   at: Timestamp,
 ): readonly [TaskEvent, ...(TaskEvent | LandingEvent)[]] {
-  if (to.to === 'review')
+  if (to.kind === 'review')
     return [{ type: 'task.sent_to_review', id, at, head: to.head, pullRequest: to.pullRequest }];
   const { landing, target, attempt, head, isReviewed, pullRequest } = to;
   const kept = { ...(isReviewed && { isReviewed }), ...(pullRequest && { pullRequest }) };

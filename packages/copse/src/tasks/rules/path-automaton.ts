@@ -19,21 +19,21 @@ export const ANY_CHARACTER: CharacterSet = [
   [SLASH + 1, LAST_CODE_POINT],
 ];
 
-type State =
+type AutomatonState =
   | { readonly kind: 'end' }
   | { readonly kind: 'character'; readonly set: CharacterSet; readonly next: number }
   | { readonly kind: 'separator' | 'run' | 'anything'; readonly next: number }
   | { readonly kind: 'fork'; readonly next: readonly number[] };
 
 export interface Automaton {
-  readonly states: readonly State[];
+  readonly states: readonly AutomatonState[];
   readonly start: number;
 }
 
 /** Accepts the pieces and, if the last name is plain, everything below it. */
 export function toAreaAutomaton(pieces: readonly Piece[]): Automaton {
   if (lastNameKind(pieces) === 'wild') return toAutomaton(pieces);
-  const states: State[] = [{ kind: 'end' }];
+  const states: AutomatonState[] = [{ kind: 'end' }];
   const end = 0;
   const below = append(states, [{ kind: 'separator' }, { kind: 'anything' }], end);
   const pathOrBelow = states.push({ kind: 'fork', next: [end, below] }) - 1;
@@ -42,14 +42,14 @@ export function toAreaAutomaton(pieces: readonly Piece[]): Automaton {
 
 /** Accepts exactly the pieces. */
 export function toAutomaton(pieces: readonly Piece[]): Automaton {
-  const states: State[] = [{ kind: 'end' }];
+  const states: AutomatonState[] = [{ kind: 'end' }];
   return { states, start: append(states, pieces, 0) };
 }
 
 /** Adds states that read `pieces` and continue at `next`; returns the first of them. */
-function append(states: State[], pieces: readonly Piece[], next: number): number {
+function append(states: AutomatonState[], pieces: readonly Piece[], next: number): number {
   return pieces.reduceRight((after, piece) => {
-    const state: State =
+    const state: AutomatonState =
       piece.kind === 'choice'
         ? { kind: 'fork', next: piece.alternatives.map((alternative) => append(states, alternative, after)) }
         : { ...piece, next: after };
@@ -121,7 +121,7 @@ export function shareAPath(left: Automaton, right: Automaton): boolean {
 }
 
 function passWithoutReading(
-  state: State,
+  state: AutomatonState,
   position: number,
   spent: typeof LEFT_SPENT | typeof RIGHT_SPENT,
   pass: (next: number, position: number) => void,
@@ -134,27 +134,27 @@ function passWithoutReading(
   else if (state.kind === 'separator' && isAtName && !isSpent) pass(state.next, position);
 }
 
-function bothReadOneCharacter(a: State, b: State): boolean {
+function bothReadOneCharacter(a: AutomatonState, b: AutomatonState): boolean {
   const left = charactersRead(a);
   const right = charactersRead(b);
   return left.some(([from, to]) => right.some(([low, high]) => from <= high && low <= to));
 }
 
-function charactersRead(state: State): CharacterSet {
+function charactersRead(state: AutomatonState): CharacterSet {
   if (state.kind === 'character') return state.set;
   return state.kind === 'run' || state.kind === 'anything' ? ANY_CHARACTER : [];
 }
 
-function readsSlash(state: State): boolean {
+function readsSlash(state: AutomatonState): boolean {
   return state.kind === 'separator' || state.kind === 'anything';
 }
 
 /** Runs stay where they are: they may read more. */
-function afterReading(state: State, at: number): number {
+function afterReading(state: AutomatonState, at: number): number {
   return state.kind === 'character' || state.kind === 'separator' ? state.next : at;
 }
 
-function requireState(automaton: Automaton, at: number): State {
+function requireState(automaton: Automaton, at: number): AutomatonState {
   const state = automaton.states[at];
   if (state === undefined) throw new Error(`An area has no state ${at}`);
   return state;

@@ -21,7 +21,7 @@ export interface DiffOptions {
 
 export type TaskDiff =
   | {
-      readonly found: true;
+      readonly kind: 'found';
       readonly diff: Diff;
       readonly base: BranchName;
       /** Where the branch left the base. */
@@ -31,7 +31,7 @@ export type TaskDiff =
       readonly branch: BranchName | null;
     }
   | {
-      readonly found: false;
+      readonly kind: 'refused';
       readonly because: 'no_workspace' | 'no_branch' | 'no_base';
       readonly reason: string;
       readonly next: readonly string[];
@@ -47,7 +47,7 @@ export async function diffTask(
   const worktree = known?.worktree;
   if (!worktree) {
     const reason = `${task} has no worktree on this machine, so there is nothing to compare.`;
-    return { found: false, because: 'no_workspace', reason, next: [`copse work ${task}`] };
+    return { kind: 'refused', because: 'no_workspace', reason, next: [`copse work ${task}`] };
   }
   const facts = await git.look(worktree.path);
   const isThere = facts.state === 'healthy';
@@ -55,14 +55,19 @@ export async function diffTask(
   const head = isThere ? facts.head : await git.tip(`refs/heads/${worktree.branch}`);
   if (head === undefined) {
     const reason = `The branch ${worktree.branch} of ${task} was deleted.`;
-    return { found: false, because: 'no_branch', reason, next: [`copse work ${task}`, 'copse rescue list'] };
+    return {
+      kind: 'refused',
+      because: 'no_branch',
+      reason,
+      next: [`copse work ${task}`, 'copse rescue list'],
+    };
   }
   const name = await baseBranchOf(git, target, worktree.baseBranch);
   const base = name && (await findNewestBase(git, name));
   const from = (base && (await git.mergeBase(base.commit, head))) ?? (await knownStart(git, worktree, head));
   if (from === undefined) {
     const reason = `The branch of ${task} has nothing in common with ${name ?? 'any base'}.`;
-    return { found: false, because: 'no_base', reason, next: ['git fetch'] };
+    return { kind: 'refused', because: 'no_base', reason, next: ['git fetch'] };
   }
   const diff = await diffs.compare({
     from,
@@ -70,7 +75,7 @@ export async function diffTask(
     ...(options.includeUncommitted && isThere && { withUncommittedIn: worktree.path }),
     ...(options.withoutPatch && { withoutPatch: true }),
   });
-  return { found: true, diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };
+  return { kind: 'found', diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };
 }
 
 /** The commit it began at, if the branch still contains it; for when the base was deleted. */

@@ -10,7 +10,7 @@ import { refused } from '../../kernel/decision.ts';
 import { type Resource, decideGiveBack, decideTake } from '../../machines/rules/fleet.ts';
 import { type NodeId, type ResourceName, brand } from '../../kernel/ids.ts';
 import type { PortProbe } from '../ports/furnishing.ts';
-import { type Context, type Outcome, change, refusal } from '../../board/context.ts';
+import { type Context, type Outcome, change } from '../../board/context.ts';
 
 export interface PortHolder {
   /** A session or a task. */
@@ -42,14 +42,15 @@ export async function leasePorts(
     if (held.length < count) continue;
     // Two processes of one session took one each: both keep the lowest.
     await giveBack(context, held.slice(count));
-    return { ok: true, value: await withOccupied(held.slice(0, count).map(numberOf), probe, missing <= 0) };
+    return {
+      kind: 'done',
+      value: await withOccupied(held.slice(0, count).map(numberOf), probe, missing <= 0),
+    };
   }
-  return refusal(
-    refused(
-      'wrong_status',
-      `${request.holder} needs ${count === 1 ? 'a port' : `${count} ports`}, and from ${from} to ${to} none is free on this machine.`,
-      'copse cleanup',
-    ),
+  return refused(
+    'wrong_status',
+    `${request.holder} needs ${count === 1 ? 'a port' : `${count} ports`}, and from ${from} to ${to} none is free on this machine.`,
+    'copse cleanup',
   );
 }
 
@@ -85,7 +86,7 @@ async function takeSome(
       await change.apply(decideTake(id, resource, holder, null, change.at));
     });
     // Refused: another process took it first.
-    if (outcome.ok) missing -= 1;
+    if (outcome.kind === 'done') missing -= 1;
   }
 }
 

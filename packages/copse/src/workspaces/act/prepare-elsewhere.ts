@@ -36,6 +36,6 @@ export async function prepareElsewhere(
     await change.apply(decided({ type: 'workspace.prepared', ...of }));
     return { workspace: await change.require('workspace', id), reused: false };
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }

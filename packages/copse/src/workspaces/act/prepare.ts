@@ -29,13 +29,12 @@ import type { NewWorktree } from '../../git/port.ts';
 import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
-import { leaveWhatLanded } from '../discard/leave-landed.ts';
+import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
 import { leasePorts } from './ports-of-sessions.ts';
 import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef } from '../discard/rescue-first.ts';
-import { setAside } from '../discard/set-aside.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
 import { worktreePath } from './worktree-path.ts';
 
@@ -93,7 +92,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const strategy = strategyFor(context, task);
   if (strategy !== 'git_worktree') return elsewhere(context, task.id, strategy);
   const named = nameBranch(context, request);
-  if (!named.ok) {
+  if (named.kind === 'refused') {
     return { kind: 'refused', because: 'bad_branch', reason: named.reason, next: ['copse config check'] };
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
@@ -110,8 +109,8 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   const isInTheWay = plan.kind === 'new_worktree' && plan.aside !== null;
   const aside = isInTheWay
     ? await setAside(context, task.id, { path, known, facts, token: request.token })
-    : { rescue: null };
-  if ('refusal' in aside) {
+    : ({ kind: 'free', rescue: null } as const);
+  if (aside.kind === 'refused') {
     const { reason, next } = aside.refusal;
     return { kind: 'refused', because: 'occupied', reason, next };
   }
@@ -124,7 +123,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
 
   const branch = plan.kind === 'reuse' ? plan.branch : (made?.branch ?? facts.branch);
   const leased = await leasePorts(context, context.portProbe, { holder: task.id, node: context.node });
-  if (!leased.ok) return { kind: 'refused', because: 'no_ports', ...leased.refusal };
+  if (leased.kind === 'refused') return { kind: 'refused', because: 'no_ports', ...leased.refusal };
   const { ports, occupied } = leased.value;
   const furnished = await context.furnishing.furnish({
     ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
@@ -132,7 +131,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
     isFresh: plan.kind === 'new_worktree',
   });
   onStep('furnished');
-  if (!furnished.setup.ok) return setupFailed(task.id, path, furnished.setup);
+  if (furnished.setup.kind === 'failed') return setupFailed(task.id, path, furnished.setup);
   return {
     kind: 'prepared',
     workspace,
@@ -182,7 +181,7 @@ async function elsewhere(
     base: null,
     notes: strategy === 'static' ? ['It works in the main checkout.'] : ['It has no worktree.'],
     ports: [],
-    furnished: { ...nothing, setup: { ok: true, ran: 0 } },
+    furnished: { ...nothing, setup: { kind: 'done', ran: 0 } },
   };
 }
 
@@ -216,7 +215,7 @@ async function gatherFacts(
     base,
   };
   const notes =
-    fetched?.fetched === false ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
+    fetched?.kind === 'failed' ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
   return { facts, notes };
 }
 
@@ -258,7 +257,7 @@ async function recordIntent(
     );
     return change.require('workspace', id);
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   return outcome.value;
 }
 
@@ -274,7 +273,7 @@ async function make(
   if (plan.from !== 'branch') {
     const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
     // If another process made the branch meanwhile, it is continued.
-    if (!moved.moved && moved.tip === null)
+    if (moved.kind !== 'moved' && moved.tip === null)
       throw new Error(`The branch ${branch} could not be made: it is locked`);
   }
   onStep('branch_made');

@@ -22,10 +22,10 @@ export interface SyncTaskRequest {
   readonly onStep?: (step: SyncStep) => void;
 }
 
-type Brought = Exclude<SyncOutcome, { kind: 'refused' }>;
+type SyncDone = Exclude<SyncOutcome, { kind: 'refused' }>;
 
 export type TaskSynced =
-  | (Brought & {
+  | (SyncDone & {
       readonly base: BranchName;
       /** For example: the remote could not be reached, so its newest commits are missing. */
       readonly notes: readonly string[];
@@ -76,7 +76,7 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
     ...(onStep && { onStep }),
   });
   if (outcome.kind === 'refused') return explain(outcome, task, base.branch, worktree);
-  const isBehind = fetched && !fetched.fetched && fetched.because !== 'no_remote';
+  const isBehind = fetched && fetched.kind === 'failed' && fetched.because !== 'no_remote';
   return { ...outcome, base: base.branch, notes: isBehind ? [fetched.reason] : [] };
 }
 

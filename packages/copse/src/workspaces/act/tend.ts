@@ -9,7 +9,7 @@ import type { TrashEntry } from '../ports/trash.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import type { WorkspaceContext } from './context.ts';
 
-export interface Tended {
+interface Tended {
   readonly thinned: number;
   readonly deleted: number;
   /** Old entries of the trash that are kept, and why. */

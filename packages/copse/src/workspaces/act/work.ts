@@ -19,7 +19,7 @@ import type { SessionEvent } from '../../agents/rules/session/session.ts';
 import { type Task, type TaskStatus, suggestCommands } from '../../tasks/rules/task.ts';
 import type { TaskEvent } from '../../tasks/rules/events.ts';
 import { decideRestart, decideResume } from '../../tasks/rules/decisions.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { type Prepared, prepareLocked } from './prepare.ts';
 import { resetWorkspace } from '../discard/reset.ts';
 import { type WorkspaceContext, isHeldByHand, personName, workspaceOf } from './context.ts';
@@ -52,13 +52,11 @@ export async function work(
   const done = await context.git.tryLock(`task-${id}`, () => workLocked(context, id, choice));
   return (
     done?.value ??
-    refusal(
-      refused(
-        'wrong_status',
-        `Another process is preparing or removing the worktree of ${id} right now.`,
-        'copse worktrees',
-        `copse show ${id}`,
-      ),
+    refused(
+      'wrong_status',
+      `Another process is preparing or removing the worktree of ${id} right now.`,
+      'copse worktrees',
+      `copse show ${id}`,
     )
   );
 }
@@ -71,27 +69,27 @@ async function workLocked(
   const existing = await findExisting(context, id);
   const task = await context.board.get('task', id);
   if (task === undefined) {
-    return refusal(refused('not_found', `There is no task ${id} on the board.`, 'copse list'));
+    return refused('not_found', `There is no task ${id} on the board.`, 'copse list');
   }
   const mayTake = await tryTaking(task, context);
-  if (!mayTake.ok) return mayTake;
-  if (existing && choice === undefined) return { ok: true, value: { kind: 'exists', existing } };
+  if (mayTake.kind === 'refused') return mayTake;
+  if (existing && choice === undefined) return { kind: 'done', value: { kind: 'exists', existing } };
 
   if (choice === 'reset') {
     const reset = await resetWorkspace(context, task);
-    if (!reset.ok) return reset;
+    if (reset.kind === 'refused') return reset;
   }
   const claimant = claimantFor(context, task);
   const { agent, session } = claimant;
   const prepared = await prepareLocked(context, { task, agent, session });
   if (prepared.kind !== 'prepared') {
     const [first = 'copse worktrees', ...others] = prepared.next;
-    return refusal(refused('wrong_status', prepared.reason, first, ...others));
+    return refused('wrong_status', prepared.reason, first, ...others);
   }
   // Last, so that a task without a workspace stays unclaimed. The lock keeps other processes from claiming it by hand.
   const claimed = await claimByHand(context, id, claimant);
-  if (!claimed.ok) return claimed;
-  return { ok: true, value: { kind: 'worked', task: claimed.value, workspace: prepared } };
+  if (claimed.kind === 'refused') return claimed;
+  return { kind: 'done', value: { kind: 'worked', task: claimed.value, workspace: prepared } };
 }
 
 async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Existing | undefined> {
@@ -113,7 +111,9 @@ async function findExisting(context: WorkspaceContext, id: TaskId): Promise<Exis
 /** Decides the claim without making it, before a person is asked to choose. */
 async function tryTaking(task: Task, context: WorkspaceContext): Promise<Outcome<null>> {
   const decision = decideTaking(task, context, claimantFor(context, task), context.clock.now());
-  return decision === 'held_already' || decision.decided ? { ok: true, value: null } : refusal(decision);
+  return decision === 'held_already' || decision.kind === 'decided'
+    ? { kind: 'done', value: null }
+    : decision;
 }
 
 function decideTaking(
@@ -134,7 +134,7 @@ function decideTaking(
     );
   }
   if (state.status === 'stuck') return decideRestart(task, claimant, at, lease);
-  if (resumable.has(state.status)) return decideResume(task, claimant, at, lease);
+  if (isResumable[state.status]) return decideResume(task, claimant, at, lease);
   return decideClaim(task, claimant, at, lease);
 }
 
@@ -176,13 +176,25 @@ function openOrReopen(
 }
 
 /** Statuses in which a person continues the agent's session. */
-const resumable: ReadonlySet<TaskStatus> = new Set(['paused', 'in_review', 'needs_attention']);
+const isResumable: Readonly<Record<TaskStatus, boolean>> = {
+  pending: false,
+  ready: false,
+  in_progress: false,
+  paused: true,
+  stuck: false,
+  in_review: true,
+  landing: false,
+  needs_attention: true,
+  done: false,
+  failed: false,
+  cancelled: false,
+};
 
 /** A resumed task keeps its session; any other gets a new one. */
 function claimantFor(context: WorkspaceContext, task: Task): Claimant {
   const draw = (prefix: string) => drawId(prefix, context.random);
   const session: SessionId =
-    resumable.has(task.state.status) && task.session !== null ? task.session : brand(draw('se-'));
+    isResumable[task.state.status] && task.session !== null ? task.session : brand(draw('se-'));
   const attempt: AttemptId = brand(draw('at-'));
   return { session, attempt, node: context.node, agent: personName(context), isByHand: true };
 }

@@ -37,7 +37,7 @@ export interface CheckOptions {
   readonly ended?: readonly { readonly session: SessionId; readonly task: TaskId }[];
 }
 
-export interface Checked {
+interface Checked {
   /** For the next check. */
   readonly state: CheckoutState;
   readonly escape: Escape | null;
@@ -103,7 +103,7 @@ async function tell(context: GuardContext, escape: Escape, meant: readonly Runni
       if (id !== null)
         await change.apply(decided({ type: 'workspace.escaped', id, at: change.at, ...escape }));
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 export interface MoveEscapeRequest {
@@ -146,7 +146,7 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   const wanted = paths ?? workspace.escape?.paths ?? [];
   const saved =
     wanted.length > 0 && (await rescues.snapshot({ task, worktree: root, why: 'escape', at: clock.now() }));
-  if (saved === false || !saved.saved) {
+  if (saved === false || saved.kind === 'nothing_to_save') {
     const reason = `The main checkout has no changes to move to ${task}.`;
     return { kind: 'refused', because: 'nothing_to_move', reason, next: ['git status'] };
   }
@@ -178,5 +178,5 @@ function noteMoved(
 }
 
 function must(outcome: Outcome<void>): void {
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }

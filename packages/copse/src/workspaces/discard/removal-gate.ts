@@ -2,12 +2,12 @@
  * The facts for the gate (workspaces/rules/removal.ts): what is alive in a worktree, and which work would leave with it.
  */
 
-import { refused } from '../../kernel/decision.ts';
+import { type Refused, refused } from '../../kernel/decision.ts';
 import { type BranchName, type CommitId, type FencingToken, type TaskId, brand } from '../../kernel/ids.ts';
+import { terminalName } from '../rules/naming.ts';
 import type { WorktreeFacts } from '../rules/preparation.ts';
 import { type RemovalFacts, decideRemoval } from '../rules/removal.ts';
 import type { Workspace } from '../rules/workspace.ts';
-import { refusal } from '../../board/context.ts';
 import { branchRef } from './rescue-first.ts';
 import { type WorkspaceContext, isHeldByHand } from '../act/context.ts';
 
@@ -35,7 +35,7 @@ export async function refuseIfAlive(
   path: string,
   workspace: Workspace | undefined,
   { isUnfinished, again, token }: Replacement,
-): Promise<ReturnType<typeof refusal> | undefined> {
+): Promise<Refused | undefined> {
   const alive = await whoIsThere(context, task, path, token);
   const locks = isUnfinished ? alive.locks.filter(({ isHeld }) => isHeld) : alive.locks;
   const owned = ownership(context, task, path, workspace);
@@ -44,7 +44,7 @@ export async function refuseIfAlive(
   if (decision.kind === 'allowed' || decision.kind === 'question') return undefined;
   if (decision.kind === 'end_first')
     throw new Error(`The gate wants to end the agent of ${task}, which only a forced removal may do`);
-  return refusal(refused('wrong_status', decision.reason, ...decision.next));
+  return refused('wrong_status', decision.reason, ...decision.next);
 }
 
 const BY_NAME = { by: 'person', isNamed: true, isForced: false, deleteBranch: false } as const;
@@ -96,7 +96,7 @@ export async function whoIsThere(
   const attempts = (await board.list('attempt', { task })).filter(({ end }) => end === null);
   const sessions = await board.list('session', { task });
   // First: an agent in tmux descends from its pane and not from its runner.
-  const tmux = await occupancy.tmuxSessions(`copse-${task}`);
+  const tmux = await occupancy.tmuxSessions(terminalName(task));
   const panes = tmux.kind === 'known' ? tmux.sessions.flatMap(({ launchers }) => launchers) : [];
   const owners = {
     roots: [...attempts.flatMap(({ process }) => process ?? []), ...panes],

@@ -209,7 +209,7 @@ async function putDown(context: WorkspaceContext, id: TaskId): Promise<void> {
     const task = await change.board.get('task', id);
     if (task && isHeldByHand(context, task)) await change.apply(decidePause(task, change.at));
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 /** The claim first: the orchestrator restarts a session that still holds its task. */
@@ -221,7 +221,7 @@ async function end(context: WorkspaceContext, id: TaskId, ends: EndFirst, policy
       await change.apply(decidePause(task, change.at));
       await endSession(change, task, { action: 'interrupt', because: 'paused' });
     });
-    if (!outcome.ok) throw new Error(outcome.refusal.reason);
+    if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
   }
   for (const name of ends.tmux) await context.occupancy.killTmuxSession(name);
   await context.occupancy.end(ends.processes, { graceMs: policy.removal.endGraceMs });
@@ -242,7 +242,7 @@ async function tearDown(
   const place = { path, branch: worktree.branch, base: worktree.baseBranch, ports: [] };
   const request = { task, agent: null, session: task.session };
   const outcome = await context.furnishing.dismantle(furnishingOf(context, request, place));
-  if (outcome.ok) return outcome.ran > 0;
+  if (outcome.kind === 'done') return outcome.ran > 0;
   notes.push(`Its teardown failed at: ${outcome.command}. The output is in ${outcome.log}.`);
   return true;
 }
@@ -277,7 +277,7 @@ async function endOfBranch(
   const { branch, seen, mayDelete, notes } = of;
   if (!mayDelete || branch === null || seen === null) return 'kept';
   const moved = await context.git.moveRef(branchRef(branch), seen, null, `copse: ${task} is removed`);
-  if (!moved.moved && moved.tip !== null) {
+  if (moved.kind !== 'moved' && moved.tip !== null) {
     notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
     return 'kept';
   }
@@ -316,7 +316,7 @@ async function recordRelease(
     if (workspace.disposition.is === 'released') return;
     await change.apply(decideWorkspace(workspace, { action: 'release', rescue }, change.at));
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }
 
 function notThere(task: TaskId): Removed {

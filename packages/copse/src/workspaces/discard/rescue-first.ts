@@ -18,7 +18,7 @@ export async function rescueFirst({ git, rescues }: Ports, request: SnapshotRequ
     facts.state === 'absent' ? !facts.isRegistered : facts.state === 'broken' && facts.isUnfinished;
   if (isEmpty) return null;
   const outcome = await rescues.snapshot(request);
-  return outcome.saved ? outcome.rescue.ref : null;
+  return outcome.kind === 'saved' ? outcome.rescue.ref : null;
 }
 
 /** The tip of a branch; if an agent deleted it, HEAD at the time of the rescue. */
@@ -36,7 +36,7 @@ export async function tipOrRescued(
 export async function keepTip({ git }: Ports, task: TaskId, tip: CommitId, at: Timestamp): Promise<string> {
   const ref = `refs/copse/keep/${task}/${at}-${tip.slice(0, 12)}`;
   const moved = await git.moveRef(ref, null, tip, 'copse: kept before its branch moves');
-  if (!moved.moved && moved.tip !== tip)
+  if (moved.kind !== 'moved' && moved.tip !== tip)
     throw new Error(`The commits of ${task} could not be kept under ${ref}`);
   return ref;
 }

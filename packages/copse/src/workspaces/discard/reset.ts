@@ -9,7 +9,7 @@ import type { FencingToken } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { TrashRecord } from '../ports/trash.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { discard } from './discard.ts';
 import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
@@ -23,7 +23,7 @@ export async function resetWorkspace(
 ): Promise<Outcome<null>> {
   const workspace = await workspaceOf(context, task.id);
   const worktree = workspace?.worktree;
-  if (!worktree) return { ok: true, value: null };
+  if (!worktree) return { kind: 'done', value: null };
   const facts = await context.git.look(worktree.path);
   const begun = facts.state === 'absent' ? await begunReset(context, task) : undefined;
   if (begun) return finish(context, workspace, begun);
@@ -60,9 +60,9 @@ async function finish(
   // An agent may have switched to another branch; only the one that was made for the task is deleted.
   if (branch !== null && branchTip !== null && branch === workspace.worktree?.branch) {
     const moved = await context.git.moveRef(branchRef(branch), branchTip, null, `copse: ${task} is reset`);
-    if (!moved.moved && moved.tip !== null) {
+    if (moved.kind !== 'moved' && moved.tip !== null) {
       const reason = `The branch ${branch} moved while it was being reset, so it stays where it is now.`;
-      return refusal(refused('wrong_status', reason, `copse undo ${task}`));
+      return refused('wrong_status', reason, `copse undo ${task}`);
     }
   }
   return change(context, async (change) => {

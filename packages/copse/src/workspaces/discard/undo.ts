@@ -19,7 +19,7 @@ import {
 } from '../../kernel/ids.ts';
 import type { Ignored } from '../../git/port.ts';
 import type { TrashEntry } from '../ports/trash.ts';
-import { type Outcome, change, refusal } from '../../board/context.ts';
+import { type Outcome, change } from '../../board/context.ts';
 import { discard } from './discard.ts';
 import { refuseIfAlive } from './removal-gate.ts';
 import { branchRef, keepTip } from './rescue-first.ts';
@@ -45,14 +45,14 @@ export async function undo(context: WorkspaceContext, task: TaskId | undefined):
   const entry = meant(entries);
   if (entry === undefined) {
     const what = task === undefined ? '' : ` of ${task}`;
-    return refusal(refused('not_found', `There is no removal or reset${what} to undo.`, 'copse rescue list'));
+    return refused('not_found', `There is no removal or reset${what} to undo.`, 'copse rescue list');
   }
   // Waits for `copse tend`, which may be thinning the trash.
   const patienceMs = context.policy.removal.undoPatienceMs;
   const name = `task-${entry.record.task}`;
   const done = await context.git.tryLock(name, () => bringBack(context, entry), { patienceMs });
   const busy = `Another process is preparing or removing the worktree of ${entry.record.task} right now.`;
-  return done?.value ?? refusal(refused('wrong_status', busy, 'copse worktrees'));
+  return done?.value ?? refused('wrong_status', busy, 'copse worktrees');
 }
 
 /** After an interrupted undo: the entry that it was restoring, not the one that it discarded to make room. */
@@ -67,19 +67,19 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
   const { task, path, branch, branchTip, rescue, why } = entry.record;
   if (branch === null || branchTip === null || why === 'leftover') {
     const reason = `The worktree of ${task} had no branch, so it cannot be restored. Its files are in ${entry.folder}.`;
-    return refusal(refused('wrong_status', reason, `copse rescue list ${task}`));
+    return refused('wrong_status', reason, `copse rescue list ${task}`);
   }
   const isOwn = await isTasksOwn(context, task, branch);
   const holder = await git.holderOf(branch);
   const isHeld = holder !== undefined && holder !== path;
   if (isHeld && isOwn) {
     const reason = `The branch ${branch} of ${task} is checked out at ${holder}.`;
-    return refusal(refused('wrong_status', reason, `git -C "${holder}" switch --detach`));
+    return refused('wrong_status', reason, `git -C "${holder}" switch --detach`);
   }
   const saved = rescue === null ? undefined : await rescues.find(rescue);
   if ((rescue !== null && saved === undefined) || (await git.tip(branchTip)) === undefined) {
     const reason = `Cannot restore ${task}: its rescue or its commits are no longer in git. Its other files are in ${entry.folder}.`;
-    return refusal(refused('wrong_status', reason, `look into ${entry.folder}`));
+    return refused('wrong_status', reason, `look into ${entry.folder}`);
   }
   const facts = await git.look(path);
   // An interrupted undo continues in the worktree that it made, because some files have left the trash. A lock means that
@@ -90,16 +90,16 @@ async function bringBack(context: WorkspaceContext, found: TrashEntry): Promise<
     isInterrupted ? undefined : makeAnew(context, entry, wanted),
     git.ignored(entry),
   ]);
-  if (made && !made.ok) return made;
+  if (made && made.kind === 'refused') return made;
   const restored = saved && (await rescues.restore(saved, path));
   const { inTheWay } = await trash.bringBack(entry, path, git.gitDirOf(path) ?? null);
   await recordPrepared(context, entry);
   await trash.retire(entry);
-  const blocked = restored && !restored.restored ? restored.inTheWay : [];
+  const blocked = restored && restored.kind === 'in_the_way' ? restored.inTheWay : [];
   const now = await git.look(path);
   const isDetached = !isOwn && now.state === 'healthy' && now.branch === null;
   return {
-    ok: true,
+    kind: 'done',
     value: {
       task,
       path,
@@ -137,7 +137,7 @@ async function makeAnew(
   const { git, trash } = context;
   const { task, path } = entry.record;
   const cleared = await clearTheWay(context, entry);
-  if (!cleared.ok) return cleared;
+  if (cleared.kind === 'refused') return cleared;
   await trash.begin(entry);
 
   const tip = (await git.tip(branchRef(branch))) ?? null;
@@ -147,7 +147,7 @@ async function makeAnew(
   if (!isOwn && (isHeld || (isElsewhere && tip !== null))) {
     const place = await git.registerDetached({ path, name: task }, branchTip);
     await git.checkOut(place, context.settings.sparse ?? []);
-    return { ok: true, value: null };
+    return { kind: 'done', value: null };
   }
   if (isElsewhere) {
     if (tip !== null) await keepTip(context, task, tip, context.clock.now());
@@ -157,17 +157,15 @@ async function makeAnew(
       branchTip,
       `copse: ${entry.record.why} of ${task} is undone`,
     );
-    if (!moved.moved) {
-      return refusal(
-        refused('wrong_status', `The branch ${branch} moved at this moment.`, `copse undo ${task}`),
-      );
+    if (moved.kind !== 'moved') {
+      return refused('wrong_status', `The branch ${branch} moved at this moment.`, `copse undo ${task}`);
     }
   }
   const registered = await git.register({ path, name: task, branch });
   if (registered.kind === 'taken')
     throw new Error(`${branch} was taken by ${registered.takenBy} at this moment`);
   await git.checkOut(registered.place, context.settings.sparse ?? []);
-  return { ok: true, value: null };
+  return { kind: 'done', value: null };
 }
 
 /** After the repository was moved, entries of the old place belong in the new one. */
@@ -184,7 +182,7 @@ async function clearTheWay(
 ): Promise<Outcome<boolean>> {
   const { task, path } = record;
   const facts = await context.git.look(path);
-  if (facts.state === 'absent' && !facts.isRegistered) return { ok: true, value: false };
+  if (facts.state === 'absent' && !facts.isRegistered) return { kind: 'done', value: false };
   const workspace = await workspaceOf(context, task);
   const isUnfinished = isBegun || (facts.state === 'broken' && facts.isUnfinished);
   const again = `copse undo ${task}`;
@@ -197,7 +195,7 @@ async function clearTheWay(
     reason: (rescue) => (facts.state === 'healthy' || rescue !== null ? 'undo' : 'leftover'),
     look: () => refuseIfAlive(context, task, path, workspace, { isUnfinished, again }),
   });
-  return discarded.kind === 'refused' ? discarded.refusal : { ok: true, value: true };
+  return discarded.kind === 'refused' ? discarded.refusal : { kind: 'done', value: true };
 }
 
 async function recordPrepared(
@@ -219,5 +217,5 @@ async function recordPrepared(
       decided({ type: 'workspace.prepared', id, at: change.at, task, node, strategy, worktree }),
     );
   });
-  if (!outcome.ok) throw new Error(outcome.refusal.reason);
+  if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }

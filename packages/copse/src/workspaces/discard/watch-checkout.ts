@@ -24,7 +24,7 @@ export interface CheckoutMemory {
   save(seen: SeenCheckout): void;
 }
 
-export interface WatchContext extends GuardContext {
+interface WatchContext extends GuardContext {
   readonly clock: Timer;
   readonly mainGitDir: string | null;
   readonly checkoutMemory: CheckoutMemory;

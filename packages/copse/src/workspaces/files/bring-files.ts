@@ -233,7 +233,7 @@ class Bringing {
   }
 }
 
-/** In its place in one step, and never over anything. */
+/** Moves it into place in one step. False if the path is taken. */
 async function publish(staged: string, to: string): Promise<boolean> {
   try {
     const isFile = (await kindOf(staged)) === 'file';

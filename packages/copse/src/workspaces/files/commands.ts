@@ -35,9 +35,9 @@ export async function runCommands(request: CommandsRequest): Promise<CommandsOut
     const from = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     const ending = await runOne(command, request, log);
     if (ending.because === 'exit' && ending.code === 0) continue;
-    return { ok: false, command, ...ending, tail: await tailOf(log, from), log };
+    return { kind: 'failed', command, ...ending, tail: await tailOf(log, from), log };
   }
-  return { ok: true, ran: request.commands.length };
+  return { kind: 'done', ran: request.commands.length };
 }
 
 interface Ending {

@@ -1,8 +1,8 @@
 /**
- * What other tools already wrote in the repository about setting up a worktree.
+ * Reads the set-up commands that the files of other tools define for a worktree.
  *
- * Only the main checkout is asked, never a worktree: an agent could write commands there. What cannot be understood, or
- * says two things, is a note for the person and nothing is run.
+ * Only the main checkout is read, never a worktree: an agent could write commands there. If a file is unclear, or two files
+ * have commands, nothing runs and the person gets a note.
  *
  *   Cursor     `.cursor/worktrees.json`: `setup-worktree-unix` or `-windows`, else `setup-worktree`; a list of command
  *              lines, or the path of a script beside the file
@@ -24,12 +24,12 @@ export interface ForeignSetup {
   readonly notes: readonly string[];
 }
 
-interface Commands {
+interface ForeignCommands {
   readonly setup: readonly string[];
   readonly teardown: readonly string[];
 }
 
-type Reading = Commands | { readonly unclear: string } | undefined;
+type ForeignReading = ForeignCommands | { readonly unclear: string } | undefined;
 
 const CURSOR = '.cursor/worktrees.json';
 const CONDUCTOR = 'conductor.json';
@@ -37,7 +37,7 @@ const CONDUCTOR_SETTINGS = '.conductor/settings.toml';
 const MAX_BYTES = 256 * 1024;
 
 export function readForeignSetup(checkout: string): ForeignSetup {
-  const readings: readonly (readonly [string, Reading])[] = [
+  const readings: readonly (readonly [string, ForeignReading])[] = [
     [CURSOR, readCursor(checkout)],
     [CONDUCTOR, readConductor(checkout)],
   ];
@@ -52,15 +52,15 @@ export function readForeignSetup(checkout: string): ForeignSetup {
   const [first, second] = clear;
   if (second !== undefined)
     notes.push(
-      `${clear.map(({ file }) => file).join(' and ')} both say how to set up a worktree, so neither was used. ${REMEDY}`,
+      `${clear.map(({ file }) => file).join(' and ')} both have set-up commands, so neither was used. ${REMEDY}`,
     );
   if (first === undefined || second !== undefined) return { setup: [], teardown: [], from: null, notes };
   return { setup: first.setup, teardown: first.teardown, from: first.file, notes };
 }
 
-const REMEDY = 'Say it in copse.yml: workspace.setup';
+const REMEDY = 'Set workspace.setup in copse.yml.';
 
-/** What the scripts of those tools expect to find. */
+/** The variables that scripts of those tools expect. */
 export function foreignEnvironment(
   checkout: string,
   worktree: string,
@@ -75,7 +75,7 @@ export function foreignEnvironment(
   };
 }
 
-function readCursor(checkout: string): Reading {
+function readCursor(checkout: string): ForeignReading {
   const json = readJson(checkout, CURSOR);
   if (json === undefined || 'unclear' in json) return json;
   const own = process.platform === 'win32' ? 'setup-worktree-windows' : 'setup-worktree-unix';
@@ -86,7 +86,7 @@ function readCursor(checkout: string): Reading {
   return { unclear: `${own} is neither a list of commands nor the path of a script. ${REMEDY}` };
 }
 
-function scriptBeside(checkout: string, name: string): Reading {
+function scriptBeside(checkout: string, name: string): ForeignReading {
   const file = path.resolve(checkout, path.dirname(CURSOR), name);
   const real = isWithin(checkout, file) && existsSync(file) ? realpathSync(file) : undefined;
   if (real === undefined || !isWithin(realpathSync(checkout), real) || !lstatSync(real).isFile())
@@ -94,10 +94,10 @@ function scriptBeside(checkout: string, name: string): Reading {
   return { setup: [isProgram(real) ? shellQuoted(real) : `sh ${shellQuoted(real)}`], teardown: [] };
 }
 
-function readConductor(checkout: string): Reading {
+function readConductor(checkout: string): ForeignReading {
   if (existsSync(path.join(checkout, CONDUCTOR_SETTINGS)))
     return {
-      unclear: `Conductor itself goes by ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
+      unclear: `Conductor uses ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
     };
   const json = readJson(checkout, CONDUCTOR);
   if (json === undefined || 'unclear' in json) return json;

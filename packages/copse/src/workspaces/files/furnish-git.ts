@@ -1,4 +1,4 @@
-/** What making a worktree ready asks of git; see workspaces/ports/furnishing.ts. */
+/** The git commands for making a worktree ready; see workspaces/ports/furnishing.ts. */
 
 import path from 'node:path';
 

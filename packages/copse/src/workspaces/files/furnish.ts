@@ -8,7 +8,7 @@
  */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { lstat, realpath, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type {
@@ -28,7 +28,6 @@ import { runCommands } from './commands.ts';
 import { foreignEnvironment, readForeignSetup } from './foreign-setup.ts';
 import { anchored, isOff, readIncludeFile, wantedPaths } from './include-file.ts';
 import { NotInside, kindOf, realFolder } from './inside.ts';
-import { makeOwnFolder } from './own-files.ts';
 
 /** What Copse writes into a worktree, as patterns for git. */
 function ownExcludes(): readonly string[] {
@@ -43,7 +42,7 @@ export function workspaceFurnishing(git: FurnishingGit): Furnishing {
 }
 
 async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<FurnishReport> {
-  if (existsSync(request.marker)) return { ...NOTHING, setup: { ok: true, ran: 0 } };
+  if (existsSync(request.marker)) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
   const notes = [
     ...(await excludeOwnFiles(git, request)),
     ...(await makeOwnFolder(request.target.folder, request.home)),
@@ -52,7 +51,7 @@ async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<Fur
   const submodules = await git.submodules(request.target, request.commit);
   notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
   const setup = await runSetup(request, notes);
-  if (setup.ok) await writeFile(request.marker, '');
+  if (setup.kind === 'done') await writeFile(request.marker, '');
   return { ...files, submodules, notes, setup };
 }
 
@@ -73,13 +72,30 @@ async function excludeOwnFiles(
   return tracked.map((file) => `The repository tracks ${file}, so Copse leaves it alone.`);
 }
 
-interface Files {
+/** Makes `.copse` with a link to the files that all worktrees share. Returns a note for each file or link that blocks it. */
+async function makeOwnFolder(worktree: string, home: string): Promise<readonly string[]> {
+  const shared = path.join(home, '.copse', 'shared');
+  await mkdir(shared, { recursive: true });
+  try {
+    const own = await realFolder(worktree, '.copse');
+    const at = path.join(own, 'shared');
+    if ((await kindOf(at)) === 'nothing') await symlink(shared, at);
+    const isOurs = (await kindOf(at)) === 'link' && (await readlink(at)) === shared;
+    return isOurs ? [] : [`.copse/shared in the worktree is not Copse’s link and was left alone: ${at}`];
+  } catch (error) {
+    if (error instanceof NotInside)
+      return [`Copse has no folder of its own in the worktree: ${error.message}`];
+    throw error;
+  }
+}
+
+interface FilesBrought {
   readonly brought: readonly Brought[];
   readonly linked: readonly string[];
   readonly skipped: readonly Skipped[];
 }
 
-async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<Files> {
+async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<FilesBrought> {
   const source = { ...from, folder: realpathSync(from.folder) };
   const never = request.never.map((folder) => (existsSync(folder) ? realpathSync(folder) : folder));
   const included = readIncludeFile(source.folder);

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { NotInside } from './inside.ts';
 
-/** With a path that stays the same folder for as long as the work takes. Throws when one on the way is not a real one. */
+/** Passes a path that leads to exactly this folder until the work ends. Throws if a link or a file is on the path. */
 export function inFolder<T>(worktree: string, names: readonly string[], work: (folder: string) => T): T {
   const enter = (outer: string, [name, ...deeper]: readonly string[]): T => {
     if (name === undefined) return work(outer);

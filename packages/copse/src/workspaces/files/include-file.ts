@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import type { Skipped } from '../ports/furnishing.ts';
 
-export interface Wanted {
+interface Wanted {
   readonly patterns: readonly string[];
   /** Entries that name one file or folder, so that one that is not brought can be explained. */
   readonly named: readonly string[];

@@ -26,7 +26,7 @@ export async function realFolder(root: string, relative: string): Promise<string
   return folder;
 }
 
-export type Kind = 'nothing' | 'file' | 'folder' | 'link' | 'other';
+type Kind = 'nothing' | 'file' | 'folder' | 'link' | 'other';
 
 export async function kindOf(entry: string): Promise<Kind> {
   const found = await lstat(entry).catch((error: unknown) => {

@@ -98,7 +98,7 @@ function inside(parent: Parent, { name, path: at, url, commit }: Submodule, isRe
   };
 }
 
-/** Those that the tree has and `.gitmodules` describes. */
+/** Submodules of the tree, with their description in `.gitmodules`. */
 async function submodulesOf(
   dir: TrustedDir,
   { commit, env, depth, folder }: Parent,
@@ -189,7 +189,7 @@ async function initialise(dir: TrustedDir, parent: Parent, submodule: Submodule)
   if (there !== 'nothing' && !isRemade) return failed('There are files in its folder.');
   if (existsSync(gitDir)) {
     if (!isUnfinished)
-      return failed('It was set up before and taken out since. In the worktree: git submodule update');
+      return failed('It was set up before and removed since. Run in the worktree: git submodule update');
     await rm(gitDir, { recursive: true });
   }
   const url = absoluteUrl(submodule.url, parent.url);

@@ -1,5 +1,5 @@
 /**
- * What the main checkout is at and which of its files differ from that, by content.
+ * The commit of the main checkout, and the files whose content differs from it.
  *
  * Looking writes nothing there: git works on a copy of the index, and contents are hashed here and stored nowhere. Ignored
  * files, nested repositories and submodules do not count. When nothing changed, no file is read.

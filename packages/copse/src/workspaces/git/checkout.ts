@@ -143,7 +143,7 @@ async function editedIn(dir: TrustedDir, place: Place, head: string, index: stri
   return new Set(parseRaw(await git(dir, argv, options)).map(({ file }) => utf8(file)));
 }
 
-/** As a checkout would write them. */
+/** Through git, so that filters and line endings apply. */
 async function writeOriginals(
   dir: TrustedDir,
   main: Place,

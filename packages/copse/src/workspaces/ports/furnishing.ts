@@ -59,9 +59,9 @@ export interface Skipped {
 }
 
 export type CommandsOutcome =
-  | { readonly ok: true; readonly ran: number }
+  | { readonly kind: 'done'; readonly ran: number }
   | {
-      readonly ok: false;
+      readonly kind: 'failed';
       readonly command: string;
       readonly because: 'exit' | 'timeout' | 'not_started';
       /** As a shell would tell it: 128 and the signal for a process that a signal ended. */

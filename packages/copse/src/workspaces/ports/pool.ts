@@ -1,7 +1,7 @@
 /** Worktrees that are checked out in advance, so that a task gets one by a rename. */
 
 import type { CommitId } from '../../kernel/ids.ts';
-import type { NewWorktree, Place, TrackedFile } from '../../git/port.ts';
+import type { NewWorktree, RegisteredWorktree, TrackedFile } from '../../git/port.ts';
 
 export interface PoolEntry {
   readonly number: number;
@@ -35,7 +35,7 @@ export type Taken =
   | {
       readonly kind: 'taken';
       /** Finished: its files are those of the tip. */
-      readonly place: Place;
+      readonly place: RegisteredWorktree;
       /** Whether the entry was at the tip already, so that no file had to be written. */
       readonly wasAtTip: boolean;
     }

@@ -41,8 +41,8 @@ export function placeholders(pattern: string): {
 }
 
 export type BranchOutcome =
-  | { readonly ok: true; readonly branch: BranchName }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly kind: 'accepted'; readonly branch: BranchName }
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** Fills a pattern in. Only the pattern's own `/` makes levels: one inside a value becomes a dash. */
 export function branchName(pattern: string, values: BranchValues): BranchOutcome {
@@ -66,15 +66,15 @@ export function branchName(pattern: string, values: BranchValues): BranchOutcome
   if (!isValidBranchName(branch)) {
     return refusePattern(pattern, `gives ${JSON.stringify(branch)}, which is not a valid branch name`);
   }
-  return { ok: true, branch };
+  return { kind: 'accepted', branch };
 }
 
 /** Whether work of any kind could get a branch from this pattern: what a configuration is checked with. */
 export function checkBranchPattern(
   pattern: string,
-): { readonly ok: true } | { readonly ok: false; readonly reason: string } {
+): { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly reason: string } {
   const outcome = branchName(pattern, Object.fromEntries(PLACEHOLDERS.map((name) => [name, name])));
-  return outcome.ok ? { ok: true } : outcome;
+  return outcome.kind === 'accepted' ? { kind: 'accepted' } : outcome;
 }
 
 /** The pattern to use where the wanted one asks for a work item or a schedule that this run does not have. */
@@ -199,8 +199,8 @@ function utf8Length(text: string): number {
   return bytes;
 }
 
-function refusePattern(pattern: string, why: string): { readonly ok: false; readonly reason: string } {
-  return { ok: false, reason: `The branch pattern ${JSON.stringify(pattern)} ${why}` };
+function refusePattern(pattern: string, why: string): { readonly kind: 'refused'; readonly reason: string } {
+  return { kind: 'refused', reason: `The branch pattern ${JSON.stringify(pattern)} ${why}` };
 }
 
 /** The worktree in which the queue runs its checks in one slot. No task has such a name. */

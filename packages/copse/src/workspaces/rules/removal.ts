@@ -82,7 +82,7 @@ export type RemovalDecision =
   | { readonly kind: 'allowed'; readonly branch: 'delete' | 'keep' }
   | { readonly kind: 'end_first'; readonly ends: EndFirst }
   | { readonly kind: 'question'; readonly question: string }
-  | Refused;
+  | RemovalRefused;
 
 export interface EndFirst {
   readonly processes: readonly InsideProcess[];
@@ -91,7 +91,7 @@ export interface EndFirst {
   readonly lease: boolean;
 }
 
-interface Refused {
+interface RemovalRefused {
   readonly kind: 'refused';
   readonly because: RemovalRefusal;
   readonly reason: string;
@@ -128,7 +128,12 @@ export function decideRemoval(facts: RemovalFacts, request: RemovalRequest, poli
   return { kind: 'allowed', branch: branchAfter(facts, request) };
 }
 
-function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFacts): Refused | undefined {
+function refuseWhatIsNotOurs({
+  task,
+  path,
+  isManaged,
+  disposition,
+}: RemovalFacts): RemovalRefused | undefined {
   if (!isManaged) {
     return refuse(
       'not_managed',
@@ -142,7 +147,7 @@ function refuseWhatIsNotOurs({ task, path, isManaged, disposition }: RemovalFact
   return undefined;
 }
 
-function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Refused | undefined {
+function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): RemovalRefused | undefined {
   const { task, path, inside, tmux, unreadable } = facts;
   if (inside === null || tmux === null) {
     const what = inside === null ? 'which processes are inside' : 'whether a tmux terminal is open there';
@@ -167,7 +172,7 @@ function refuseWhatIsUnknown(facts: RemovalFacts, request: RemovalRequest): Refu
 function refuseOthers(
   { task, path, inside, lease }: RemovalFacts,
   request: RemovalRequest,
-): Refused | undefined {
+): RemovalRefused | undefined {
   const foreign = (inside ?? []).filter(({ isOurs }) => !isOurs);
   const [first] = foreign;
   if (first !== undefined) {
@@ -193,7 +198,7 @@ function refuseWhatIsWanted(
   facts: RemovalFacts,
   request: RemovalRequest,
   policy: Rules,
-): Refused | undefined {
+): RemovalRefused | undefined {
   const { task, disposition, status, lease } = facts;
   const isNamed = request.by === 'person' && request.isNamed;
   if (disposition?.is === 'kept' && !isNamed) {
@@ -226,7 +231,7 @@ function refuseWhatIsWanted(
 }
 
 /** An orphan has no record, no process and no content that only it has. */
-function refuseUnlessOrphan(facts: RemovalFacts): Refused | undefined {
+function refuseUnlessOrphan(facts: RemovalFacts): RemovalRefused | undefined {
   const { task, path, disposition, uncommitted, unmerged, operation } = facts;
   const isProven =
     disposition === null && uncommitted === 0 && unmerged === 0 && operation === null && !agentsOwn(facts);
@@ -253,7 +258,7 @@ function mayEnd({ status, lease }: RemovalFacts, request: RemovalRequest): boole
   return status !== null && isFinished(status) && lease.kind === 'none';
 }
 
-function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: RemovalRequest): Refused {
+function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: RemovalRequest): RemovalRefused {
   const [process] = ends.processes;
   const [terminal] = ends.tmux;
   const what =
@@ -271,7 +276,11 @@ function refuseLiveAgent({ task }: RemovalFacts, ends: EndFirst, request: Remova
  * A stale lock goes to the trash with the rest; a rescue does not need the worktree's own index. A forced removal has just
  * ended the agent, and with it the git that left the lock.
  */
-function refuseLocks(facts: RemovalFacts, request: RemovalRequest, policy: Rules): Refused | undefined {
+function refuseLocks(
+  facts: RemovalFacts,
+  request: RemovalRequest,
+  policy: Rules,
+): RemovalRefused | undefined {
   const isForced = request.by === 'person' && request.isForced;
   const isStale = ({ ageMs }: GitLock) => isForced || ageMs >= policy.removal.staleLockAgeMs;
   const lock = facts.locks.find((one) => one.isHeld || !isStale(one));
@@ -300,7 +309,7 @@ function atStake(facts: RemovalFacts): readonly string[] {
   ];
 }
 
-function refuseWorkLeft({ task }: RemovalFacts, stake: readonly string[]): Refused {
+function refuseWorkLeft({ task }: RemovalFacts, stake: readonly string[]): RemovalRefused {
   return refuse(
     'work_left',
     `The worktree of ${task} is kept. ${stake.join(' ')}`,
@@ -342,6 +351,10 @@ function list(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-function refuse(because: RemovalRefusal, reason: string, ...next: readonly [string, ...string[]]): Refused {
+function refuse(
+  because: RemovalRefusal,
+  reason: string,
+  ...next: readonly [string, ...string[]]
+): RemovalRefused {
   return { kind: 'refused', because, reason, next };
 }

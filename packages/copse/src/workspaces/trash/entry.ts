@@ -3,11 +3,10 @@
 import { closeSync, lstatSync, openSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-import { writeAtomically } from '../../kernel/system/write-atomically.ts';
+import { syncFolder, writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
-import { syncFolder } from '../../kernel/system/sync-folder.ts';
 
 export const RECORD = 'record.json';
 const RETIRED = 'retired';

@@ -9,7 +9,7 @@ import { hasCode } from '../../kernel/system/error-code.ts';
 import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { identify } from '../../processes/identity.ts';
-import { dropKeptTips, listKeepRefs } from '../git/rescue/kept-tips.ts';
+import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
 import type { Leftovers } from '../ports/leftovers.ts';
 
 /** A process in another container has another id here; after this time it has touched its folder again. */
@@ -55,7 +55,7 @@ export function openLeftovers(dir: TrustedDir): Leftovers {
       await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
     },
     kept: (branch) => listKeepRefs(dir, branch),
-    dropKept: (refs) => dropKeptTips(dir, refs),
+    dropKept: (refs) => dropKeepRefs(dir, refs),
   };
 }
 

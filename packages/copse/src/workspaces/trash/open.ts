@@ -13,12 +13,12 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
   return {
     async put(removed) {
       const trashed = toTrash({ home, ...removed });
-      if (!trashed.moved) throw new Error(`${trashed.reason} Nothing was deleted.`);
+      if (trashed.kind !== 'moved') throw new Error(`${trashed.reason} Nothing was deleted.`);
       return trashed.entry;
     },
     list: async () => {
       const wanted = listTrash(home).filter((entry) => {
-        // A record alone is a removal that never happened.
+        // An entry with only a record is a removal that moved nothing.
         const { hasFiles, hasGitDir } = stateOf(entry);
         return !entry.isRetired && (hasFiles || hasGitDir);
       });

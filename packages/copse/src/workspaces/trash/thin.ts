@@ -1,9 +1,9 @@
 /**
  * Frees disk space: deletes the files of a removed worktree that git holds, and nothing else.
  *
- * A file goes only if a tree that a ref keeps has this path, this kind and exactly these bytes, which is found out by
- * computing git's id of them. Ignored, changed and unknown files and nested repositories stay until the
- * trash is emptied. No link is followed, in the path or at its end. It can be stopped and begun again at any point.
+ * A file is deleted only if a tree that a ref keeps has this path, this kind and exactly these bytes; Copse computes git's id
+ * of the bytes to compare them. Ignored, changed and unknown files and nested repositories stay until the
+ * trash is emptied. No link is followed, in the path or at its end. It can be stopped and restarted at any point.
  */
 
 import { createHash } from 'node:crypto';

@@ -2,19 +2,19 @@
  * Removed worktrees wait in the trash, whole, until they are old enough.
  *
  *   .copse/trash/<utc time>-<task>/
- *     record.json   what this was; on disk before anything is moved, gone after everything else
+ *     record.json   what was removed, and when; written before anything is moved, deleted last
  *     files         the folder of the worktree
- *     gitdir        what git kept about it: its index, HEAD, reflog
+ *     gitdir        its registration with git: index, HEAD, reflog
  *
- * A removal is two renames, first the files, then the git directory. A crash leaves one of these, and doing the same again
- * goes on from there:
+ * A removal is two renames, first the files, then the git directory. A crash leaves one of these states, and repeating the
+ * removal continues from there:
  *
  *   record only              nothing has happened yet; the next call asks the gate again
  *   record, files            git still knows a worktree whose folder is absent
  *   record, files, gitdir    done
  *
  * A rename cannot cross file systems. A worktree on another one goes to a trash beside it, and the record says where. If
- * that fails too, nothing is removed: it is neither copied nor deleted instead.
+ * that fails too, nothing is removed, copied or deleted.
  */
 
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
@@ -40,9 +40,9 @@ export interface Removal {
 }
 
 export type Trashed =
-  | { readonly moved: true; readonly entry: TrashEntry }
+  | { readonly kind: 'moved'; readonly entry: TrashEntry }
   /** Another file is at the path, or the system refused; nothing was moved. */
-  | { readonly moved: false; readonly reason: string };
+  | { readonly kind: 'not_moved'; readonly reason: string };
 
 /** May be repeated: the same record means the same entry, and a removal that was interrupted halfway is finished. */
 export function toTrash({ home, path: worktree, gitDir, record, onStep }: Removal): Trashed {
@@ -68,7 +68,7 @@ export function toTrash({ home, path: worktree, gitDir, record, onStep }: Remova
     if (moved !== 'moved') return notMoved(gitDir, moved);
   }
   onStep?.('git_dir_moved');
-  return { moved: true, entry };
+  return { kind: 'moved', entry };
 }
 
 /** A removal that was killed after it moved the files: their git directory belongs to the same entry. */
@@ -106,7 +106,7 @@ function newEntry(home: string, worktree: string, gitDir: string | null, record:
 export interface TrashState {
   readonly hasFiles: boolean;
   readonly hasGitDir: boolean;
-  /** The files are here and git still knows the worktree: the removal has to be finished with `toTrash`. */
+  /** The files are in the trash and git still has the worktree registered: `toTrash` must finish the removal. */
   readonly isHalfDone: boolean;
 }
 
@@ -157,13 +157,13 @@ function chooseFolder(source: string, folder: string, beside: string): string {
   return isNear ? folder : path.join(beside, path.basename(folder));
 }
 
-type Move = 'moved' | 'other_file_system' | { readonly failed: string };
+type EntryMove = 'moved' | 'other_file_system' | { readonly failed: string };
 
 /** Moves the entry, a link as a link, unless a killed call has done so. Never onto or into anything. */
-function moveOnce(from: string, to: string): Move {
+function moveOnce(from: string, to: string): EntryMove {
   const source = lstatSync(from, { throwIfNoEntry: false });
   if (source === undefined) return 'moved';
-  if (isThere(to)) return { failed: `${to} is there already, so this is a newer one` };
+  if (isThere(to)) return { failed: `${to} already exists` };
   try {
     makeFolder(path.dirname(to));
     renameSync(from, to);
@@ -174,12 +174,12 @@ function moveOnce(from: string, to: string): Move {
   }
 }
 
-function notMoved(what: string, move: Exclude<Move, 'moved'>): Trashed {
+function notMoved(what: string, move: Exclude<EntryMove, 'moved'>): Trashed {
   const why = move === 'other_file_system' ? 'no trash is on its file system' : move.failed;
-  return { moved: false, reason: `${what} could not be moved to the trash: ${why}.` };
+  return { kind: 'not_moved', reason: `${what} could not be moved to the trash: ${why}.` };
 }
 
-/** A link would lead somewhere else. */
+/** Throws if a link is on the path: it would lead elsewhere. */
 function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const one of [folder, path.dirname(folder)]) {

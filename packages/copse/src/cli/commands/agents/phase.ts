@@ -1,4 +1,3 @@
-import { refusal } from '../../../board/context.ts';
 import { reportPhase, unknownPhase } from '../../../agents/act/report.ts';
 import type { TaskId } from '../../../kernel/ids.ts';
 import { openPhases } from '../../../agents/rules/session/session.ts';
@@ -14,7 +13,7 @@ interface Options {
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [word = '', id] = words;
   const known = openPhases.find((phase) => phase === word);
-  if (taskInside(cli, id) !== undefined && known === undefined) orFail(refusal(unknownPhase(word)));
+  if (taskInside(cli, id) !== undefined && known === undefined) orFail(unknownPhase(word));
   const inside = known && reportFromInside(cli, id, { phase: known });
   if (inside) return tell(cli, options, inside, word);
   await withReporting(cli, id, async (context, about) => {

@@ -16,7 +16,7 @@ export function taskInside({ env }: Cli, word?: string): TaskId | undefined {
   if (reportFolderInside(env) === undefined) return undefined;
   const own = taskFrom(env);
   if (own === undefined) return undefined;
-  if (word === undefined || 'found' in resolvePrefix(word, [own])) return own;
+  if (word === undefined || resolvePrefix(word, [own]).kind === 'found') return own;
   return fail(
     'not_this_session',
     `Inside its sandbox an agent can report only about its own task ${own}, not about ${shown(word)}.`,

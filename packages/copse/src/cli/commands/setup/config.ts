@@ -61,13 +61,13 @@ function show(cli: Cli, options: Options): void {
 }
 
 /** Without a copse.yml, the defaults. */
-function requireValid(cli: Cli): ParsedConfig & { readonly ok: true } {
+function requireValid(cli: Cli): Extract<ParsedConfig, { kind: 'valid' }> {
   const file = path.join(requireRepository(cli).configFolder, 'copse.yml');
   const text = readConfig(file);
   if (text === undefined)
     fail('invalid', 'copse.yml exists but cannot be read.', 'check that it is a file with read permission');
   const parsed = parseConfig(text, { file: 'copse.yml' });
-  if (parsed.ok) return parsed;
+  if (parsed.kind === 'valid') return parsed;
   return fail(
     'invalid',
     parsed.problems.map(renderProblem).join('\n'),

@@ -113,8 +113,8 @@ async function perform(cli: Cli, context: RunContext, pauseMs: number): Promise<
 
 async function requireGit(): Promise<void> {
   const git = await gitVersion();
-  if (git.found && git.isNewEnough) return;
-  const found = git.found ? `; this machine has ${git.version}` : '';
+  if (git.kind === 'found' && git.isNewEnough) return;
+  const found = git.kind === 'found' ? `; this machine has ${git.version}` : '';
   fail('unavailable', `The demo needs git ${git.required} or newer${found}.`, 'copse doctor');
 }
 
@@ -184,7 +184,7 @@ async function failUnfinished(context: RunContext, folder: string, open: readonl
   const lines: string[] = [];
   for (const id of open) {
     const why = await whyTask(context, id);
-    if (!why.ok) continue;
+    if (why.kind === 'refused') continue;
     const { task, because } = why.value;
     const { state } = task;
     const reason = 'reason' in state ? state.reason : because.join(' ');

@@ -12,7 +12,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-interface Finding {
+interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly found: string;
@@ -34,19 +34,19 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
   if (bad > 0) fail('unhealthy', `${bad} of ${checks.length} checks failed.`, 'do what the arrows above say');
 }
 
-function node(): Finding {
+function node(): HealthCheck {
   return fine('node', process.versions.node);
 }
 
-async function git(): Promise<Finding> {
+async function git(): Promise<HealthCheck> {
   const git = await gitVersion();
-  if (!git.found) return problem('git', 'not found', `Install git ${git.required} or newer.`);
+  if (git.kind === 'not_found') return problem('git', 'not found', `Install git ${git.required} or newer.`);
   return git.isNewEnough
     ? fine('git', git.version)
     : problem('git', git.version, `Copse needs git ${git.required} or newer: update it.`);
 }
 
-function repository(cli: Cli): Finding {
+function repository(cli: Cli): HealthCheck {
   let found;
   try {
     found = findRepository(cli.cwd);
@@ -60,7 +60,7 @@ function repository(cli: Cli): Finding {
 }
 
 /** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */
-async function board(cli: Cli): Promise<Finding> {
+async function board(cli: Cli): Promise<HealthCheck> {
   try {
     const context = await openContext(cli);
     try {
@@ -81,7 +81,7 @@ async function board(cli: Cli): Promise<Finding> {
   }
 }
 
-async function disk(cli: Cli): Promise<Finding> {
+async function disk(cli: Cli): Promise<HealthCheck> {
   const { bavail, bsize } = await statfs(cli.cwd);
   const free = bavail * bsize;
   const wanted = defaultPolicy.orchestration.minFreeDiskBytes;
@@ -95,10 +95,10 @@ function gigabytes(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GB`;
 }
 
-function fine(name: string, found: string): Finding {
+function fine(name: string, found: string): HealthCheck {
   return { name, ok: true, found, remedy: null };
 }
 
-function problem(name: string, found: string, remedy: string): Finding {
+function problem(name: string, found: string, remedy: string): HealthCheck {
   return { name, ok: false, found, remedy };
 }

@@ -42,7 +42,7 @@ async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {
     for await (const line of textLines(input)) {
       number += 1;
       const parsed = parseBoardLine(line);
-      if (!parsed.ok) {
+      if (parsed.kind === 'refused') {
         fail(
           'invalid',
           `Line ${number} of ${name} is not part of an export: ${parsed.reason}.`,

@@ -45,7 +45,7 @@ async function requireDependencies(
   const ids: TaskId[] = [];
   for (const text of texts) {
     const own = resolvePrefix(text, dependsOn);
-    ids.push('found' in own ? own.found : await requireTaskId(board, text));
+    ids.push(own.kind === 'found' ? own.id : await requireTaskId(board, text));
   }
   return ids;
 }

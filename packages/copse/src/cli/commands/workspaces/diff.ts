@@ -22,7 +22,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       includeUncommitted: options.uncommitted ?? false,
       withoutPatch,
     });
-    if (!found.found) stop(found, 'not_found');
+    if (found.kind === 'refused') stop(found, 'not_found');
     const { diff } = found;
     if (options.json) {
       const patch = !withoutPatch && isUtf8(diff.patch) ? diff.patch.toString() : null;

@@ -25,7 +25,7 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         ? await worktreeFor(context, rescue)
         : requireCheckout(cli, path.resolve(cli.cwd, options.into));
     const restored = await restore(context, rescue, folder);
-    if (!restored.restored) refuseInTheWay(folder, restored.inTheWay);
+    if (restored.kind === 'in_the_way') refuseInTheWay(folder, restored.inTheWay);
     const { ref, task } = rescue;
     const { files } = restored;
     if (options.json) {

@@ -93,7 +93,7 @@ export function decideQueue(
   policy: Policy['landing'],
 ): QueueDecision {
   const draft = new QueueDraft(state, facts, lookup, policy);
-  const plan = new Decision(state, draft).plan();
+  const plan = new Deciding(state, draft).plan();
   const { unknown: stack } = draft.stacks;
   return stack === null ? { kind: 'decided', plan } : { kind: 'undecided', stack };
 }
@@ -102,7 +102,7 @@ export function decideQueue(
 const WEIGHT = 0.02;
 const LEAST_GUILT = 0.001;
 
-class Decision {
+class Deciding {
   readonly #draft: QueueDraft;
   readonly #slots: Slots;
   readonly #before: QueueState;

@@ -14,7 +14,7 @@
  *                they are read after the second of the last change is over, and the index is dated after that: a later
  *                change has another second, and git need not read unchanged files again
  *
- * The second also makes advancing an entry cost no more than the files that differ.
+ * Dating the index this way also means that advancing an entry reads only the files that differ.
  */
 
 import {
@@ -32,7 +32,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
-import type { Git, Place } from '../../../git/port.ts';
+import type { Git, RegisteredWorktree } from '../../../git/port.ts';
 import type { Leftover, PoolEntry, PoolStep } from '../../ports/pool.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
 import { git, tryGit, type TrustedDir } from '../../../git/process.ts';
@@ -57,7 +57,7 @@ interface Seal {
   readonly index: string;
   /** The worktree itself is ''. Names are bytes, one character each. */
   readonly folders: Stamps;
-  /** Null for many: git knows those. */
+  /** Null for many files: git compares them with the index. */
   readonly files: Stamps | null;
 }
 
@@ -198,7 +198,7 @@ function writeSeal(pool: PoolPlace, number: number, seal: Seal): void {
 const SECOND_PATIENCE_MS = 3_000;
 const SECOND_STEP_MS = 50;
 
-/** Waits until the second of this time is over, by the clock of the file system, and returns the one that it is then. */
+/** Waits until the file system's clock is past the second of `timeMs` and returns the new second, or undefined after a timeout. */
 async function secondAfter({ folder }: PoolPlace, timeMs: number): Promise<number | undefined> {
   const probe = path.join(folder, `time-${process.pid}`);
   try {
@@ -276,7 +276,7 @@ function stampOf({ ino, mode, size, mtimeNs, ctimeNs }: BigIntStats): string {
 /** Writes only the files that differ. Throws rather than overwrite content that is not the old commit's. */
 export async function bringForward(
   dir: TrustedDir,
-  { path: workTree, gitDir, tip }: Place,
+  { path: workTree, gitDir, tip }: RegisteredWorktree,
   from: CommitId,
 ): Promise<void> {
   const index = path.join(gitDir, 'index');

@@ -15,7 +15,7 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import path from 'node:path';
 
 import type { CommitId } from '../../../kernel/ids.ts';
-import type { NewWorktree, Place } from '../../../git/port.ts';
+import type { NewWorktree, RegisteredWorktree } from '../../../git/port.ts';
 import type { Pool, PoolEntry, Taken } from '../../ports/pool.ts';
 import { readIfThere } from '../../../kernel/system/read-if-there.ts';
 import {
@@ -80,7 +80,7 @@ async function takeEntry(
 
   rmSync(entryGitDir(pool, number), { recursive: true, force: true });
   pool.onStep('unregistered');
-  const place: Place = { path: moved.path, gitDir: moved.gitDir, tip: wanted.tip };
+  const place: RegisteredWorktree = { path: moved.path, gitDir: moved.gitDir, tip: wanted.tip };
   const wasAtTip = entry.commit === wanted.tip;
   if (!wasAtTip) await bringForward(pool.dir, place, entry.commit);
   pool.onStep('advanced');

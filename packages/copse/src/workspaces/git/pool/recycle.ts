@@ -11,7 +11,7 @@ import { type Stats, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CommitId } from '../../../kernel/ids.ts';
-import type { Place, TrackedFile } from '../../../git/port.ts';
+import type { RegisteredWorktree, TrackedFile } from '../../../git/port.ts';
 import type { Recycled } from '../../ports/pool.ts';
 import { type PoolPlace, inside } from './entries.ts';
 import { makeEntry } from './refill.ts';
@@ -50,7 +50,7 @@ export async function recycle(
 async function fillFrom(
   dir: TrustedDir,
   files: string,
-  { path: workTree, gitDir, tip }: Place,
+  { path: workTree, gitDir, tip }: RegisteredWorktree,
   held: readonly TrackedFile[],
 ): Promise<{ readonly kept: number; readonly written: number }> {
   const index = path.join(gitDir, 'index');

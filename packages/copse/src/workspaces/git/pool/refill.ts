@@ -11,7 +11,7 @@ import path from 'node:path';
 
 import { writeAtomically } from '../../../kernel/system/write-atomically.ts';
 import type { CommitId } from '../../../kernel/ids.ts';
-import type { Place } from '../../../git/port.ts';
+import type { RegisteredWorktree } from '../../../git/port.ts';
 import type { PoolEntry, Refilled } from '../../ports/pool.ts';
 import {
   type PoolPlace,
@@ -75,7 +75,8 @@ function inOrder(pool: PoolPlace, base: CommitId): readonly number[] {
 /** Base null: the entry is surplus. */
 async function tend(pool: PoolPlace, number: number, base: CommitId | null): Promise<Tended> {
   const entry = sealedEntries(pool).find((one) => one.number === number);
-  if (entry === undefined) return clear(pool, number, 'its making or handing out was cut short', false);
+  if (entry === undefined)
+    return clear(pool, number, 'a process was killed while it made the entry or handed it out', false);
   if (!existsSync(entry.path) && headOf(entryGitDir(pool, number)).commit === entry.commit) {
     return clear(pool, number, 'its folder was deleted', true);
   }
@@ -130,7 +131,7 @@ async function advance(pool: PoolPlace, entry: PoolEntry, base: CommitId): Promi
 export async function makeEntry(
   pool: PoolPlace,
   base: CommitId,
-  fill: (place: Place) => Promise<void>,
+  fill: (place: RegisteredWorktree) => Promise<void>,
 ): Promise<PoolEntry | { readonly left: string; readonly path: string }> {
   for (let number = 1; ; number += 1) {
     if (isInUse(pool, number)) continue;

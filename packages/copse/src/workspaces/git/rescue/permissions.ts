@@ -2,8 +2,8 @@
  * The permissions of files that a rescue saves. A tree only has the executable bit; a private key must
  * come back unreadable for other users.
  *
- * One line for each file that is not as the system makes new ones: the permissions in octal, a space, and the path, one
- * character per byte. Set-user-id and the like are neither noted nor given.
+ * One line for each file whose permissions differ from those of a new file: the permissions in octal, a space, and the path,
+ * one character per byte. Set-user-id, set-group-id and sticky bits are neither saved nor restored.
  */
 
 import { type Stats, closeSync, fchmodSync, fstatSync, lstatSync, openSync, realpathSync } from 'node:fs';
@@ -17,7 +17,7 @@ const ALL = 0o777;
 /** Bits of group and others whose loss is harmless: the file comes back with the mode of a new one. */
 const COMMON_MASK = 0o022;
 
-/** Of these files; `scratch` is a folder in which one may be made. */
+/** The lines for these files. `scratch` is a folder in which a new file may be made to see its permissions. */
 export function unusualPermissions(
   worktree: string,
   files: readonly string[],

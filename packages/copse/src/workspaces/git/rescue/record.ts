@@ -1,5 +1,5 @@
 /**
- * What a rescue says about itself: a readable subject and JSON in the message of its commit. Agents can write refs, so
+ * The record of a rescue: a readable subject and JSON in the message of its commit. Agents can write refs, so
  * every field is checked when it is read back.
  */
 

@@ -113,7 +113,7 @@ export function detachHead({ gitDir }: Place, from: string | null, to: string): 
   const line = `${from ?? '0'.repeat(to.length)} ${to} Copse <copse@localhost> ${Math.floor(Date.now() / 1000)} +0000\tcopse: restored\n`;
   underLock(path.join(gitDir, 'HEAD'), (lock) => writeFileSync(lock, `${to}\n`));
   mkdirSync(path.join(gitDir, 'logs'), { recursive: true });
-  // An agent can make a link of its reflog, and must not have anything written elsewhere by that.
+  // An agent can replace the reflog by a link; following it would write elsewhere.
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   const log = openSync(path.join(gitDir, 'logs', 'HEAD'), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o644);
   try {
@@ -123,7 +123,7 @@ export function detachHead({ gitDir }: Place, from: string | null, to: string): 
   }
 }
 
-/** With its time, by which git knows which files it must look at again. */
+/** Keeps the time of the index: git compares it with the files' times to find changes. */
 export function installIndex({ gitDir }: Place, index: string): void {
   underLock(path.join(gitDir, 'index'), (lock) => {
     const { mtimeMs } = statSync(index);
@@ -132,7 +132,7 @@ export function installIndex({ gitDir }: Place, index: string): void {
   });
 }
 
-/** As git does it: the lock is the new file. */
+/** As git does it: the content is written to the lock file, which is then renamed. */
 function underLock(file: string, write: (lock: string) => void): void {
   const lock = `${file}.lock`;
   const descriptor = openSync(lock, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o644);

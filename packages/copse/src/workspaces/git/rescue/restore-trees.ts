@@ -5,15 +5,15 @@ import { git, type TrustedDir } from '../../../git/process.ts';
 /** Mode and id; undefined where there is no file. */
 export type TreeEntry = string | undefined;
 
-interface TreeChange {
+interface SavedChange {
   readonly from: TreeEntry;
   readonly to: TreeEntry;
 }
 
-export type TreeChanges = ReadonlyMap<string, TreeChange>;
+export type TreeChanges = ReadonlyMap<string, SavedChange>;
 
 export async function diffTrees(dir: TrustedDir, from: string, to: string): Promise<TreeChanges> {
-  const changes = new Map<string, TreeChange>();
+  const changes = new Map<string, SavedChange>();
   if (from === to) return changes;
   const argv = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to];
   const fields = (await git(dir, argv)).toString('latin1').split('\0');
@@ -24,7 +24,7 @@ export async function diffTrees(dir: TrustedDir, from: string, to: string): Prom
   return changes;
 }
 
-/** What a path is in the second tree, when the first has `before` there. */
+/** The entry of a path in the second tree; `before` is its entry in the first. */
 export function entryAfter(changes: TreeChanges, file: string, before: TreeEntry): TreeEntry {
   const change = changes.get(file);
   return change === undefined ? before : change.to;

@@ -44,16 +44,16 @@ export function restoreRescue(dir: TrustedDir, rescue: Rescue, worktree: string)
   return withScratch(dir, async (scratch) => {
     const work = await compare(dir, rescue, place, scratch);
     const inTheWay = await findInTheWay(dir, work);
-    if (inTheWay.length > 0) return { restored: false, inTheWay: inTheWay.map(utf8).toSorted() };
+    if (inTheWay.length > 0) return { kind: 'in_the_way', inTheWay: inTheWay.map(utf8).toSorted() };
 
     const blocked = await writeFiles(dir, work);
-    if (blocked.length > 0) return { restored: false, inTheWay: blocked };
+    if (blocked.length > 0) return { kind: 'in_the_way', inTheWay: blocked };
     givePermissions(place.worktree, work.state.permissions, (file) => work.saved.get(file)?.to !== undefined);
     if (work.canContinue) restoreOperation(place, work.state);
     if (work.isSwitch && rescue.head !== null)
       detachHead(place, work.at === emptyTree(dir) ? null : work.at, rescue.head);
     await writeIndex(dir, work);
-    return { restored: true, files: work.writes.size };
+    return { kind: 'restored', files: work.writes.size };
   });
 }
 

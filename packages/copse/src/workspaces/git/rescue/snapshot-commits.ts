@@ -54,7 +54,7 @@ export async function unreferencedTips(
   return lines.flatMap(([id]) => (id === undefined || parents.has(id) ? [] : [id]));
 }
 
-export interface NewCommit {
+interface SnapshotCommit {
   readonly tree: string;
   readonly parents: readonly string[];
   readonly message: string;
@@ -64,7 +64,7 @@ export interface NewCommit {
 /** Commits with very many parents are slow to read and refused by some tools. */
 const MOST_PARENTS = 60;
 
-export async function makeCommit(dir: TrustedDir, commit: NewCommit): Promise<string> {
+export async function makeCommit(dir: TrustedDir, commit: SnapshotCommit): Promise<string> {
   const parents = [...commit.parents];
   while (parents.length > MOST_PARENTS) {
     const kept = parents.splice(-MOST_PARENTS);

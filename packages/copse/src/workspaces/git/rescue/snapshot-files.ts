@@ -1,10 +1,10 @@
 /**
  * The files of a worktree as a tree, byte for byte, without touching its index.
  *
- * Work is done on a private copy of the index, whose stat information saves reading files that did not change. What
- * such an index can hide is brought to light first: edits behind assume-unchanged and skip-worktree bits, and files
- * changed within the second in which the index was written, for which git needs the index's own time on the copy. An
- * index that git cannot use is replaced by one made from HEAD, which means reading every file.
+ * Git works on a private copy of the index, whose stat information saves reading unchanged files. Changes that an index
+ * can hide are found: edits behind assume-unchanged and skip-worktree bits, and files changed within the second in which
+ * the index was written, for which the copy keeps the index's time. An index that git cannot use is replaced by one made
+ * from HEAD, which means reading every file.
  */
 
 import { createHash } from 'node:crypto';
@@ -180,7 +180,7 @@ async function readFiles(
   }
   const gone = differing.filter(({ status }) => status === 'D').map(({ file }) => file);
   const edited = differing.filter(({ status }) => status !== 'D').map(({ file }) => file);
-  // Not by name and disk: a path beyond a link that replaced its folder could not be named.
+  // Forced: git refuses to look at a path below a link that replaced its folder.
   if (gone.length > 0) await run(['update-index', '-z', '--force-remove', '--stdin'], nul(gone));
   // Copse's own folder beside the main checkout, in case the line that ignores it was removed.
   const untracked = listed.untracked.filter((file) => !isMain || !file.startsWith('.copse/'));
@@ -217,19 +217,19 @@ async function addFiles(
   const together = files.length > MANY ? ['-c', 'core.bigFileThreshold=1'] : [];
   const argv = [...careful, ...together, 'update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
   const { code, stderr } = await tryGit(dir, argv, { ...options, input: nul(files) });
-  // Names that no tree may hold, such as `.GIT`, are passed over by git with a remark only.
+  // Git skips names that no tree may hold, `.GIT` for example, and only prints a remark.
   if (code !== 0 || /^Ignoring path /m.test(stderr)) throw new GitFailed(argv, code, stderr);
 }
 
-/** Without it git passes over names that another system would read differently, with a remark only. */
+/** Without these, git skips names that another system would read differently, and only prints a remark. */
 export const ANY_NAME = ['-c', 'core.protectNTFS=false', '-c', 'core.protectHFS=false'] as const;
 
-/** Settings that would hide changes are set to what hides none. */
+/** Overrides settings that would hide changes. */
 function carefulSettings(index: string): readonly string[] {
   const settings = [
     // With it, git itself drops skip-worktree from files that are there after all.
     'core.sparseCheckout=true',
-    // A file system that has no modes of its own shows every file as a program, this one too.
+    // A file system without modes shows every file as executable, this index too.
     ...(hasModes(index) ? ['core.fileMode=true', 'core.symlinks=true'] : []),
   ];
   return [...ANY_NAME, ...settings.flatMap((setting) => ['-c', setting])];

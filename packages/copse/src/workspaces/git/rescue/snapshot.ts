@@ -3,9 +3,9 @@
  *
  *   its tree        every file that is tracked, or untracked and not ignored, byte for byte
  *   first parent    the commit of HEAD, if there is one
- *   next parent     the state, if there is more than files: `gitdir/` has what git noted about an operation in progress,
+ *   next parent     the state, if there is more than files: `gitdir/` has git's files about an operation in progress,
  *                   `staged` the index as a tree, `unmerged` and `stages/` the sides of conflicts, `intended` the paths
- *                   of `add -N`, `permissions` those of changed files that a tree cannot tell
+ *                   of `add -N`, `permissions` those of changed files that a tree cannot hold
  *   more parents    commits that only this worktree knows
  *
  * No byte of index, HEAD, branch or files changes. The ref is written last, and never over another; until it exists,
@@ -46,7 +46,7 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
   if (parseTaskId(request.task) !== request.task) throw new Error(`${request.task} is not the id of a task.`);
   // A file or link at the path of the worktree goes to the trash as it is.
   const kind = lstatSync(request.worktree, { throwIfNoEntry: false });
-  if (kind !== undefined && !kind.isDirectory()) return { saved: false };
+  if (kind !== undefined && !kind.isDirectory()) return { kind: 'nothing_to_save' };
   return withScratch(dir, async (scratch) => {
     const { place, head } = findPlace(dir, request, scratch);
     const notes = readNotes(place);
@@ -66,7 +66,7 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
       files.tree === before &&
       isAsCommitted(files, before) &&
       (place.isMain || !hasOperation(place.gitDir));
-    if (isNothingLost) return { saved: false };
+    if (isNothingLost) return { kind: 'nothing_to_save' };
 
     const changed = files.changed ?? (await changedPaths(dir, before, files.tree));
     const permissions = unusualPermissions(place.worktree, changed, scratch);
@@ -94,7 +94,7 @@ export async function snapshotWorktree(dir: TrustedDir, request: SnapshotRequest
     const ref = await createRef(dir, record, commit);
     const rescue = parseRescue(ref, commit, messageOf(record));
     if (rescue === undefined) throw new Error(`${ref} was written but cannot be read as a rescue.`);
-    return { saved: true, rescue };
+    return { kind: 'saved', rescue };
   });
 }
 
@@ -222,7 +222,7 @@ async function createRef(dir: TrustedDir, record: RescueRecord, commit: string):
   for (let turn = 1; ; turn += 1) {
     const ref = refOf(record, turn);
     const made = await refsOf(dir).move(ref, null, brand<CommitId>(commit));
-    if (made.moved) return ref;
+    if (made.kind === 'moved') return ref;
     // Saved a moment ago, and nothing has changed since.
     if (made.tip === commit) return ref;
     if (made.because === 'changed') continue;

@@ -44,7 +44,7 @@ export async function applyMove(
       return refuse('in_the_way', await prepareIndex(dir, place, move, changes, index));
     onStep('files_written');
     const moved = move.conflict === null ? await moveBranch(dir, move) : undefined;
-    if (moved?.moved === false) {
+    if (moved?.kind === 'not_moved') {
       await takeBack(dir, place, move, index);
       return refuse(moved.because === 'locked' ? 'locked' : 'moved', []);
     }

@@ -105,7 +105,7 @@ async function isAlias(dir: TrustedDir, branch: BranchName): Promise<boolean> {
   return (await tryGit(dir, ['symbolic-ref', '--quiet', `refs/heads/${branch}`])).code === 0;
 }
 
-interface Merged {
+interface MergedTree {
   readonly tree: string;
   /** Empty when the merge is clean. */
   readonly stages: readonly Stage[];
@@ -117,7 +117,7 @@ async function mergeTrees(
   { worktree }: Place,
   ours: CommitId,
   theirs: CommitId,
-): Promise<Merged | 'unrelated'> {
+): Promise<MergedTree | 'unrelated'> {
   const argv = ['merge-tree', '--write-tree', '-z', '--no-messages', ours, theirs];
   const { code, stdout, stderr } = await tryGit(dir, argv, { workTree: worktree });
   if (code > 1 && /unrelated histories/.test(stderr)) return 'unrelated';
