@@ -50,7 +50,7 @@ export async function rebuildBoard(
       await change.apply(decided(eventOf(known.id, change.at, state)));
       return { task: await change.require('task', one.task), was: known.state.status };
     });
-    if (!outcome.ok) throw new Error(outcome.refusal.reason);
+    if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
     if (outcome.value !== undefined) rebuilt.push(outcome.value);
   }
   return rebuilt;
