@@ -3,13 +3,13 @@
 import { type BranchName, brand } from '../kernel/ids.ts';
 import { openTrustedDir } from '../git/directory/trusted-dir.ts';
 import type { WorkspaceContext } from '../workspaces/act/context.ts';
-import type { Leftovers } from '../workspaces/ports/leftovers.ts';
+import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
 import { openLeftovers as openIn } from '../workspaces/trash/leftovers.ts';
 import { findTraces as findIn } from '../workspaces/git/traces.ts';
 import type { TaskTraces } from '../workspaces/rules/rebuild.ts';
 import { type Surroundings, openWorkspaceContext, requireRepository } from './open.ts';
 
-export function openLeftovers(surroundings: Surroundings): Leftovers {
+export function openLeftovers(surroundings: Surroundings): TaskLeftovers {
   return openIn(openTrustedDir(requireRepository(surroundings)));
 }
 

@@ -233,7 +233,7 @@ export function readConfig(file: string): string | undefined {
   }
 }
 
-export function boardFile(repository: Repository): string {
+function boardFile(repository: Repository): string {
   return path.join(repository.home, '.copse', 'board.db');
 }
 

@@ -28,12 +28,12 @@ export async function asOrchestrator<T>(home: string, work: () => Promise<T>): P
   return held === undefined ? work() : held.value;
 }
 
-export interface Running {
+interface RunningHere {
   readonly orchestrators: readonly number[];
   readonly runners: number;
 }
 
-export async function whoRuns(home: string): Promise<Running> {
+export async function whoRuns(home: string): Promise<RunningHere> {
   const folder = path.join(home, '.copse', 'locks');
   const orchestrators: number[] = [];
   for (const name of namesIn(folder)) {
@@ -53,7 +53,7 @@ export async function whoRuns(home: string): Promise<Running> {
 }
 
 /** "An orchestrator (process 12) and 2 agents are running"; undefined when none are. */
-export function runningText({ orchestrators, runners }: Running): string | undefined {
+export function runningText({ orchestrators, runners }: RunningHere): string | undefined {
   const parts = [
     ...orchestrators.map((pid) => `an orchestrator (process ${pid})`),
     ...(runners > 0 ? [counted(runners, 'agent')] : []),

@@ -5,12 +5,12 @@
 
 import type { SnapshotReason } from '../board/rules/snapshots.ts';
 import type { RunContext } from '../queue/context.ts';
-import type { Leftovers } from '../workspaces/ports/leftovers.ts';
+import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
 import { sweep } from '../workspaces/discard/sweep.ts';
 import { needsTending, tend } from '../workspaces/act/tend.ts';
 
 export interface KeepUpOptions {
-  readonly leftovers: Leftovers;
+  readonly leftovers: TaskLeftovers;
   readonly signal: AbortSignal;
   readonly onProblem: (reason: string) => void;
 }

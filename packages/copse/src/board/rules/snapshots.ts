@@ -2,7 +2,7 @@
 
 import { type Timestamp, timestamp } from '../../kernel/ids.ts';
 
-export const snapshotReasons = ['start', 'daily', 'migration', 'asked'] as const;
+const snapshotReasons = ['start', 'daily', 'migration', 'asked'] as const;
 export type SnapshotReason = (typeof snapshotReasons)[number];
 
 export interface Snapshot {

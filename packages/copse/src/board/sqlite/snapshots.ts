@@ -48,13 +48,13 @@ export function snapshotFile(file: string, name: string): string {
   return path.join(folderOf(file), name);
 }
 
-interface SnapshotRequest {
+interface BoardCopyRequest {
   readonly reason: SnapshotReason;
   readonly at: Timestamp;
   readonly kept: Policy['board']['snapshots'];
 }
 
-export async function takeSnapshot(file: string, { reason, at, kept }: SnapshotRequest): Promise<BackedUp> {
+export async function takeSnapshot(file: string, { reason, at, kept }: BoardCopyRequest): Promise<BackedUp> {
   const folder = folderOf(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = snapshotName(at, reason);
@@ -67,7 +67,7 @@ export async function takeSnapshot(file: string, { reason, at, kept }: SnapshotR
 }
 
 /** Why the copy is not a whole board; then there is none. Replaces nothing. */
-export async function copyBoard(from: string, to: string): Promise<readonly string[]> {
+async function copyBoard(from: string, to: string): Promise<readonly string[]> {
   const partial = `${to}.${process.pid}.partial`;
   closeSync(openSync(partial, 'wx', 0o600));
   try {
@@ -162,7 +162,7 @@ export async function putInPlace(file: string, from: string, at: Timestamp): Pro
 }
 
 /** The folder in which the board is now; null when there was none. */
-export function setAside(file: string, at: Timestamp): string | null {
+function setAside(file: string, at: Timestamp): string | null {
   const there = ['', '-wal', '-shm'].filter((ending) => isThere(`${file}${ending}`));
   if (there.length === 0) return null;
   const aside = path.join(folderOf(file), `aside-${snapshotName(at, 'asked').replace(/-asked\.db$/, '')}`);
@@ -185,7 +185,7 @@ function deleteHalves(folder: string, now: Timestamp): void {
 
 const HALF_MS = 3_600_000;
 
-export function folderOf(file: string): string {
+function folderOf(file: string): string {
   return path.join(path.dirname(file), 'backups');
 }
 

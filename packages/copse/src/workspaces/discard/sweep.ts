@@ -6,7 +6,7 @@
 
 import type { TaskId } from '../../kernel/ids.ts';
 import { isFinished } from '../../tasks/rules/task.ts';
-import type { KeepRef, Leftovers } from '../ports/leftovers.ts';
+import type { KeepRef, TaskLeftovers } from '../ports/leftovers.ts';
 import { releasePorts } from '../act/ports-of-sessions.ts';
 import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
 import { baseBranchOf } from '../act/newest-base.ts';
@@ -14,7 +14,7 @@ import { finishRemoval, removeWorkspace } from './remove.ts';
 import { hasLanded } from './removal-gate.ts';
 import { branchRef } from './rescue-first.ts';
 
-export async function sweep(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
+export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   await finishRemovals(context);
   await returnPorts(context);
   await leftovers.deleteScratch(context.clock.now());
@@ -62,7 +62,7 @@ async function returnPorts(context: WorkspaceContext): Promise<void> {
   }
 }
 
-async function boundLogs(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
+async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   const { clock, policy } = context;
   const { logsKept, logAgeMs } = policy.maintenance;
   const now = clock.now();
@@ -75,7 +75,7 @@ async function boundLogs(context: WorkspaceContext, leftovers: Leftovers): Promi
   for (const { folder, task } of old) if (isOver(task)) await leftovers.deleteLogs(folder);
 }
 
-async function dropLocks(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
+async function dropLocks(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   const tasks = leftovers.locks().slice(0, MOST);
   const isOver = await finishedAmong(context, tasks);
   for (const task of tasks) if (isOver(task)) await leftovers.deleteLock(task);
@@ -85,7 +85,7 @@ async function dropLocks(context: WorkspaceContext, leftovers: Leftovers): Promi
  * A commit that the target contains needs no other ref. One that landed as another commit, by a rebase or a squash, keeps its
  * ref while its worktree can be brought back. A task that the board does not know keeps its refs.
  */
-async function dropLandedRefs(context: WorkspaceContext, leftovers: Leftovers): Promise<void> {
+async function dropLandedRefs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
   const { board, git, target, trash } = context;
   const branch = await baseBranchOf(git, target, undefined);
   const tip = branch && (await git.tip(branchRef(branch)));

@@ -10,7 +10,7 @@ export interface KeepRef {
   readonly isMerged: boolean;
 }
 
-export interface Leftovers {
+export interface TaskLeftovers {
   /** Deletes scratch folders of processes that are gone; how many. */
   deleteScratch(now: Timestamp): Promise<number>;
   /** Folders with the logs or patches of a task, the latest change first. */

@@ -10,14 +10,14 @@ import { tryFileLock } from '../../git/lock.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { identify } from '../../processes/identity.ts';
 import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
-import type { Leftovers } from '../ports/leftovers.ts';
+import type { TaskLeftovers } from '../ports/leftovers.ts';
 
 /** A process in another container has another id here; after this time it has touched its folder again. */
 const SCRATCH_MS = 600_000;
 /** A folder that does not name its process. */
 const NAMELESS_MS = 86_400_000;
 
-export function openLeftovers(dir: TrustedDir): Leftovers {
+export function openLeftovers(dir: TrustedDir): TaskLeftovers {
   const inHome = (...names: readonly string[]) => path.join(dir.home, '.copse', ...names);
   return {
     async deleteScratch(now) {
