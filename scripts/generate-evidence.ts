@@ -1,7 +1,7 @@
 /**
- * Writes docs/reference/evidence.md: each promise of SECURITY.md with the tests that show it.
+ * Writes docs/reference/evidence.md: each promise of docs/reference/promises.md with the tests that show it.
  *
- * A promise is a list item of SECURITY.md: "- `some-id`: One sentence." A test shows it when this line stands directly above
+ * A promise is a list item of that page: "- `some-id`: One sentence." A test shows it when this line stands directly above
  * its `test(`, `it(` or `describe(`, alone or among other line comments:
  *
  *   // promise: some-id, another-id
@@ -14,6 +14,7 @@ import { join, sep } from 'node:path';
 import { type CallExpression, type Expression, parseSync, Visitor } from 'oxc-parser';
 
 export const EVIDENCE = 'docs/reference/evidence.md';
+const PROMISES = 'docs/reference/promises.md';
 
 export interface Evidence {
   readonly page: string;
@@ -42,7 +43,7 @@ interface Tag {
 }
 
 export function generateEvidence(root: string): Evidence {
-  const promises = readPromises(readFileSync(join(root, 'SECURITY.md'), 'utf8'));
+  const promises = readPromises(readFileSync(join(root, PROMISES), 'utf8'));
   return evidenceFrom(promises, testSources(root).flatMap(readTags));
 }
 
@@ -54,11 +55,11 @@ export function evidenceFrom(promises: readonly Promised[], tags: readonly Tag[]
     problems: [
       ...promises
         .filter((promise, index) => promises.findIndex(({ id }) => id === promise.id) !== index)
-        .map(({ id }) => `SECURITY.md makes the promise ${id} twice.`),
+        .map(({ id }) => `${PROMISES} makes the promise ${id} twice.`),
       ...promises.filter(({ id }) => !shown.has(id)).map(({ id }) => `No test has the tag "promise: ${id}".`),
       ...tags
         .filter(({ id }) => !ids.has(id))
-        .map(({ id, path, line }) => `${path}:${line}: SECURITY.md makes no promise ${JSON.stringify(id)}.`),
+        .map(({ id, path, line }) => `${path}:${line}: ${PROMISES} makes no promise ${JSON.stringify(id)}.`),
       ...tags
         .filter(({ test }) => test === null)
         .map(({ id, path, line }) => `${path}:${line}: "promise: ${id}" does not stand above a test.`),
@@ -68,8 +69,8 @@ export function evidenceFrom(promises: readonly Promised[], tags: readonly Tag[]
 
 const PROMISE = /^- `([a-z][a-z0-9-]*)`: (.+(?:\n {2}\S.*)*)$/gm;
 
-export function readPromises(security: string): readonly Promised[] {
-  return security.split(/^#+ /m).flatMap((section) => {
+export function readPromises(page: string): readonly Promised[] {
+  return page.split(/^#+ /m).flatMap((section) => {
     const topic = section.slice(0, section.indexOf('\n')).trim();
     return Array.from(section.matchAll(PROMISE), ([, id = '', sentence = '']) => ({
       topic,
@@ -136,7 +137,7 @@ function renderPage(promises: readonly Promised[], tags: readonly Tag[]): string
     '',
     '# Evidence',
     '',
-    'Each promise of [SECURITY.md](../../SECURITY.md) with the tests that fail when it is broken. `$name`, `%s` and `${…}` stand',
+    'Each of the [promises](promises.md) with the tests that fail when it is broken. `$name`, `%s` and `${…}` stand',
     'for the cases of a test.',
     '',
     ...Array.from(topics, ([topic, made]) => [

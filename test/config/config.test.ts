@@ -105,7 +105,7 @@ policy:
   min_free_memory: 512MB
   min_free_disk: 10GB
   context_handoff: 70%
-  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, commit_message: 0, accept: 4, checks: 5 }
+  handbacks: { conflict: 3, dirty: 1, nothing_committed: 2, branch: 2, commit_message: 0, accept: 4, checks: 5 }
 maintenance:
   worktree_cleanup:
     enabled: true

@@ -12,7 +12,7 @@ import {
 } from '../../scripts/generate-evidence.ts';
 import { projectRoot } from './working-copy.ts';
 
-describe('the promises of SECURITY.md', () => {
+describe('the promises', () => {
   const { page, problems } = generateEvidence(projectRoot);
 
   test('each have a test, and each tag of a test names one of them', () => {
@@ -42,11 +42,11 @@ describe('a promise', () => {
       readTags(source),
     );
     expect(problems).toEqual([
-      'SECURITY.md makes the promise kept twice.',
-      'SECURITY.md makes the promise rescue twice.',
+      'docs/reference/promises.md makes the promise kept twice.',
+      'docs/reference/promises.md makes the promise rescue twice.',
       'No test has the tag "promise: rescue".',
       'No test has the tag "promise: rescue".',
-      'test/x.test.ts:1: SECURITY.md makes no promise "unknown".',
+      'test/x.test.ts:1: docs/reference/promises.md makes no promise "unknown".',
     ]);
   });
 

@@ -137,6 +137,7 @@ export class SimNode {
     return {
       changed: differing.filter((file) => tree.has(file)),
       untracked: differing.filter((file) => !tree.has(file)),
+      unreadable: [],
     };
   }
 

@@ -182,6 +182,9 @@ function gitFor({ world, changed }: Surroundings, node: SimNode, process: Proces
     ignored: unused,
     countFiles: () => 0,
     files: unused,
+    isAlias: () => call('is alias', () => false),
+    isMadeIn: () => true,
+    branchesMadeIn: () => [],
     holderOf: (branch) => call(`holder of ${branch}`, () => node.holderOf(branch)),
     detectBase: () => call('detect base', () => TARGET),
     remoteName: () => call('remote', () => undefined),
@@ -322,7 +325,7 @@ function mergingFor({ world, changed }: Surroundings, node: SimNode, process: Pr
     push: () =>
       call('push', () => ({ kind: 'failed', because: 'no_remote', reason: 'there is none' }) as const),
     unresolved: () => call('unresolved', () => []),
-    commitAll: (worktree, message) =>
+    commitAll: (worktree, _branch, message) =>
       call(`commit all in ${worktree}`, () => {
         const commit = node.commitAll(worktree, message, world.elapsedMs);
         changed(process, `committed in ${worktree}`);

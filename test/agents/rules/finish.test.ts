@@ -16,7 +16,11 @@ const commit = (subject: string, isMerge = false) => ({
 const clean: FinishFacts = {
   task: brand<TaskId>('cp-0001'),
   target: 'main',
+  branch: 'cp-0001/login',
+  head: null,
+  isPastQueue: false,
   uncommitted: [],
+  unreadable: [],
   operation: null,
   unresolved: [],
   commits: [commit('feat: add login')],
@@ -38,7 +42,7 @@ describe('the finish gate', () => {
 
   it.each([
     ['handback', { kind: 'refused', because: 'dirty', isFinal: false, files: ['a.ts'] }],
-    ['fail', { kind: 'refused', because: 'dirty', isFinal: true }],
+    ['fail', { kind: 'refused', because: 'dirty', isFinal: true, fails: true }],
     ['commit', { kind: 'uncommitted' }],
   ] as const)('with uncommitted files and on_dirty: %s', (onDirty, verdict) => {
     expect(gate({ uncommitted: ['a.ts'], merge: merged }, { onDirty })).toMatchObject(verdict);
@@ -73,6 +77,62 @@ describe('the finish gate', () => {
       files: ['a.ts'],
       isFinal: false,
     });
+  });
+
+  // promise: task-branch-from-board
+  describe('with HEAD elsewhere than on the branch of the task', () => {
+    const onMain = { kind: 'elsewhere', on: 'main', isMadeHere: false } as const;
+    const onOwn = { kind: 'elsewhere', on: 'feature', isMadeHere: true } as const;
+    const detached = { kind: 'elsewhere', on: null, isMadeHere: true } as const;
+
+    it.each([onMain, onOwn, detached, { kind: 'alias' } as const])(
+      'commits nothing for the agent: %o',
+      (head) => {
+        for (const dirty of [{ uncommitted: ['a.ts'] }, { operation: 'merge' }])
+          expect(gate({ head, ...dirty }, { onDirty: 'commit' })).toMatchObject({
+            kind: 'refused',
+            because: 'branch',
+            isFinal: false,
+            reason: expect.stringContaining('cp-0001/login'),
+          });
+      },
+    );
+
+    it('takes commits that were made in the worktree, with a note', () => {
+      expect(gate({ head: onOwn, merge: merged })).toMatchObject({
+        kind: 'passed',
+        notes: [expect.stringContaining('HEAD of the worktree is on feature, not on cp-0001/login')],
+      });
+      expect(gate({ head: detached, merge: merged })).toMatchObject({
+        notes: [expect.stringContaining('HEAD of the worktree is detached')],
+      });
+    });
+
+    it('takes no commits of others, and needs none for no changes', () => {
+      expect(gate({ head: onMain, merge: merged })).toMatchObject({ kind: 'refused', because: 'branch' });
+      expect(gate({ head: { kind: 'alias' }, merge: merged })).toMatchObject({ because: 'branch' });
+      expect(gate({ head: onMain, commits: [], saysNoChanges: true })).toMatchObject({ kind: 'passed' });
+    });
+  });
+
+  it('leaves it to a person when the target was moved past the queue', () => {
+    expect(gate({ commits: [], isPastQueue: true, saysNoChanges: true })).toMatchObject({
+      kind: 'refused',
+      because: 'branch',
+      isFinal: true,
+      reason: expect.stringContaining('main already has the commits of cp-0001'),
+    });
+  });
+
+  it('names what git cannot read, whatever on_dirty says', () => {
+    const unreadable = { uncommitted: ['deep'], unreadable: ['deep'] };
+    for (const onDirty of ['handback', 'commit', 'fail'] as const)
+      expect(gate(unreadable, { onDirty })).toMatchObject({
+        kind: 'refused',
+        because: 'dirty',
+        isFinal: onDirty === 'fail',
+        reason: expect.stringContaining('Git cannot read'),
+      });
   });
 
   // promise: finish-by-facts

@@ -33,6 +33,7 @@ const everyType: Readonly<Record<(TaskEvent | LandingEvent)['type'], true>> = {
   'task.done': true,
   'task.stuck': true,
   'task.crashed': true,
+  'task.failed': true,
   'task.parked': true,
   'task.needs_attention': true,
   'task.paused': true,

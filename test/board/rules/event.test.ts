@@ -54,6 +54,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'task.promoted': {},
     'task.claimed': grant,
     'task.crashed': { reason, retries: 1, delay: { until: timestamp(9_000), because: 'crash' } },
+    'task.failed': { reason },
     'task.parked': { until: timestamp(9_000), because: 'rate_limit' },
     'task.stuck': { reason },
     'task.restarted': { grant },
@@ -109,6 +110,7 @@ const lives: { readonly [K in RecordKind]: { readonly [T in TypeOf<K>]: Details<
     'workspace.used_again': {},
     'workspace.escaped': { paths: ['src/a.ts'], more: 0, head: null, running: [session], session },
     'workspace.escape_moved': { paths: ['src/a.ts'], rescue: 'refs/copse/rescue/cp-0001/1' },
+    'workspace.hooks_wrote': { paths: ['report.txt'] },
     'workspace.released': { rescue: null },
   },
   landing: {

@@ -60,7 +60,7 @@ const usage: readonly (readonly [argv: readonly string[], says: string])[] = [
   [['plan', 'add', ' '], 'A title is empty'],
   [['events', '--after', 'yesterday'], '"yesterday" is not an event number.'],
   [['events', '--last', '-1'], '"-1" is not'],
-  [['config', 'edit'], 'copse config takes show, check, schema or accept-remotes, not "edit".'],
+  [['config', 'edit'], 'copse config takes show, check, accept, schema or accept-remotes, not "edit".'],
   [['completion', 'tcsh'], 'The shell must be bash, zsh or fish, not "tcsh".'],
 ];
 

@@ -110,6 +110,7 @@ describe('the board’s address', () => {
     const [inFile, inEnvironment] = [postgresAddress(), postgresAddress()];
     await newTasks(['On SQLite'], { cwd });
     writeConfig(cwd, `board: ${inFile}\n`);
+    await answer(['config', 'accept', '--yes'], { cwd });
     await newTasks(['On the file’s'], { cwd });
     const env = { COPSE_BOARD: inEnvironment };
     await newTasks(['On the environment’s'], { cwd, env });
@@ -121,6 +122,7 @@ describe('the board’s address', () => {
     expect(await titles({ cwd, env })).toEqual(['On the environment’s']);
     expect(await titles({ cwd, env: { COPSE_BOARD: inFile } })).toEqual(['On the file’s']);
     rmSync(path.join(cwd, 'copse.yml'));
+    await answer(['config', 'accept', '--yes'], { cwd });
     expect(await titles({ cwd })).toEqual(['On SQLite']);
     expect(await titles({ cwd, env: { COPSE_BOARD: '' } })).toEqual(['On SQLite']);
   });
@@ -133,14 +135,14 @@ describe('the board’s address', () => {
 });
 
 describe('copse doctor', () => {
-  test('checks node, git, the repository, the board and the disk', async () => {
+  test('checks node, git, the repository, its settings, the board and the disk', async () => {
     const at = { cwd: newRepository(area) };
     const { checks } = await answer<{ checks: { name: string; ok: boolean; found: string }[] }>(
       ['doctor'],
       at,
     );
     expect(checks.map(({ name, ok }) => [name, ok])).toEqual(
-      ['node', 'git', 'repository', 'board', 'disk'].map((name) => [name, true]),
+      ['node', 'git', 'repository', 'settings', 'board', 'disk'].map((name) => [name, true]),
     );
     const text = await printed(['doctor'], at);
     expect(text.match(/^✓ /gm)).toHaveLength(checks.length);
@@ -168,7 +170,7 @@ describe('copse doctor', () => {
       /^✗ board +The board at postgres:\/\/127\.0\.0\.1:1\/db cannot be reached/m,
     );
     expect(unreachable.stdout + unreachable.stderr).not.toContain('s3cret');
-    expect(unreachable.stderr).toMatch(/^copse: 1 of 5 checks failed\.\n {2}→ .+\n$/);
+    expect(unreachable.stderr).toMatch(/^copse: 1 of 6 checks failed\.\n {2}→ .+\n$/);
   });
 
   test('without git on the PATH says so', async () => {

@@ -92,7 +92,14 @@ describe('copse add', () => {
       agent: 'coder',
     });
     const shown = await answer<object>(['show', added.id], { cwd });
-    const nothingYet = { attention: null, question: null, undone: null, usage: null };
+    const nothingYet = {
+      attention: null,
+      question: null,
+      undone: null,
+      summary: null,
+      warnings: [],
+      usage: null,
+    };
     expect(shown).toEqual({ ...added, ...nothingYet, dependants: [], ledger: [], artifacts: [] });
     const { body: _, ...summary } = added as TaskDocument & { body: string };
     const { tasks } = await answer<{ tasks: TaskDocument[] }>(['list'], { cwd });

@@ -67,6 +67,50 @@ it('two merges of the same task at once get the same landing, and it lands once'
   ).toHaveLength(1);
 });
 
+it.each([
+  [
+    'worktree',
+    (at: string, worktree: string) => git(at, 'worktree', 'remove', '--force', '--force', worktree),
+  ],
+  [
+    'branch',
+    (at: string, worktree: string) => git(at, 'update-ref', '-d', git(worktree, 'symbolic-ref', 'HEAD')),
+  ],
+] as const)('a %s that somebody removes meanwhile ends in a sentence', async (what, remove) => {
+  await using reviewed = await Reviewed.open();
+  const { context, repository, task, worktree } = reviewed;
+  let isRemoved = false;
+  const meanwhile = lookingSlowly(context, () => {
+    if (!isRemoved) remove(repository, worktree);
+    isRemoved = true;
+    return Promise.resolve();
+  });
+  expect(await queueTask(meanwhile, task)).toMatchObject({
+    kind: 'refused',
+    refusal: {
+      reason: expect.stringContaining(`The worktree of ${task} `),
+      next: [`copse merge ${task}`, `copse show ${task}`],
+    },
+  });
+  expect((await context.board.get('task', task))?.state.status).toBe('in_review');
+  expect(what).toBeDefined();
+});
+
+it('a worktree that goes while the queue looks at its moved branch does not end the merge', async () => {
+  await using reviewed = await Reviewed.open();
+  const { context, repository, task, worktree } = reviewed;
+  expect(await queueTask(context, task)).toMatchObject({ kind: 'done' });
+  git(worktree, 'commit', '--quiet', '--allow-empty', '--message=more');
+  let isRemoved = false;
+  const meanwhile = lookingSlowly(context, () => {
+    if (!isRemoved) git(repository, 'worktree', 'remove', '--force', '--force', worktree);
+    isRemoved = true;
+    return Promise.resolve();
+  });
+  expect((await landNow(meanwhile, [task])).get(task)).toMatchObject({ kind: 'gone' });
+  expect((await context.board.get('task', task))?.state.status).toBe('in_review');
+});
+
 /** Something happens after the worktree was looked at, and before anything is decided. */
 function lookingSlowly(context: RunContext, meanwhile: () => Promise<void>): RunContext {
   const look: RunContext['git']['look'] = async (folder) => {
@@ -82,6 +126,7 @@ class Reviewed implements AsyncDisposable {
   readonly repository: string;
   readonly task: TaskId;
   readonly context: RunContext;
+  worktree = '';
   readonly #opened: OpenRun;
 
   private constructor(of: Pick<Reviewed, 'repository' | 'task'> & { readonly opened: OpenRun }) {
@@ -105,6 +150,7 @@ class Reviewed implements AsyncDisposable {
     const { worktree } = await answer<{ worktree: string }>(['work', this.task, ...options], {
       cwd: this.repository,
     });
+    this.worktree = worktree;
     writeFileSync(path.join(worktree, `${word}.txt`), word);
     git(worktree, 'add', '.');
     git(worktree, 'commit', '--quiet', `--message=${word}`);

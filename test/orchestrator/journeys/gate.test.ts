@@ -30,6 +30,11 @@ const scripts: Readonly<Record<string, readonly [script: string, ...options: str
   'ends like a refusal': ['test -f e.txt && exit 0; commit ends e.txt; exit 4'],
   'dirty for ever': ['echo d > "left behind.txt"'],
   'dirty, committed for it': ['echo c > c.txt; copse finish --summary "made c"', '--requires', 'committer'],
+  'dirty in a way that nobody can commit for it': [
+    'test -d nested || { git init --quiet nested; git -C nested commit --quiet --allow-empty --message=inner; }',
+    '--requires',
+    'committer',
+  ],
   'dirty, and that is final': ['note dirty; echo f > f.txt', '--requires', 'failer'],
   'in the middle of a merge': [
     'git rev-parse --quiet --verify MERGE_HEAD && exit 0; git checkout --quiet -b "x$$"; commit x m.txt; git checkout --quiet -; commit y m.txt; git merge "x$$"; true',
@@ -96,7 +101,8 @@ describe('the gate', () => {
       'ends like a refusal': 'done',
       'dirty for ever': 'needs_attention',
       'dirty, committed for it': 'done',
-      'dirty, and that is final': 'needs_attention',
+      'dirty in a way that nobody can commit for it': 'needs_attention',
+      'dirty, and that is final': 'failed',
       'in the middle of a merge': 'needs_attention',
       'commits nothing': 'needs_attention',
       'has nothing to do': 'done',

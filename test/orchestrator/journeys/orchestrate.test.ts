@@ -14,6 +14,7 @@ afterAll(() => endAgents(area));
 describe('a run', () => {
   let scene: Scene;
   let output: string;
+  let ended: Awaited<ReturnType<typeof copse>>;
   let plan: readonly { readonly task: string; readonly start: boolean; readonly because?: string }[];
   const ids: Record<string, string> = {};
   const id = (title: string): string => ids[title] ?? expect.fail(`There is no task ${title}`);
@@ -66,7 +67,12 @@ describe('a run', () => {
     ]);
     await add('comes later', 'test -f outer.txt && commit later later.txt', '--depends', id('area, outer'));
     ({ plan } = await answer<{ plan: typeof plan }>(['up', '--dry-run'], scene.at));
-    output = await scene.up();
+    ended = await copse(['orchestrate', '--until-idle'], scene.at);
+    output = ended.stdout;
+  });
+
+  test('fails, because one task is left that no agent can take', () => {
+    expect(ended.code).toBe(4);
   });
 
   test('does what its plan says, and planning changes nothing', () => {
@@ -131,12 +137,11 @@ describe('a run', () => {
   });
 
   // promise: escape-reported
-  test('reports a change of the main checkout, the possible agents, and how to move it', async () => {
+  test('reports a change of the main checkout and the possible agents, and names no worktree that is gone', async () => {
     expect(output).toContain('1 file of the main checkout changed while ');
     const why = await scene.why(id('escapes'));
-    expect(why).toContain(
-      `      sneaky.txt\n    To move them into its worktree: copse rescue move ${id('escapes')}\n`,
-    );
+    expect(why).toContain('      sneaky.txt\n');
+    expect(why).not.toContain('copse rescue move');
     expect(scene.git('status', '--porcelain')).toBe('?? sneaky.txt');
   });
 

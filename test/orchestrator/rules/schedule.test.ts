@@ -19,6 +19,7 @@ const codex = { name: brand<AgentName>('codex'), capabilities: ['gpu', 'node:22'
 const facts: ScheduleFacts = {
   at: now,
   agents: [claude, codex],
+  unusable: [],
   busy: [],
   freeMemoryBytes: null,
   freeDiskBytes: null,

@@ -155,7 +155,8 @@ test.each(['rebase', 'squash'])(
     const context = readFileSync(`${scene.notes}.context`, 'utf8');
     expect(context).toMatch(/\n1\. git merge refs\/copse\/conflict\/[a-z0-9-]+\n/);
     expect(context).toContain('> Landed on main meanwhile:\n');
-    expect(output).toMatch(new RegExp(`needs you +${other} cp-\\w+ resolves it`));
+    expect(output).toMatch(new RegExp(`waits +${other} it conflicts with its target; cp-\\w+ resolves that`));
+    expect(output).not.toContain('needs you');
     // Nothing of it stays behind.
     expect(scene.git('for-each-ref', 'refs/copse/conflict', 'refs/copse/candidate')).toBe('');
     expect(branch(scene, other)).toBe('');
@@ -194,7 +195,9 @@ test('an original that was resumed stays as it is: a resolving task that lands l
     'sleep 0.1; exit 3',
   );
   expect(await scene.statuses()).toMatchObject({ second: 'needs_attention', 'Resolve: second': 'failed' });
-  expect(await scene.why(other)).toMatch(/cp-\w+ resolves it[^]*cp-\w+ resolves its conflict and is failed/);
+  expect(await scene.why(other)).toMatch(
+    /It needs you[^]*cp-\w+ resolves it[^]*cp-\w+ resolves its conflict and is failed/,
+  );
   const resolver = [...(await scene.tasks()).values()].find(({ title }) => title.startsWith('Resolve'))!.id;
   await printed(['cancel', other], scene.at);
   scene.script(

@@ -125,6 +125,8 @@ describe('without a remote', () => {
     expect(scene.subjects('release').at(-1)).toBe(`feat: ${id('reviewed')} two`);
     expect(scene.subjects()).not.toContain(`feat: ${id('reviewed')} two`);
     expect((await scene.statuses())['dependant']).toBe('ready');
+    // It did not begin from that target, and is over all the same.
+    expect(existsSync(path.join(scene.folder, '.worktrees', id('reviewed')))).toBe(false);
   });
 });
 

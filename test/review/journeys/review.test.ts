@@ -290,6 +290,7 @@ describe('sending it back', () => {
     expect(empty.stderr).toContain('its agent needs to know what to change');
     const config = path.join(scene.folder, 'copse.yml');
     writeFileSync(config, readFileSync(config, 'utf8').replace('"plain"', '"another"'));
+    await answer(['config', 'accept', '--yes'], scene.at);
     expect(await refusedBy(['review', id, '-m', 'Please add a test'], scene.at)).toContain(
       `Cannot send ${id} back: its agent plain is not configured in this repository.`,
     );

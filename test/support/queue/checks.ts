@@ -91,7 +91,11 @@ export function checksAt(
     worktreeFolder,
     source: { folder: root, gitDir: commonDir },
     settings: { copy: [], link: [], sparse: [], commandTimeoutMs: 30_000, ...settings },
-    setup: () => setupOf(settings.setup === undefined ? [] : settings.setup, root),
+    setup: () =>
+      setupOf(settings.setup === undefined ? [] : settings.setup, {
+        folder: root,
+        gitDir: path.join(root, '.git'),
+      }),
     steps,
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,

@@ -183,6 +183,8 @@ export class Model {
         return outcomes.decideStuck(task, token, step.variant === 0 ? ' ' : 'JWT or cookies?', now);
       case 'crash':
         return outcomes.decideCrash(task, token, 'the process is gone', now, policy.retry);
+      case 'fail':
+        return outcomes.decideFail(task, token, 'There are uncommitted changes.', now);
       case 'park':
         return outcomes.decidePark(
           task,

@@ -7,7 +7,8 @@ import { openSync } from '../../../packages/copse/src/workspaces/git/sync/sync.t
 import { openTrustedDir } from '../../../packages/copse/src/git/directory/trusted-dir.ts';
 import { brand } from '../../../packages/copse/src/kernel/ids.ts';
 
-const [repository = '', worktree = '', commit = '', killAt = '', leave = ''] = process.argv.slice(2);
+const [repository = '', worktree = '', branch = '', commit = '', killAt = '', leave = ''] =
+  process.argv.slice(2);
 
 const found = findRepository(repository);
 if (!found) throw new Error(`${repository} is no repository`);
@@ -15,6 +16,7 @@ flushCompileCache();
 await openSync(openTrustedDir(found)).bring({
   task: brand('cp-0001'),
   worktree,
+  branch: brand(branch),
   base: { branch: brand('main'), commit: brand(commit) },
   leaveConflict: leave === 'leave',
   onStep: (step) => {

@@ -257,7 +257,7 @@ describe('whatever happens to tasks', () => {
         walk(steps, (model, step) => {
           const task = model.task(step.which);
           const { action = '', decision } = model.decide(step) ?? {};
-          const fenced = ['finish', 'stuck', 'crash', 'park'].includes(action);
+          const fenced = ['finish', 'stuck', 'crash', 'fail', 'park'].includes(action);
           const byTheGate = ['handback', 'give_up'].includes(action) && task?.state.status === 'in_progress';
           if (decision) model.record(decision);
           const isStale = task !== undefined && Math.max(0, task.token - step.staleBy) < task.token;

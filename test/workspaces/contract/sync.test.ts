@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openSync } from '../../../packages/copse/src/workspaces/git/sync/sync.ts';
 import { syncTask } from '../../../packages/copse/src/workspaces/act/sync.ts';
-import { type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
+import { type BranchName, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import {
   type SyncOutcome,
   type SyncRequest,
@@ -68,6 +68,7 @@ class Scene {
     return openSync(trustedDirOf(this.main)).bring({
       task: brand('cp-0001'),
       worktree: this.worktree,
+      branch: brand(BRANCH),
       base: { branch: brand('main'), commit: brand(git(this.main, 'rev-parse', 'main')) },
       ...options,
     });
@@ -96,7 +97,15 @@ class Scene {
   }
 
   async killedAt(step: string, leave = ''): Promise<void> {
-    const argv = [worker.file, this.main, this.worktree, git(this.main, 'rev-parse', 'main'), step, leave];
+    const argv = [
+      worker.file,
+      this.main,
+      this.worktree,
+      BRANCH,
+      git(this.main, 'rev-parse', 'main'),
+      step,
+      leave,
+    ];
     const child = spawn(process.execPath, argv, {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, ...worker.env },
@@ -253,7 +262,7 @@ describe('a sync', () => {
     );
   });
 
-  it('is refused when HEAD is detached, when its branch is a symbolic ref, and in the middle of a rebase', async () => {
+  it('is refused when HEAD is detached or on another branch, when its branch is a symbolic ref, and in the middle of a rebase', async () => {
     const scene = new Scene();
     scene.work();
     scene.advance();
@@ -261,7 +270,9 @@ describe('a sync', () => {
     expect(await scene.bring()).toEqual({ kind: 'refused', because: 'detached', paths: [] });
     git(scene.main, 'symbolic-ref', 'refs/heads/alias', 'refs/heads/main');
     git(scene.worktree, 'symbolic-ref', 'HEAD', 'refs/heads/alias');
-    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'detached', paths: [] });
+    expect(await scene.bring()).toEqual({ kind: 'refused', because: 'elsewhere', paths: [] });
+    const alias = { branch: brand<BranchName>('alias') };
+    expect(await scene.bring(alias)).toEqual({ kind: 'refused', because: 'alias', paths: [] });
     git(scene.worktree, 'symbolic-ref', 'HEAD', 'refs/heads/cp-0001/work');
     mkdirSync(scene.gitFile('rebase-merge'));
     expect(await scene.bring()).toEqual({ kind: 'refused', because: 'in_progress', paths: [] });

@@ -42,6 +42,20 @@ const newScene = () => newDirty(newPlace());
 
 const HOUR_AGO = new Date(Date.now() - 3_600_000);
 
+// promise: rescue-first
+it('a file deeper than the system can name keeps its worktree, and the others are cleaned up', async () => {
+  const { project, task, worktree } = await newScene();
+  // Longer than a path may be, so it is made step by step.
+  const deep = `for (let i = 0; i < 25; i += 1) { fs.mkdirSync(name); process.chdir(name); } fs.writeFileSync('mine', '')`;
+  execFileSync(process.execPath, ['-e', `const name = 'x'.repeat(200); ${deep}`], { cwd: worktree });
+  await expect(project.tryRemove(task, { isForced: true })).rejects.toThrow(
+    /cannot be saved[^]*Git cannot read/,
+  );
+  expect(existsSync(worktree)).toBe(true);
+  execFileSync('rm', ['-r', '--', 'x'.repeat(200)], { cwd: worktree });
+  expect(await project.tryRemove(task, { isForced: true })).toMatchObject({ kind: 'removed' });
+});
+
 describe('stale locks of git', () => {
   it.each(['index.lock', 'HEAD.lock'])(
     'a %s in the worktree is explained, and does not stop --force',

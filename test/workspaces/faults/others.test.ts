@@ -34,6 +34,34 @@ async function goInto(cwd: string): Promise<number> {
   return shell.pid ?? 0;
 }
 
+// promise: task-branch-from-board
+describe('a worktree whose HEAD an agent put on a branch of others', () => {
+  it('keeps no other task from that branch', async () => {
+    const one = await newDirty(newPlace());
+    const { project } = one;
+    const victim = await project.addTask('victim');
+    const { path: worktree, branch } = await project.prepare(victim);
+    git(worktree, 'commit', '--quiet', '--allow-empty', '--message=of the victim');
+    await project.remove(victim);
+    git(one.worktree, 'symbolic-ref', 'HEAD', `refs/heads/${branch}`);
+    expect(await project.prepare(victim)).toMatchObject({ branch });
+  });
+
+  it.each(['main', 'of another task'])('is set aside for the next attempt: %s', async (which) => {
+    const { project, task, worktree, before } = await newDirty(newPlace());
+    const other = await project.prepare(await project.addTask('other'));
+    const own = git(worktree, 'symbolic-ref', '--short', 'HEAD');
+    const onto = which === 'main' ? 'main' : (other.branch ?? '');
+    git(worktree, 'symbolic-ref', 'HEAD', `refs/heads/${onto}`);
+    const prepared = await project.prepare(task);
+    expect(prepared).toMatchObject({ reused: false, branch: own });
+    expect(prepared.notes).toContainEqual(expect.stringContaining(`its HEAD is on ${onto}`));
+    expect(git(worktree, 'symbolic-ref', '--short', 'HEAD')).toBe(own);
+    expect((await project.context.rescues.list(task)).length).toBeGreaterThan(0);
+    expect(before).toBeDefined();
+  });
+});
+
 describe('a broken worktree', () => {
   async function newBroken() {
     const scene = await newDirty(newPlace());

@@ -51,7 +51,7 @@ export function refuseSessions(cli: Cli, command: string, words: readonly string
   const [word] = words;
   const isForPeople =
     !forSessions.has(command) ||
-    (command === 'config' && word === 'accept-remotes') ||
+    (command === 'config' && word?.startsWith('accept') === true) ||
     (command === 'sync' && !isAboutOwnTask(cli, word));
   if (!isForPeople) return;
   const what = command === 'sync' ? `copse sync ${word ?? 'here'}` : `copse ${command}`;

@@ -47,6 +47,7 @@ async function openLook(
       ...context,
       clock: systemTimer,
       agents,
+      unusable,
       disk,
       git: { detectBase: () => detectBase(repository, context.policy) },
       landing: landingFor(config.landing, config.workspace),

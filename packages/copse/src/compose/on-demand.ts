@@ -19,6 +19,12 @@ export async function startBackground(argv: readonly string[], surroundings: Sur
   background.startBackground([programFile('cli'), ...argv], surroundings);
 }
 
+/** Names that agents have without a copse.yml: those of the installed programs, and that of `--command`. */
+export async function usualAgents(): Promise<readonly string[]> {
+  const { vendorRuntimes } = await import('../agents/runtimes/installed.ts');
+  return [...vendorRuntimes, 'command'];
+}
+
 /** Attaches to the tmux session of an agent. */
 export async function joinTerminal(name: string, { env }: Surroundings): Promise<void> {
   const tmux = await import('../processes/tmux.ts');

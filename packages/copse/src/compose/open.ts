@@ -5,6 +5,8 @@ import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
 import { excludeFromGit } from '../git/directory/exclude.ts';
+import type { PowerFileContent } from '../git/accepted/files.ts';
+import { acceptedFiles } from '../git/accepted/record.ts';
 import { type Repository, findRepository } from '../git/directory/locate.ts';
 import type { Context } from '../board/context.ts';
 import type { ReportContext } from '../agents/act/report.ts';
@@ -14,7 +16,8 @@ import { type NodeId, type TaskId, brand, drawId, timestamp } from '../kernel/id
 import { type Policy, defaultPolicy } from '../kernel/policy.ts';
 import { BoardUnavailable } from '../board/port.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
-import { policyFrom } from '../config/effective.ts';
+import { readOrdersOf } from '../agents/files/attempt-files.ts';
+import { type EffectiveAgent, policyFrom } from '../config/effective.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceSettings } from '../config/workspace.ts';
@@ -65,7 +68,8 @@ export async function openContext(
       'Your context is in AGENT_CONTEXT.md. Report with copse finish, stuck, phase or ledger add. For newer commits of the base: git merge "$COPSE_WORKTREE_BASE_BRANCH".',
     );
   const repository = requireRepository(surroundings);
-  const { address, policy } = await settingsOf(repository, surroundings, known);
+  const ofAttempt = known ?? attemptSettings(repository, surroundings)?.policy;
+  const { address, policy } = await settingsOf(repository, surroundings, ofAttempt);
   if (address.engine === 'sqlite') {
     if (!mayReplaceLost && isWithoutBoard(address.file)) await refuseLost(repository, address.file);
     prepareFolder(repository);
@@ -85,23 +89,25 @@ function isWithoutBoard(file: string): boolean {
 
 /** Loaded only when needed: most commands find a board of their own version. */
 async function refuseLost(repository: Repository, file: string): Promise<void> {
-  const { refuseLostBoard } = await import('./lost-board.ts');
+  const { refuseLostBoard } = await import('./board/lost.ts');
   refuseLostBoard(repository, file);
 }
 
 async function refuseMigration({ home }: Repository, from: number, to: number): Promise<void> {
-  const { refuseMigrationBeside } = await import('./who-runs.ts');
+  const { refuseMigrationBeside } = await import('./board/who-runs.ts');
   await refuseMigrationBeside(home, from, to);
 }
 
 /** Opens the board and everything that worktrees need; the adapters are loaded only then. */
 export async function openWorkspaceContext(
   surroundings: Surroundings,
-  { agent, policy, ...options }: KnownSettings = {},
+  known: KnownSettings = {},
 ): Promise<WorkspaceContext> {
   const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
-  const context = await openContext(surroundings, policy, options);
+  const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
+  const { mayReplaceLost = false } = known;
+  const context = await openContext(surroundings, policy, { mayReplaceLost });
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
@@ -186,11 +192,10 @@ export async function settingsOf(
   surroundings: Surroundings,
   known?: Policy,
 ): Promise<BoardSettings> {
-  const file = path.join(repository.configFolder, 'copse.yml');
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];
   const fromEnvironment: BoardAddress | undefined = named ? { engine: 'postgres', url: named } : undefined;
-  if (known !== undefined || !existsSync(file))
+  if (known !== undefined || acceptedConfig(repository).kind === 'absent')
     return { address: fromEnvironment ?? sqlite, policy: known ?? defaultPolicy };
   const config = await configOf(repository);
   const { board } = config;
@@ -201,20 +206,21 @@ export async function settingsOf(
 async function workspaceSettingsOf(
   repository: Repository,
 ): Promise<{ readonly workspace: WorkspaceSettings; readonly target: string | undefined }> {
-  if (!existsSync(path.join(repository.configFolder, 'copse.yml'))) {
+  if (acceptedConfig(repository).kind === 'absent')
     return { workspace: workspaceDefaults(), target: undefined };
-  }
   const { workspace, landing } = await configOf(repository);
   return { workspace, target: landing.target };
 }
 
+/** By the accepted copse.yml. Without a file, the defaults. */
 export async function configOf(repository: Repository): Promise<Config> {
-  const text = readConfig(path.join(repository.configFolder, 'copse.yml'));
-  if (text === undefined)
+  const found = acceptedConfig(repository);
+  if (found.kind === 'unclear')
     throw new BoardUnavailable(
       'copse.yml exists but cannot be read.',
-      'Check that it is a file with read permission.',
+      'Check that it is a file with read permission, and not a link.',
     );
+  const text = found.kind === 'absent' ? '' : found.text;
   if (lastRead?.text === text) return lastRead.config;
   const config = await loadConfig(text);
   lastRead = { text, config };
@@ -224,13 +230,19 @@ export async function configOf(repository: Repository): Promise<Config> {
 /** Cached, because several parts of a command need it. */
 let lastRead: { readonly text: string; readonly config: Config } | undefined;
 
-/** Empty without a file; undefined when the file cannot be read. */
-export function readConfig(file: string): string | undefined {
-  try {
-    return existsSync(file) ? readFileSync(file, 'utf8') : '';
-  } catch {
-    return undefined;
-  }
+function acceptedConfig(repository: Repository): PowerFileContent {
+  return acceptedFiles(repository).read('copse.yml');
+}
+
+/** The settings of the attempt that this command belongs to: later changes of copse.yml do not concern it. */
+export function attemptSettings(
+  repository: Repository,
+  { env }: Surroundings,
+): { readonly agent: EffectiveAgent; readonly policy: Policy } | undefined {
+  const { COPSE_ATTEMPT_ID: attempt } = env;
+  if (attempt === undefined || !/^at-\w+$/.test(attempt)) return undefined;
+  const { settings } = readOrdersOf(repository.home, brand(attempt)) ?? {};
+  return (settings ?? undefined) as ReturnType<typeof attemptSettings>;
 }
 
 function boardFile(repository: Repository): string {

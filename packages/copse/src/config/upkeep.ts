@@ -22,6 +22,7 @@ const handbacks = section(
     conflict: count.describe('The branch conflicts with the target.'),
     dirty: count.describe('There are uncommitted changes.'),
     nothing_committed: count.describe('Nothing was committed.'),
+    branch: count.describe('The commits are not on the branch of the task.'),
     commit_message: count.describe('A commit message does not follow the convention.'),
     accept: count.describe('An `accept` command failed.'),
     checks: count.describe('A check of the landing failed.'),

@@ -7,7 +7,15 @@ import { type PullRequest, summarise } from '../review/rules/pull-request.ts';
 import { describeEscape } from '../workspaces/rules/escape.ts';
 import { spanText } from '../kernel/time.ts';
 import { waitText } from './rules/queue.ts';
-import { attentionText, delayText, doneText, failedText, firstLine, statusTexts } from './rules/status.ts';
+import {
+  attentionText,
+  delayText,
+  doneText,
+  failedText,
+  firstLine,
+  resolvedByText,
+  statusTexts,
+} from './rules/status.ts';
 
 /** How much a line matters; the screen chooses a colour for it. */
 export type Tone = 'plain' | 'progress' | 'good' | 'waiting' | 'bad' | 'faint';
@@ -51,7 +59,17 @@ export async function describeEvent(event: BoardEvent, board: BoardReader): Prom
       return line('postponed', 'waiting', event.id, delayText(event));
     case 'task.stuck':
       return line('stuck', 'bad', event.id, `${statusTexts.stuck}: ${firstLine(event.reason)}`);
+    case 'task.failed':
+      return line('failed', 'bad', event.id, firstLine(event.reason));
+    case 'session.completed': {
+      const [note, ...others] = event.notes ?? [];
+      const task = note === undefined ? undefined : await taskOf('session', event.id);
+      const more = others.length === 0 ? '' : ` (${others.length} more: copse why ${task})`;
+      return task && line('warning', 'waiting', task, `${firstLine(note ?? '')}${more}`);
+    }
     case 'task.needs_attention':
+      if (event.resolver !== undefined)
+        return line('waits', 'waiting', event.id, resolvedByText(event.resolver));
       return line('needs you', 'bad', event.id, attentionText(event));
     case 'task.sent_to_review':
       if (event.pullRequest === null)

@@ -1,5 +1,6 @@
 /** Finished work that waits for a person's review, in words. */
 
+import { powerFileNames, powerFiles } from '../config/power-files.ts';
 import { shown } from '../kernel/text.ts';
 import type { TaskReview } from '../review/act/review.ts';
 import { summarise } from '../review/rules/pull-request.ts';
@@ -16,6 +17,7 @@ export function reviewSummary(review: TaskReview): readonly string[] {
   return [
     facts.join(' · '),
     ...(uncommitted === 0 ? [] : [uncommittedText(uncommitted)]),
+    ...[powerText(review)].filter((text) => text !== null),
     ...(before === null ? [] : [shown(firstLine(before))]),
   ];
 }
@@ -40,8 +42,19 @@ export function reviewFields(review: TaskReview): readonly (readonly [name: stri
     ['checks', checks.map(({ name, verdict }) => `${shown(name)} ${verdict}`).join(', ') || null],
     ['pull request', pullRequest && shown(summarise(pullRequest))],
     ['attention', uncommitted === 0 ? null : uncommittedText(uncommitted)],
+    ['power', powerText(review)],
     ['before', before && shown(firstLine(before))],
   ];
+}
+
+/** Files that decide what Copse runs: once landed, a person accepts them. */
+function powerText({ change }: TaskReview): string | null {
+  const names = powerFileNames.filter((name) =>
+    change?.diff.files.some(({ path, from }) => path === name || from === name),
+  );
+  if (names.length === 0) return null;
+  const decides = names.map((name) => `${name} (${powerFiles[name]})`).join(', ');
+  return `changes ${decides}; after landing, that counts once you run: copse config accept`;
 }
 
 export function reviewCommands({ task, change }: TaskReview): readonly string[] {

@@ -10,8 +10,8 @@ import { rangeText, standingText, waitText } from './rules/queue.ts';
 import { named } from '../kernel/text.ts';
 import { Scheduler } from '../orchestrator/rules/schedule.ts';
 import { findingsOf } from '../radar/rules/radar.ts';
-import { type Task, isFinished, statusPredicate, suggestCommands } from '../tasks/rules/task.ts';
-import { describeResolver } from '../queue/act/conflict-task.ts';
+import { type Task, isFinished, statusPredicate } from '../tasks/rules/task.ts';
+import { describeResolver, isBeingResolved } from '../queue/act/conflict-task.ts';
 import type { Outcome } from '../board/context.ts';
 import { refused } from '../kernel/decision.ts';
 import { LeaseAges, observeRunning } from '../agents/act/observe.ts';
@@ -23,6 +23,7 @@ import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 import type { LookContext } from '../queue/context.ts';
 import { undoingOf } from '../queue/act/undoing.ts';
 import { answerCommands, questionText } from './question.ts';
+import { hasWorktree, nextSteps } from './next-steps.ts';
 import { times } from './rules/amounts.ts';
 import { describeCollision } from './rules/collisions.ts';
 import { attentionClause, doneText, failedText, firstLine, sentence, statusTexts } from './rules/status.ts';
@@ -42,17 +43,14 @@ export async function whyTask(context: LookContext, id: TaskId): Promise<Outcome
   }
   const because = [
     ...(await reasonsOf(context, task)),
+    ...(task.state.status === 'in_progress' ? [] : await finishWords(context, task)),
+    ...(task.state.status === 'done' ? await removalNotes(context, task) : []),
     ...(await collisions(context, task)),
     ...(await escapes(context, task)),
   ];
   const question = await openQuestionOf(context.board, task);
   const answers = question === undefined ? [] : answerCommands(id);
-  return { kind: 'done', value: { task, because, next: [...answers, ...nextFor(task)] } };
-}
-
-/** Without `copse why`, which was just run. */
-function nextFor(task: Task): readonly string[] {
-  return suggestCommands(task).filter((command) => !command.startsWith('copse why'));
+  return { kind: 'done', value: { task, because, next: [...answers, ...(await nextSteps(context, task))] } };
 }
 
 async function reasonsOf(context: LookContext, task: Task): Promise<readonly string[]> {
@@ -78,7 +76,7 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
       ];
     case 'needs_attention':
       return [
-        `It needs you: ${attentionClause(state.because)}.`,
+        ...(await needsPerson(context, state)),
         state.reason,
         ...(await describeResolver(context, task)),
       ];
@@ -95,6 +93,28 @@ async function reasonsOf(context: LookContext, task: Task): Promise<readonly str
     default:
       return unreachable(state);
   }
+}
+
+type AttentionState = Extract<Task['state'], { status: 'needs_attention' }>;
+
+async function needsPerson({ board }: LookContext, state: AttentionState): Promise<readonly string[]> {
+  if (await isBeingResolved(board, { state }))
+    return [`No one is needed: ${attentionClause(state.because)}, and another task resolves that.`];
+  return [`It needs you: ${attentionClause(state.because)}.`];
+}
+
+/** What its agent said when it finished, and the warnings of the gate. */
+async function finishWords({ board }: LookContext, { session: id }: Task): Promise<readonly string[]> {
+  const finish = id === null ? undefined : (await board.get('session', id))?.finish;
+  if (finish === undefined) return [];
+  const said = finish.summary === undefined ? [] : [`Its agent: ${finish.summary}`];
+  return [...said, ...(finish.notes ?? []).map((note) => `Warning: ${note}`)];
+}
+
+/** What a person should know about the removal of its worktree. */
+async function removalNotes({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
+  const last = (await board.list('workspace', { task: id })).at(-1)?.disposition;
+  return last?.is === 'released' ? (last.notes ?? []) : [];
 }
 
 async function leftTheQueue({ board }: LookContext, { id }: Task): Promise<readonly string[]> {
@@ -132,7 +152,8 @@ async function escapes(context: LookContext, { id }: Task): Promise<readonly str
   const sessions = await Promise.all(escape.running.map((session) => context.board.get('session', session)));
   const tasks = [...new Set([id, ...sessions.flatMap((session) => session?.task ?? [])])];
   const files = escape.paths.slice(0, LISTED).map((file) => `  ${file}`);
-  return [describeEscape(escape, tasks), ...files, `To move them into its worktree: copse rescue move ${id}`];
+  const move = `To move them into its worktree: copse rescue move ${id}`;
+  return [describeEscape(escape, tasks), ...files, ...((await hasWorktree(context, { id })) ? [move] : [])];
 }
 
 const LISTED = 10;
@@ -228,6 +249,7 @@ async function whyLanding(context: LookContext, task: Task): Promise<readonly st
 async function whyFailed({ board }: LookContext, task: Task, reason: string): Promise<readonly string[]> {
   const entries = await board.list('ledger', { task: task.id });
   const crash = entries.findLast(({ kind }) => kind === 'crash');
+  if (task.retries === 0) return [sentence(`failed: ${firstLine(reason)}`), reason];
   const failed = sentence(`failed ${failedText(task.retries, firstLine(reason))}`);
   return [failed, ...(crash === undefined ? [] : [crash.text])];
 }

@@ -13,6 +13,23 @@ export function entries(output: Buffer): readonly string[] {
     .filter((part) => part !== '');
 }
 
+/**
+ * Files and folders that git could not read, from its messages: it passes over them and succeeds. Git cuts long messages.
+ */
+export function unreadableIn(stderr: string): readonly string[] {
+  const found = stderr.split('\n').flatMap((line) => {
+    const [, folder] = /^warning: could not open directory '([^']*)/.exec(line) ?? [];
+    const [, file] = UNREADABLE.exec(line) ?? [];
+    const name = folder ?? file;
+    return name === undefined ? [] : [name.length > NAMED ? `${name.slice(0, NAMED)}…` : name];
+  });
+  return [...new Set(found)];
+}
+
+const UNREADABLE =
+  /^(?:(?:error|warning|fatal): )?(.+): (?:File name too long|Permission denied|Input\/output error|Too many levels of symbolic links)$/;
+const NAMED = 200;
+
 export interface RawChange {
   readonly oldMode: string;
   readonly oldId: string;

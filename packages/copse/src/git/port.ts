@@ -10,6 +10,8 @@ export interface Uncommitted {
   /** Tracked files that differ from HEAD, in the index or on disk. */
   readonly changed: readonly string[];
   readonly untracked: readonly string[];
+  /** Files and folders that git cannot read, so their content is unknown; they are among the untracked, too. */
+  readonly unreadable: readonly string[];
   /** The index could not be read, so staged changes are unknown. */
   readonly isIndexLost?: boolean;
 }
@@ -34,6 +36,8 @@ export interface NewWorktree {
   /** Its name in git's registration; Copse uses the task's id. */
   readonly name: string;
   readonly branch: BranchName;
+  /** Worktrees that do not hold the branch, whatever their HEAD says. */
+  readonly ignoring?: readonly string[];
 }
 
 /** A worktree that git has registered, with a branch and possibly no files yet. */
@@ -99,7 +103,16 @@ export interface Git {
   /** Every file of a commit. */
   files(commit: CommitId): Promise<readonly TrackedFile[]>;
   /** The folder of the checkout that has this branch, or is rebasing it. */
-  holderOf(branch: BranchName): Promise<string | undefined>;
+  holderOf(branch: BranchName, ignoring?: readonly string[]): Promise<string | undefined>;
+  /** Whether the branch is a symbolic ref to another one. */
+  isAlias(branch: BranchName): Promise<boolean>;
+  /** Whether the worktree's reflog has the commit as one that was made there, and not only checked out, merged or reset to. */
+  isMadeIn(path: string, commit: CommitId): boolean;
+  /** Branches that were made in the worktree, by the reflogs; `first` is the message with which its own was made. */
+  branchesMadeIn(
+    path: string,
+    since: { readonly sinceMs: number; readonly first: string },
+  ): readonly BranchName[];
   detectBase(): Promise<BranchName | undefined>;
   remoteName(): Promise<string | undefined>;
   fetch(branches: readonly BranchName[]): Promise<Fetched>;

@@ -10,7 +10,7 @@ import type { Git } from './port.ts';
 import { refsOf } from './long-lived.ts';
 import { tryFileLock, withFileLock } from './lock.ts';
 import { objectsOf } from './objects.ts';
-import { countCommits, detectBase, filesOf, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
+import { countCommits, detectBase, filesOf, isAlias, isAncestor, mergeBase, moveRef } from './refs/refs.ts';
 import { registrationAt, registrationOf, registrations, repairMoved } from './worktrees/registrations.ts';
 import { fetchBranches, pushDelete, remoteName } from './refs/remote.ts';
 import type { TrustedDir } from './process.ts';
@@ -25,6 +25,7 @@ import {
   uncommittedIn,
 } from './worktrees/worktrees.ts';
 import { headOf } from './worktrees/place.ts';
+import { branchesMadeIn, isMadeIn } from './worktrees/reflog.ts';
 
 export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspace'>): Git {
   const lockFile = (name: string) => path.join(dir.home, '.copse', 'locks', name);
@@ -49,7 +50,16 @@ export function openGit(dir: TrustedDir, policy: Pick<Policy, 'board' | 'workspa
     ignored: (trashed) => ignoredIn(dir, trashed),
     countFiles: (worktree) => countEntries(gitDirOf(dir, worktree)),
     files: (commit) => filesOf(dir, commit),
-    holderOf: (branch) => Promise.resolve(holderOf(dir, branch)),
+    holderOf: (branch, ignoring) => Promise.resolve(holderOf(dir, branch, ignoring)),
+    isAlias: (branch) => isAlias(dir, branch),
+    isMadeIn: (worktree, commit) => {
+      const gitDir = gitDirOf(dir, worktree);
+      return gitDir !== undefined && isMadeIn(gitDir, commit);
+    },
+    branchesMadeIn: (worktree, since) => {
+      const gitDir = gitDirOf(dir, worktree);
+      return gitDir === undefined ? [] : branchesMadeIn(dir.commonDir, gitDir, since);
+    },
     detectBase: async () => detectBase(dir, remote(), headOf(dir.commonDir).branch, tip),
     remoteName: () => Promise.resolve(remote()),
     async fetch(branches) {

@@ -53,6 +53,7 @@ export const defaultPolicy = {
     conflict: 2,
     dirty: 2,
     nothing_committed: 1,
+    branch: 2,
     commit_message: 2,
     accept: 2,
     checks: 2,

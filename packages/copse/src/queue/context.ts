@@ -10,6 +10,7 @@ import type { Commands } from '../workspaces/ports/furnishing.ts';
 import type { Timer } from '../kernel/clock.ts';
 import type { Forge } from '../review/port.ts';
 import type { Merging, Resolving } from './ports/merging.ts';
+import type { UnusableAgent } from '../orchestrator/rules/schedule.ts';
 import type { Radar, RadarSight } from '../radar/port.ts';
 import type { EffectiveAgent } from '../config/effective.ts';
 import type { Config } from '../config/schema.ts';
@@ -29,6 +30,8 @@ export interface RunContext extends WorkspaceContext {
   readonly machine: Machine;
   /** In the order of copse.yml: an earlier one is preferred. */
   readonly agents: readonly EffectiveAgent[];
+  /** Agents of copse.yml that cannot run here. */
+  readonly unusable?: readonly UnusableAgent[];
   readonly landing: Config['landing'];
   readonly finish: Config['finish'];
 }
@@ -37,7 +40,10 @@ export interface RunContext extends WorkspaceContext {
 export interface LookContext
   extends
     Context,
-    Pick<RunContext, 'agents' | 'clock' | 'disk' | 'landing' | 'machine' | 'node' | 'root' | 'target'> {
+    Pick<
+      RunContext,
+      'agents' | 'unusable' | 'clock' | 'disk' | 'landing' | 'machine' | 'node' | 'root' | 'target'
+    > {
   readonly clock: Timer;
   readonly git: Pick<Git, 'detectBase'>;
   readonly occupancy: Pick<Occupancy, 'isAlive'>;

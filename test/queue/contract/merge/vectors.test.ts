@@ -93,7 +93,7 @@ async function answers(scene: Scene): Promise<unknown> {
     say('file', readFileSync(path.join(top, 'code.txt'), 'utf8'));
     say('push', await merging.push(brand('main'), built.commit));
     for (const remote of [origin, elsewhere]) say('remote', git(remote, 'rev-parse', 'main'));
-    await merging.commitAll(worktree, 'agent: all of it');
+    await merging.commitAll(worktree, brand<BranchName>('task'), 'agent: all of it');
     // Not by its id, which has the time in it; and not by plain git, in which the vectors are in force.
     say('committed', await merging.commits(tip('main'), tip('task'), 1).then(([one]) => one?.subject));
     say('diff', await merging.trial(tip('main'), tip('task')));

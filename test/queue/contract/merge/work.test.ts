@@ -16,6 +16,7 @@ import { MergeScene, putFiles } from '../../../support/queue/merging.ts';
 
 const area = newArea();
 const main = brand<BranchName>('main');
+const task = brand<BranchName>('task');
 
 /** Opened after its remote was set, so that the address is one that Copse accepts. */
 function withRemote(address: (scene: MergeScene) => string, options: MergingOptions = {}) {
@@ -142,7 +143,7 @@ describe('committing everything', () => {
       link: { link: '/nowhere' },
     });
     const before = scene.tip('task');
-    const commit = await merging.commitAll(worktree, 'agent: all of it');
+    const commit = await merging.commitAll(worktree, task, 'agent: all of it');
     expect(commit).toBe(scene.tip('task'));
     expect(git(worktree, 'show', '--no-patch', '--format=%P %B', 'task')).toBe(`${before} agent: all of it`);
     const changed = git(worktree, '-c', 'core.quotePath=false', 'show', '--format=', '--name-status', 'task');
@@ -159,7 +160,7 @@ describe('committing everything', () => {
     );
     expect(git(worktree, 'show', 'task:b.txt')).toBe('staged, then edited');
     expect([status(), readFileSync(path.join(worktree, 'x.log'), 'utf8')]).toEqual(['', 'ignored\n']);
-    expect(await merging.commitAll(worktree, 'again')).toBeNull();
+    expect(await merging.commitAll(worktree, task, 'again')).toBeNull();
     expect(scene.tip('task')).toBe(commit);
   });
 
@@ -167,32 +168,32 @@ describe('committing everything', () => {
     const { worktree, merging } = worktreeOf();
     git(worktree, 'update-index', '--assume-unchanged', 'a.txt');
     putFiles(worktree, { 'a.txt': 'hidden\n' });
-    await merging.commitAll(worktree, 'x');
+    await merging.commitAll(worktree, task, 'x');
     expect(git(worktree, 'show', 'task:a.txt')).toBe('hidden');
   });
 
   it('follows no link out of the worktree', async () => {
     const { worktree, merging } = worktreeOf();
     symlinkSync(area, path.join(worktree, 'out'));
-    await merging.commitAll(worktree, 'x');
+    await merging.commitAll(worktree, task, 'x');
     expect(git(worktree, 'ls-tree', 'task', 'out')).toMatch(/^120000 /);
   });
 
   it('finishes a merge once no file has conflict markers, and not before', async () => {
     const { worktree, scene, merging, status } = worktreeOf();
     putFiles(worktree, { 'a.txt': 'ours\n' });
-    await merging.commitAll(worktree, 'ours');
+    await merging.commitAll(worktree, task, 'ours');
     scene.commit('main', { 'a.txt': 'theirs\n' });
     expect(() => git(worktree, 'merge', '--quiet', 'main')).toThrow('Command failed');
     const [ours, theirs] = [scene.tip('task'), scene.tip('main')];
     expect(await merging.unresolved(worktree)).toEqual(['a.txt']);
-    await expect(merging.commitAll(worktree, 'too early')).rejects.toThrow(
+    await expect(merging.commitAll(worktree, task, 'too early')).rejects.toThrow(
       'conflict markers remain in a.txt',
     );
     expect(scene.tip('task')).toBe(ours);
     putFiles(worktree, { 'a.txt': 'both\n' });
     expect(await merging.unresolved(worktree)).toEqual([]);
-    const commit = await merging.commitAll(worktree, 'both');
+    const commit = await merging.commitAll(worktree, task, 'both');
     expect(git(worktree, 'show', '--no-patch', '--format=%P', 'task')).toBe(`${ours} ${theirs}`);
     expect([scene.tip('task'), git(worktree, 'show', 'task:a.txt'), status()]).toEqual([commit, 'both', '']);
     expect(git(worktree, 'status')).not.toContain('merging');
@@ -203,7 +204,7 @@ describe('committing everything', () => {
     putFiles(worktree, { 'a.txt': 'edited\n' });
     const gitDir = git(worktree, 'rev-parse', '--absolute-git-dir');
     const [tip, before] = [scene.tip('task'), status()];
-    const refused = (why: string) => expect(merging.commitAll(worktree, 'x')).rejects.toThrow(why);
+    const refused = (why: string) => expect(merging.commitAll(worktree, task, 'x')).rejects.toThrow(why);
     mkdirSync(path.join(gitDir, 'rebase-merge'));
     await refused('in progress');
     rmdirSync(path.join(gitDir, 'rebase-merge'));
@@ -211,7 +212,7 @@ describe('committing everything', () => {
     await refused('locked');
     rmSync(path.join(gitDir, 'index.lock'));
     git(worktree, 'checkout', '--quiet', '--detach');
-    await refused('detached');
+    await refused('HEAD is not on task');
     git(worktree, 'symbolic-ref', 'HEAD', 'refs/heads/task');
     expect([scene.tip('task'), status()]).toEqual([tip, before]);
   });

@@ -23,6 +23,7 @@ import { decideSession } from '../rules/session/session.ts';
 import type { TaskStatus } from '../../tasks/rules/task.ts';
 import { decideCrash } from '../../tasks/rules/outcomes.ts';
 import { listed } from '../../kernel/text.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import { type Outcome, change } from '../../board/context.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import type { RunContext } from '../../queue/context.ts';
@@ -125,6 +126,8 @@ export async function recordCrash(context: RunContext, crash: Crash): Promise<Ou
 interface Rescued {
   readonly ref: string | null;
   readonly uncommitted: readonly string[];
+  /** Why they are not saved. */
+  readonly problem?: string;
 }
 
 async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
@@ -135,16 +138,23 @@ async function rescueWork(context: RunContext, task: TaskId): Promise<Rescued> {
   if (facts.state !== 'healthy') return { ref: null, uncommitted: [] };
   const { changed, untracked } = await git.uncommitted(worktree.path);
   const request = { task, worktree: worktree.path, why: 'retry', at: clock.now() } as const;
-  return { ref: await rescueFirst(context, request), uncommitted: [...changed, ...untracked] };
+  const uncommitted = [...changed, ...untracked];
+  try {
+    return { ref: await rescueFirst(context, request), uncommitted };
+  } catch (error) {
+    // Recording a crash changes no file. The next attempt does not start before its files are saved.
+    if (!(error instanceof Unavailable)) throw error;
+    return { ref: null, uncommitted, problem: error.message };
+  }
 }
 
-function crashText({ reason }: Crash, { ref, uncommitted }: Rescued): string {
+function crashText({ reason }: Crash, { ref, uncommitted, problem }: Rescued): string {
   const lines =
     uncommitted.length === 0
       ? ['All changes were committed.']
       : ['Uncommitted files, still in the worktree:', listed(uncommitted)];
   const [first, ...output] = reason.split('\n');
   const said = output.length === 0 ? [] : ['Its last output:', ...output.map((line) => `  ${line}`)];
-  const saved = ref === null ? [] : [`Saved as ${ref}.`];
+  const saved = ref === null ? (problem === undefined ? [] : [problem]) : [`Saved as ${ref}.`];
   return [`The attempt crashed: ${first}.`, ...said, ...lines, ...saved].join('\n');
 }

@@ -8,7 +8,7 @@ import type { RunningTask } from './observe.ts';
 import type { LookContext, RunContext } from '../../queue/context.ts';
 
 export async function scheduleFacts(
-  { board, agents, clock, disk, machine, node, root }: LookContext,
+  { board, agents, unusable = [], clock, disk, machine, node, root }: LookContext,
   running: readonly RunningTask[],
   landings: readonly Landing[],
 ): Promise<ScheduleFacts> {
@@ -28,6 +28,7 @@ export async function scheduleFacts(
   return {
     at: clock.now(),
     agents: available(agents),
+    unusable,
     busy,
     freeMemoryBytes: machine.freeMemoryBytes(),
     freeDiskBytes: await disk.freeBytes(root),
@@ -52,6 +53,7 @@ export async function scheduleNow(
   const facts = {
     at: clock.now(),
     agents: available(agents),
+    unusable: [],
     busy,
     freeMemoryBytes: null,
     freeDiskBytes: null,

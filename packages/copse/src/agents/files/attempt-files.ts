@@ -52,6 +52,16 @@ export function readOrders(file: string): WrittenOrders {
   return JSON.parse(readFileSync(file, 'utf8')) as WrittenOrders;
 }
 
+/** Undefined once the attempt is over. */
+export function readOrdersOf(home: string, attempt: AttemptId): WrittenOrders | undefined {
+  try {
+    return readOrders(attemptFiles(home, attempt).orders);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
 export function writeRunner(home: string, attempt: AttemptId, runner: ProcessIdentity): void {
   writeAtomically(attemptFiles(home, attempt).runner, JSON.stringify(runner));
 }

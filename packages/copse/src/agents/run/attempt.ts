@@ -3,6 +3,7 @@
  *
  *   identifying   record our process on the board, then keep the lease                     → preparing
  *   preparing     end earlier attempts, prepare the workspace, rescue, write the context   → working
+ *                   it cannot succeed before a person changes something                    → ended (stuck)
  *   working       one turn of the agent, then end the processes that it left behind
  *                   it stopped or reported finished                                        → at the gate
  *                   its context is nearly full                                             → handing over
@@ -11,18 +12,19 @@
  *   at the gate   passed                                                                   → ended (finished)
  *                   refused: the reason is the next prompt                                 → working
  *                   refused for good, or too often                                         → ended (needs_attention)
+ *                   refused, and its settings fail it                                      → ended (failed)
  *   handing over  one last turn, in which the agent writes a handoff entry                 → ended (parked)
  *   ended         task, session and attempt in one transaction (end.ts)
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
  *
  * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). An
- * exception is a crash of the attempt.
+ * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`).
  */
 
 import { decided } from '../../kernel/decision.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { Orders } from '../ports/runners.ts';
-import type { RunningTurn } from '../ports/runtime.ts';
+import { type RunningTurn, RuntimeUnavailable } from '../ports/runtime.ts';
 import {
   type MidwayHandback,
   type WrittenContext,
@@ -39,9 +41,18 @@ import { type LeaseKeeper, keepLease } from './keep-lease.ts';
 import { prepareAttempt, settleWorktree } from './prepare.ts';
 import { pushFinished } from './push-finished.ts';
 import { SessionRecorder } from './session-recorder.ts';
-import { type RunningAttempt, attemptEnvironment, runHook, watchMainCheckout } from './surroundings.ts';
+import {
+  type RunningAttempt,
+  attemptEnvironment,
+  runAfterHooks,
+  runHook,
+  watchMainCheckout,
+} from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
+import { BoardUnavailable } from '../../board/port.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
+import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
 import { type Crash, recordCrash } from '../act/recover.ts';
 import { reportFolder } from '../act/report.ts';
@@ -71,10 +82,17 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
     if (lease.lost.aborted) return { kind: 'lost' };
     const reason = error instanceof Error ? error.message : String(error);
+    if (isPermanent(error)) return await end(context, orders, { kind: 'stuck', reason }, null);
     return await crash(context, orders, { reason, because: 'crashed', exitCode: null });
   } finally {
     await kept.stop();
   }
+}
+
+/** A retry would fail in the same way, until a person installs a program or changes a setting. An unreachable board passes. */
+function isPermanent(error: unknown): boolean {
+  if (error instanceof BoardUnavailable) return false;
+  return [RuntimeUnavailable, ProgramMissing, NotConfined, Unavailable].some((kind) => error instanceof kind);
 }
 
 /** False when the task is no longer ours. */
@@ -98,6 +116,8 @@ async function work(context: AttemptContext, orders: Orders, lease: LeaseKeeper)
       return { kind: 'lost' };
     case 'busy':
       return end(context, orders, { kind: 'parked', until: place.until, because: 'taken' }, null);
+    case 'impossible':
+      return end(context, orders, { kind: 'stuck', reason: place.reason }, null);
     case 'failed':
       return crash(context, orders, { reason: place.reason, because: 'crashed', exitCode: null });
     case 'prepared':
@@ -208,7 +228,7 @@ async function takeTurn(
   over.abort();
   await endLeftovers(context, orders, turn);
   await recorder.settled();
-  if (worktree !== null) await settleWorktree(context, task.id, worktree);
+  if (worktree !== null) await settleWorktree(context, prepared.workspace);
   await watchMainCheckout(context, orders, 'end');
   return ended;
 }
@@ -234,13 +254,14 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   const look = await askGate(attempt);
   if (lost.aborted) return { kind: 'lost' };
   if (look.verdict.kind === 'passed') {
-    await runHook(context, orders, 'after_run', prepared.path, environment);
-    for (const note of look.verdict.notes) context.log(note);
-    return end(context, orders, await finishedBy(context, orders, look), exitCode);
+    const notes = await runAfterHooks(context, orders, prepared, environment);
+    return end(context, orders, await finishedBy(context, orders, look, notes), exitCode);
   }
-  const { because, reason, isFinal } = look.verdict;
+  const { because, reason, isFinal, fails } = look.verdict;
+  const { summary } = look;
+  if (fails) return end(context, orders, { kind: 'failed', reason, summary }, exitCode);
   if (isFinal || !(await handBack(context, orders, look.verdict)))
-    return end(context, orders, { kind: 'needs_attention', because, reason }, exitCode);
+    return end(context, orders, { kind: 'needs_attention', because, reason, summary }, exitCode);
   context.log(`Handed back: ${reason}`);
   context.reports.clear(reported);
   const isMerged = because === 'conflict' && (await mergeFor(context, orders));
@@ -248,13 +269,18 @@ async function passGate(attempt: RunningAttempt, exitCode: number | null): Promi
   return { kind: 'handed_back', prompt, written: await brief(attempt, { because, reason }) };
 }
 
-async function finishedBy(context: AttemptContext, { task }: Orders, gate: GateLook): Promise<AttemptEnding> {
+async function finishedBy(
+  context: AttemptContext,
+  { task }: Orders,
+  gate: GateLook,
+  warnings: readonly string[],
+): Promise<AttemptEnding> {
   const { landing, workspace: settings } = context.agent;
   const { policy } = landing;
   const pushed = await pushFinished(context, task, gate, { policy, settings });
   if (pushed.kind === 'failed') return { kind: 'needs_attention', because: 'push', reason: pushed.reason };
-  if (pushed.note !== null) context.log(pushed.note);
-  return { kind: 'finished', gate, policy, push: pushed.push };
+  const notes = [...warnings, ...(pushed.note === null ? [] : [pushed.note])];
+  return { kind: 'finished', gate, policy, push: pushed.push, notes };
 }
 
 /** Parks the task. An agent that wrote no handoff entry leaves its last message as one. */

@@ -15,6 +15,7 @@ import type { AttentionCause, Task } from '../../tasks/rules/task.ts';
 import type { ParkCause } from '../../tasks/rules/events.ts';
 import {
   type Finish,
+  decideFail,
   decideFinish,
   decideGiveUp,
   decidePark,
@@ -35,10 +36,19 @@ export type AttemptEnding =
       readonly policy: 'auto' | 'review' | 'pr' | 'none';
       /** Its branch is still to be pushed. */
       readonly push?: boolean;
+      /** Warnings besides those of the gate. */
+      readonly notes?: readonly string[];
     }
+  /** By its settings: it is not retried. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly summary?: string | null }
   | { readonly kind: 'stuck' | 'over_budget'; readonly reason: string }
   | { readonly kind: 'parked'; readonly until: Timestamp; readonly because: ParkCause }
-  | { readonly kind: 'needs_attention'; readonly because: AttentionCause; readonly reason: string };
+  | {
+      readonly kind: 'needs_attention';
+      readonly because: AttentionCause;
+      readonly reason: string;
+      readonly summary?: string | null;
+    };
 
 /** The attempt of a runner, or a claim by hand. */
 export type Ender = Pick<Orders, 'task' | 'session' | 'attempt' | 'token'>;
@@ -89,6 +99,8 @@ function decideTask(
     case 'stuck':
     case 'over_budget':
       return decideStuck(task, token, ending.reason, at);
+    case 'failed':
+      return decideFail(task, token, ending.reason, at);
     case 'parked':
       return decidePark(task, token, ending, at);
     case 'needs_attention': {
@@ -124,9 +136,16 @@ function finishOf(
 
 function sessionEnd(ending: AttemptEnding): { readonly request: SessionRequest; readonly reason: EndReason } {
   switch (ending.kind) {
-    case 'finished':
-    case 'needs_attention':
-      return { request: { action: 'complete' }, reason: 'completed' };
+    case 'finished': {
+      const { summary, verdict } = ending.gate;
+      const notes = [...(verdict.kind === 'passed' ? verdict.notes : []), ...(ending.notes ?? [])];
+      return { request: { action: 'complete', ...(summary && { summary }), notes }, reason: 'completed' };
+    }
+    case 'failed':
+    case 'needs_attention': {
+      const { summary } = ending;
+      return { request: { action: 'complete', ...(summary && { summary }) }, reason: 'completed' };
+    }
     case 'stuck':
       return { request: { action: 'stick', reason: ending.reason }, reason: 'stuck' };
     case 'over_budget':

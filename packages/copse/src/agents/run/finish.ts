@@ -1,8 +1,17 @@
 /** Collects the facts for the finish gate (rules/finish/finish.ts), cheap ones first, until it passes or refuses. */
 
-import { type CommitFacts, type FinishFacts, type GateVerdict, decideGate } from '../rules/finish/finish.ts';
-import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
+import {
+  type CommitFacts,
+  type FinishFacts,
+  type FinishRules,
+  type GateVerdict,
+  type HeadFinding,
+  decideGate,
+} from '../rules/finish/finish.ts';
+import { type BranchName, type CommitId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
+import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
+import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import type { EffectiveAgent } from '../../config/effective.ts';
 import { loadConflict } from '../../queue/act/conflict-brief.ts';
 import { findMissing } from '../../queue/act/conflict-task.ts';
@@ -12,7 +21,7 @@ import { targetOf, tipOfTarget } from '../../queue/act/landing-target.ts';
 export interface GateRequest {
   readonly task: Task;
   /** Null for a task without a worktree. */
-  readonly worktree: { readonly path: string; readonly baseBranch: BranchName } | null;
+  readonly worktree: Pick<NonNullable<Workspace['worktree']>, 'path' | 'branch' | 'baseBranch'> | null;
   readonly agent: Pick<EffectiveAgent, 'finish' | 'landing' | 'workspace'>;
   readonly saysNoChanges: boolean;
   /** The agent's summary, for a commit that Copse makes for it. */
@@ -34,14 +43,14 @@ export interface GateLook {
 
 export async function lookAtGate(context: RunContext, request: GateRequest): Promise<GateLook> {
   const { task, worktree, agent } = request;
-  const rules = {
-    onDirty: agent.finish.on_dirty,
+  let onDirty = agent.finish.on_dirty;
+  const rules: Omit<FinishRules, 'onDirty'> = {
     commitConvention: agent.finish.commit_convention,
     accept: request.isPreview ? [] : [...task.accept, ...agent.finish.accept],
   };
   let seen = await firstLook(context, request);
   for (;;) {
-    const verdict = decideGate(seen.facts, rules);
+    const verdict = decideGate(seen.facts, { ...rules, onDirty });
     if (verdict.kind === 'uncommitted' && request.isPreview) {
       // Copse would commit for the agent, so there would be changes.
       const verdict = { kind: 'passed', hasChanges: true, notes: [] } as const;
@@ -50,7 +59,9 @@ export async function lookAtGate(context: RunContext, request: GateRequest): Pro
     if (verdict.kind === 'uncommitted') {
       if (worktree === null) throw new Error(`${task.id} has no worktree to commit in`);
       const message = commitMessage(request);
-      await context.merging.commitAll(worktree.path, message);
+      const made = await context.merging.commitAll(worktree.path, worktree.branch, message);
+      // What Copse cannot commit, a nested repository for example, is the agent's to deal with.
+      if (made === null) onDirty = 'handback';
       seen = await firstLook(context, request);
       continue;
     }
@@ -75,25 +86,56 @@ async function firstLook(context: RunContext, request: GateRequest): Promise<Gat
   const { task, worktree, saysNoChanges } = request;
   const unseen = { task: task.id, saysNoChanges, accept: undefined, merge: undefined };
   if (worktree === null) {
-    const nothing = { uncommitted: null, operation: null, unresolved: [], commits: [] };
-    const facts = { ...unseen, target: '', ...nothing };
+    const nothing = { uncommitted: null, unreadable: [], operation: null, unresolved: [], commits: [] };
+    const facts = { ...unseen, target: '', branch: null, head: null, isPastQueue: false, ...nothing };
     return { facts, head: null, target: null, targetTip: null };
   }
   const look = await git.look(worktree.path);
   if (look.state !== 'healthy') {
-    throw new Error(`the worktree of ${task.id} is ${look.state === 'absent' ? 'gone' : look.why}`);
+    throw new Error(
+      `the worktree of ${task.id} is ${look.state === 'absent' ? 'gone' : `unusable: ${look.why}`}`,
+    );
   }
   const target = await landingTarget(context, request, worktree.baseBranch);
   const targetTip = await tipOfTarget(context, target);
-  const { changed, untracked } = await git.uncommitted(worktree.path);
+  const { changed, untracked, unreadable } = await git.uncommitted(worktree.path);
   const commits: readonly CommitFacts[] =
     targetTip === look.head ? [] : await merging.commits(targetTip, look.head, policy.finish.commitsLookedAt);
   const uncommitted = [...changed, ...untracked];
   const { operation } = look;
   const unresolved = operation === 'merge' ? await merging.unresolved(worktree.path) : [];
   const missing = await findMissing(context, task, look.head);
-  const facts = { ...unseen, target, uncommitted, operation, unresolved, commits, missing };
+  const head = await findHead(context, worktree, look);
+  const isPastQueue =
+    commits.length === 0 && (await wasMovedPastQueue(context, task.id, worktree.path, look.head));
+  const of = { target, branch: worktree.branch, head, isPastQueue };
+  const facts = { ...unseen, ...of, uncommitted, unreadable, operation, unresolved, commits, missing };
   return { facts, head: look.head, target, targetTip };
+}
+
+type Healthy = Extract<WorktreeFacts, { state: 'healthy' }>;
+
+async function findHead(
+  { git }: RunContext,
+  { path, branch }: NonNullable<GateRequest['worktree']>,
+  { branch: on, head }: Healthy,
+): Promise<HeadFinding | null> {
+  if (on !== branch) return { kind: 'elsewhere', on, isMadeHere: git.isMadeIn(path, head) };
+  return (await git.isAlias(branch)) ? { kind: 'alias' } : null;
+}
+
+/** The target has a commit that was made in this worktree, and no landing brought it there. */
+async function wasMovedPastQueue(
+  { board, git }: RunContext,
+  task: TaskId,
+  path: string,
+  head: CommitId,
+): Promise<boolean> {
+  if (!git.isMadeIn(path, head)) return false;
+  const landings = await board.list('landing', { task });
+  return landings.every(
+    (one) => one.head !== head && !(one.state.status === 'landed' && one.state.commit === head),
+  );
 }
 
 async function landingTarget(

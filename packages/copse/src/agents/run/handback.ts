@@ -15,10 +15,9 @@ export async function askGate(attempt: RunningAttempt): Promise<GateLook> {
   if (task === undefined) throw new Error(`${orders.task} is no longer on the board`);
   const seen = context.reports.read(reported);
   const report = seen?.kind === 'report' ? seen.report : undefined;
-  const baseBranch = prepared.workspace.worktree?.baseBranch;
   return lookAtGate(context, {
     task,
-    worktree: worktree === null || baseBranch === undefined ? null : { path: worktree, baseBranch },
+    worktree: worktree === null ? null : prepared.workspace.worktree,
     agent: committing(context),
     saysNoChanges: report?.noChanges ?? false,
     summary: report?.summary ?? null,

@@ -3,9 +3,10 @@
  * predecessor left uncommitted, repair the worktree, remove the earlier report.
  */
 
-import type { TaskId, Timestamp } from '../../kernel/ids.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
 import type { Task } from '../../tasks/rules/task.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
+import type { Workspace } from '../../workspaces/rules/workspace.ts';
 import { type Prepared, prepareWorkspace } from '../../workspaces/act/prepare.ts';
 import { rescueFirst } from '../../workspaces/discard/rescue-first.ts';
 import { endAttempt } from '../act/recover.ts';
@@ -24,6 +25,8 @@ export type AttemptPlace =
   /** Another process uses what the workspace needs and will give it back. */
   | { readonly kind: 'busy'; readonly until: Timestamp }
   | { readonly kind: 'failed'; readonly reason: string }
+  /** It fails again until a person changes something. */
+  | { readonly kind: 'impossible'; readonly reason: string }
   | { readonly kind: 'lost' };
 
 export async function prepareAttempt(
@@ -38,13 +41,14 @@ export async function prepareAttempt(
   if (prepared.kind !== 'prepared') {
     const { because, reason } = prepared;
     context.log(reason);
-    if (!PASSES[because]) return { kind: 'failed', reason };
-    return { kind: 'busy', until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
+    const kind = REFUSALS[because];
+    if (kind !== 'busy') return { kind, reason };
+    return { kind, until: (context.clock.now() + context.policy.session.takenDelayMs) as Timestamp };
   }
   const worktree = prepared.branch === null && prepared.base === null ? null : prepared.path;
   if (worktree !== null) {
     await rescueFirst(context, { task: task.id, worktree, why: 'retry', at: context.clock.now() });
-    await settleWorktree(context, task.id, worktree);
+    await settleWorktree(context, prepared.workspace);
   }
   context.reports.clear(reportFolder(context, task.id, worktree));
   return { kind: 'prepared', workspace: prepared, worktree };
@@ -82,15 +86,17 @@ async function prepareWhenFree(
   }
 }
 
-/** Whether waiting helps: another process has the resource now and will give it back. */
-const PASSES: Readonly<Record<Extract<Prepared, { kind: 'refused' }>['because'], boolean>> = {
-  taken: true,
-  busy: true,
-  occupied: true,
-  no_ports: true,
-  no_base: false,
-  bad_branch: false,
-  setup_failed: false,
+/** `busy`: another process has the resource now and will give it back. `failed`: it may go better the next time. */
+const REFUSALS: Readonly<
+  Record<Extract<Prepared, { kind: 'refused' }>['because'], 'busy' | 'failed' | 'impossible'>
+> = {
+  taken: 'busy',
+  busy: 'busy',
+  occupied: 'busy',
+  no_ports: 'busy',
+  no_base: 'impossible',
+  bad_branch: 'impossible',
+  setup_failed: 'failed',
 };
 
 /**
@@ -99,13 +105,12 @@ const PASSES: Readonly<Record<Extract<Prepared, { kind: 'refused' }>['because'],
  */
 export async function settleWorktree(
   { git, occupancy, sync }: WorkspaceContext,
-  task: TaskId,
-  worktree: string,
+  { task, worktree }: Pick<Workspace, 'task' | 'worktree'>,
 ): Promise<void> {
-  if ((await git.locks(worktree)).length === 0) return;
+  if (worktree === null || (await git.locks(worktree.path)).length === 0) return;
   await git.tryLock(`task-${task}`, async () => {
-    const inside = await occupancy.inside(worktree, { roots: [], sessions: [] });
+    const inside = await occupancy.inside(worktree.path, { roots: [], sessions: [] });
     if (inside.kind !== 'known' || inside.processes.some(({ name }) => name.startsWith('git'))) return;
-    await sync.settle(worktree);
+    await sync.settle(worktree.path, worktree.branch);
   });
 }

@@ -168,6 +168,9 @@ export function decideAfterTurn(
         return { kind: 'ended', ending: { kind: 'stuck', reason: outcome.reason }, exitCode };
       return { kind: 'crashed', crash: { reason: outcome.reason, because: 'crashed', exitCode } };
     case 'crashed':
+      // The shell found no such program: a retry would not find it either.
+      if (agent.runtime === 'command' && (exitCode === 126 || exitCode === 127))
+        return { kind: 'ended', ending: { kind: 'stuck', reason: outcome.reason }, exitCode };
       return { kind: 'crashed', crash: { reason: outcome.reason, because: 'crashed', exitCode } };
     default:
       throw new Error(`A turn cannot end ${String(outcome satisfies never)}`);

@@ -13,6 +13,7 @@ import { refuseSessions } from '../by-session.ts';
 import { run as list } from '../commands/tasks/list.ts';
 import { run as show } from '../commands/tasks/show.ts';
 import type { Cli } from '../invocation.ts';
+import { noticeChanges } from '../pending.ts';
 import { type Group, type On, type Run, examples } from './parts.ts';
 import { addBoardCommands } from './board.ts';
 import { addQueueCommands } from './queue.ts';
@@ -52,6 +53,7 @@ export function createProgram(cli: Cli, first?: string): Command {
   const on = (load: () => Promise<{ readonly run: Run }>) =>
     async function action(this: Command): Promise<void> {
       refuseSessions(cli, pathOf(this), this.args);
+      await noticeChanges(cli, pathOf(this));
       const { run } = await load();
       await run({ cli, program, words: this.args, options: this.optsWithGlobals() });
     };
@@ -408,10 +410,21 @@ function addSetUpCommands(program: Command, on: On): void {
   program.commandsGroup('Set up:');
   program
     .command('config')
-    .argument('[what]', 'show, check, schema or accept-remotes', 'show')
-    .description('Show or check the configuration, or accept new remotes.')
+    .argument('[what]', 'show, check, accept, schema or accept-remotes', 'show')
+    .description('Show or check the configuration; accept changes of it, or new remotes.')
+    .option('--yes', 'with accept: without asking')
     .option('--json', 'print it as JSON')
-    .addHelpText('after', examples([['copse config check', '']]))
+    .addHelpText(
+      'after',
+      '\nCopse uses copse.yml and the set-up files of the repository as you accepted them. A change of one of them, by a\nlanding too, counts after `copse config accept` has shown it.',
+    )
+    .addHelpText(
+      'after',
+      examples([
+        ['copse config check', ''],
+        ['copse config accept', 'show what changed, and ask'],
+      ]),
+    )
     .action(on(() => import('../commands/setup/config.ts')));
   program
     .command('doctor')

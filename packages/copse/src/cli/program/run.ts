@@ -26,7 +26,10 @@ function addOrchestrateCommand(program: Command, on: On): void {
       '--poll-interval <time>',
       'longest time between two looks at the board (default: policy.poll_interval, 5s)',
     )
-    .option('--until-idle', 'stop when no task can start or land without a person')
+    .option(
+      '--until-idle',
+      'stop when no task can start or land without a person; fails if ready tasks are left that cannot start here',
+    )
     .option('--once', 'start and land what is possible now, then stop')
     .option('--dry-run', 'only show which tasks would start, and why the others wait')
     .option(
@@ -66,6 +69,7 @@ function addRunCommands(program: Command, on: On): void {
     .command('init')
     .description('Write a copse.yml for the agent programs that are installed.')
     .option('--dry-run', 'only print it')
+    .option('--yes', 'accept the set-up files that the repository has, without asking')
     .addHelpText('after', examples([['copse init --dry-run', '']]))
     .action(on(() => import('../commands/setup/init.ts')));
   program.commandsGroup('Run agents:');

@@ -5,10 +5,12 @@ import path from 'node:path';
 import { openChecks } from '../../queue/checks/open.ts';
 import type { CheckSetup } from '../../queue/checks/runner.ts';
 import { openCheckPlaces } from '../../queue/checks/place.ts';
+import { runnableFiles } from '../../git/accepted/save.ts';
 import type { TrustedDir } from '../../git/process.ts';
 import { steps } from '../../processes/start/steps.ts';
 import { foreignEnvironment, readForeignSetup } from '../../workspaces/files/foreign-setup.ts';
 import { readIncludeFile } from '../../workspaces/files/include-file.ts';
+import type { Checkout } from '../../workspaces/ports/furnishing.ts';
 import type { WorkspaceContext } from '../../workspaces/act/context.ts';
 import type { Surroundings } from '../open.ts';
 import type { Checks } from '../../queue/ports/checks.ts';
@@ -16,18 +18,19 @@ import { queueAsTask } from '../../workspaces/ports/trash.ts';
 
 export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surroundings['env']): Checks {
   const { home, root, worktreeFolder, mainGitDir, settings, git, policy } = context;
+  const source = mainGitDir === null ? null : { folder: root, gitDir: mainGitDir };
   return openChecks({
     home,
     root,
     worktreeFolder,
-    source: mainGitDir === null ? null : { folder: root, gitDir: mainGitDir },
+    source,
     settings: {
       copy: settings.copy,
       link: settings.link,
       commandTimeoutMs: settings.command_timeout,
       sparse: settings.sparse ?? [],
     },
-    setup: () => setupOf(settings.setup ?? null, mainGitDir === null ? null : root),
+    setup: () => setupOf(settings.setup ?? null, source),
     steps,
     places: openCheckPlaces(dir, {
       folder: worktreeFolder,
@@ -45,12 +48,14 @@ export function checksOf(dir: TrustedDir, context: WorkspaceContext, env: Surrou
 }
 
 /** `setup` of copse.yml, even if it is empty; without it, the setup files of other tools. */
-export function setupOf(said: readonly string[] | null, checkout: string | null): CheckSetup {
+export function setupOf(said: readonly string[] | null, checkout: Checkout | null): CheckSetup {
   if (checkout === null) return { commands: said ?? [], environment: () => ({}), included: [] };
+  const { folder, gitDir } = checkout;
+  const files = runnableFiles({ commonDir: gitDir, configFolder: folder });
   return {
-    commands: said ?? readForeignSetup(checkout).setup,
-    environment: (worktree) => foreignEnvironment(checkout, worktree, undefined),
-    included: readIncludeFile(checkout).patterns,
+    commands: said ?? readForeignSetup(files).setup,
+    environment: (worktree) => foreignEnvironment(folder, worktree, undefined),
+    included: readIncludeFile(files).patterns,
   };
 }
 

@@ -7,7 +7,14 @@ import { openRunners } from '../../agents/files/runners.ts';
 import { openArtifacts } from '../../agents/files/artifacts.ts';
 import { runCommands } from '../../workspaces/files/commands.ts';
 import type { RunContext } from '../../queue/context.ts';
-import { type Surroundings, configOf, openWorkspaceContext, requireRepository } from '../open.ts';
+import {
+  type Repository,
+  type Surroundings,
+  attemptSettings,
+  configOf,
+  openWorkspaceContext,
+  requireRepository,
+} from '../open.ts';
 import type { Policy } from '../../kernel/policy.ts';
 import { agentsOf } from './agents.ts';
 import { checksOf } from './checks.ts';
@@ -44,13 +51,12 @@ export interface OpenRun {
 
 export async function openRun(surroundings: Surroundings, options: OpenRunOptions = {}): Promise<OpenRun> {
   const repository = requireRepository(surroundings);
-  const config = await withCommand(await configOf(repository), options.command);
   const workspaces = await openWorkspaceContext(surroundings);
-  const { home, node, root } = workspaces;
-  const { usable: agents, unusable } = await agentsOf(config, surroundings, root);
+  const { home, node } = workspaces;
+  const { agents, unusable, landing, finish, board } = await settingsFor(repository, surroundings, options);
   const dir = openTrustedDir(repository);
   const policy = options.limited?.(workspaces.policy) ?? workspaces.policy;
-  const resolving = resolvingOf(dir, config.landing, policy);
+  const resolving = resolvingOf(dir, landing, policy);
   const merging = openMerging(dir, {
     resolve: (conflict) => resolving.resolve(conflict),
     mainCheckout: repository.configFolder,
@@ -66,7 +72,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
     merging,
     resolving,
     radar: openRadar(repository, dir),
-    forge: forgeOf(dir, { kind: config.landing.forge, env: surroundings.env, policy }),
+    forge: forgeOf(dir, { kind: landing.forge, env: surroundings.env, policy }),
     checks: checksOf(dir, { ...workspaces, policy }, surroundings.env),
     commands: { run: runCommands },
     artifacts: openArtifacts(home),
@@ -74,7 +80,7 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
       home,
       program: [process.execPath, ...RUNNER_FLAGS, programFile('runner')],
       // With the board's address, because copse.yml may change before a runner starts.
-      environment: { ...(config.board && { COPSE_BOARD: config.board }), ...surroundings.env },
+      environment: { ...(board && { COPSE_BOARD: board }), ...surroundings.env },
       processesOf: processesOfAttempt,
       identify: (pid) => workspaces.occupancy.identify(pid),
       settingsOf: (orders): AttemptSettings => {
@@ -84,8 +90,9 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
       },
     }),
     agents,
-    landing: landingFor(config.landing, config.workspace),
-    finish: config.finish,
+    unusable,
+    landing,
+    finish,
   };
   return {
     context,
@@ -99,6 +106,26 @@ export async function openRun(surroundings: Surroundings, options: OpenRunOption
 
 /** Fewer garbage collections at the start, and a small heap to copy when it starts git. */
 const RUNNER_FLAGS = ['--min-semi-space-size=4', '--max-semi-space-size=4'] as const;
+
+type RunSettings = Pick<RunContext, 'agents' | 'landing' | 'finish'> &
+  Pick<OpenRun, 'unusable'> & { readonly board: string | undefined };
+
+/** Of copse.yml; for a command of an attempt, those that the attempt was started with. */
+async function settingsFor(
+  repository: Repository,
+  surroundings: Surroundings,
+  { command }: OpenRunOptions,
+): Promise<RunSettings> {
+  const own = attemptSettings(repository, surroundings);
+  if (own !== undefined) {
+    const { agent } = own;
+    return { agents: [agent], unusable: [], landing: agent.landing, finish: agent.finish, board: undefined };
+  }
+  const config = await withCommand(await configOf(repository), command);
+  const { usable: agents, unusable } = await agentsOf(config, surroundings, repository.configFolder);
+  const { finish, board } = config;
+  return { agents, unusable, landing: landingFor(config.landing, config.workspace), finish, board };
+}
 
 async function withCommand(config: Config, command: string | undefined): Promise<Config> {
   if (command === undefined) return config;

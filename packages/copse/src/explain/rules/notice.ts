@@ -65,6 +65,7 @@ export const noticedTypes = [
   'task.sent_to_review',
   'task.pull_request_changed',
   'task.crashed',
+  'task.failed',
   'task.done',
   'task.claimed',
   'task.restarted',
@@ -103,7 +104,11 @@ export function occasionOf(
         : occasion(event.attention, event.message ?? '', `why ${task}`);
     case 'task.stuck':
       return occasion('stuck', event.reason, `restart ${task} --answer "…"`);
+    case 'task.failed':
+      return occasion('failed', event.reason, `why ${task}`);
     case 'task.needs_attention':
+      // Another task resolves it.
+      if (event.resolver !== undefined) return undefined;
       return occasion('needs_attention', attentionText(event), `why ${task}`);
     case 'task.sent_to_review':
       return event.pullRequest === null

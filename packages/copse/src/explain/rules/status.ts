@@ -3,6 +3,7 @@
  * them from here, so that all of them say the same. Clauses begin with a small letter; `sentence` makes them sentences.
  */
 
+import type { TaskId } from '../../kernel/ids.ts';
 import {
   type AttentionCause,
   type Delay,
@@ -49,6 +50,7 @@ const attentionTexts: Readonly<
   push: { clause: 'it could not be pushed', reason: 'says_all' },
   dirty: { clause: 'the agent stopped without committing', reason: 'details' },
   nothing_committed: { clause: 'the agent stopped and committed nothing', reason: 'details' },
+  branch: { clause: 'its commits are not where they belong', reason: 'details' },
   commit_message: { clause: 'commit messages break the convention', reason: 'details' },
   accept: { clause: 'the agent stopped while an accept command still fails', reason: 'adds' },
 };
@@ -67,6 +69,10 @@ export function attentionText({ because, reason }: AttentionNeeded): string {
   const { clause, reason: use } = attentionTexts[because];
   if (use === 'details') return clause;
   return use === 'adds' ? `${clause}: ${firstLine(reason)}` : firstLine(reason);
+}
+
+export function resolvedByText(resolver: TaskId): string {
+  return `it conflicts with its target; ${resolver} resolves that`;
 }
 
 export function delayText({ because }: Pick<Delay, 'because'>): string {

@@ -3,7 +3,7 @@
 import path from 'node:path';
 
 import { type BranchName, brand } from '../../kernel/ids.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { acceptedHead, remoteHeadOf } from '../accepted/record.ts';
 import { openTips } from './branch-tip.ts';
 import { headOf } from './head.ts';
 import type { TrustedDir } from '../process.ts';
@@ -16,9 +16,8 @@ export function baseByFiles({ commonDir, remembered }: TrustedDir): BranchName |
   const { remote, defaultBranch } = remembered;
   const tipOf = openTips(commonDir);
   const prefix = `refs/remotes/${remote}/`;
-  const remoteHead = remote === null ? undefined : readIfThere(path.join(commonDir, `${prefix}HEAD`));
-  const [, target] = /^ref: (.+)$/.exec(remoteHead?.trimEnd() ?? '') ?? [];
-  const named = target?.startsWith(prefix) ? target.slice(prefix.length) : undefined;
+  const named =
+    remote === null ? undefined : acceptedHead(commonDir, remote, remoteHeadOf(commonDir, remote));
   for (const branch of [named, defaultBranch, 'main', 'master', headOf(commonDir).branch]) {
     if (!branch || branch.includes('\n')) continue;
     const tips = [tipOf(`refs/heads/${branch}`), ...(remote === null ? [] : [tipOf(`${prefix}${branch}`)])];

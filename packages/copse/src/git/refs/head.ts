@@ -1,16 +1,23 @@
 import path from 'node:path';
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
-import { readIfThere } from '../../kernel/system/read-if-there.ts';
+import { readPlainFile } from '../../kernel/system/plain-file.ts';
 
 interface CheckedOut {
   readonly branch: BranchName | null;
   readonly commit: CommitId | null;
 }
 
-/** The branch or commit at HEAD of a git directory, or of a worktree's own. Both are null when HEAD is damaged. */
+/** No branch has a name of this length. */
+const MOST_BYTES = 8_192;
+
+/**
+ * The branch or commit at HEAD of a git directory, or of a worktree's own. Both are null when HEAD is damaged, or is a link, a
+ * pipe or the like.
+ */
 export function headOf(gitDir: string): CheckedOut {
-  const text = readIfThere(path.join(gitDir, 'HEAD'))?.trimEnd() ?? '';
+  const found = readPlainFile(path.join(gitDir, 'HEAD'), MOST_BYTES);
+  const text = found.kind === 'plain' && !found.value.isCut ? found.value.text.trimEnd() : '';
   const [, branch] = /^ref: refs\/heads\/(.+)$/.exec(text) ?? [];
   if (branch !== undefined) return { branch: brand(branch), commit: null };
   return { branch: null, commit: /^[0-9a-f]{40,64}$/.test(text) ? brand(text) : null };

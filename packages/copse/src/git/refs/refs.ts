@@ -2,6 +2,7 @@
 
 import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import type { RefMove, TrackedFile } from '../port.ts';
+import { acceptedHead } from '../accepted/record.ts';
 import { outliveLock } from '../dead-locks.ts';
 import { commitsOf, isReachable, objectsOf, knownObjectsOf } from '../objects.ts';
 import { GitFailed, type GitResult, git, gitLine, tryGit, type TrustedDir } from '../process.ts';
@@ -66,6 +67,11 @@ export async function moveRef(
   throw new GitFailed(argv, code, stderr);
 }
 
+/** Whether a branch is a symbolic ref to another one. Agents can make such aliases. */
+export async function isAlias(dir: TrustedDir, branch: BranchName): Promise<boolean> {
+  return (await tryGit(dir, ['symbolic-ref', '--quiet', `refs/heads/${branch}`])).code === 0;
+}
+
 /** Waits for a ref's lock, and removes it once it is stale. */
 export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promise<GitResult> {
   for (;;) {
@@ -75,7 +81,7 @@ export async function updateRef(dir: TrustedDir, argv: readonly string[]): Promi
   }
 }
 
-/** `origin/HEAD`, then the person's `init.defaultBranch`, then the usual names, then the checked-out branch. */
+/** The accepted `origin/HEAD`, then the person's `init.defaultBranch`, then the usual names, then the checked-out branch. */
 export async function detectBase(
   dir: TrustedDir,
   remote: string | undefined,
@@ -87,7 +93,7 @@ export async function detectBase(
     ((await tipOf(`refs/heads/${branch}`)) !== undefined ||
       (remote !== undefined && (await tipOf(`refs/remotes/${remote}/${branch}`)) !== undefined));
   for (const candidate of [
-    remote && (await remoteHead(dir, remote)),
+    remote && acceptedHead(dir.commonDir, remote, await remoteHead(dir, remote)),
     dir.remembered.defaultBranch,
     'main',
     'master',

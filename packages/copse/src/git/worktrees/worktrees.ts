@@ -9,8 +9,8 @@ import type { WorktreeFacts } from '../../workspaces/rules/preparation.ts';
 import type { Git, Ignored, NewWorktree, RegisteredWorktree, Registered, Uncommitted } from '../port.ts';
 import { readIfThere } from '../../kernel/system/read-if-there.ts';
 import { copyIndex } from '../private-index.ts';
-import { entries, utf8 } from '../output.ts';
-import { git, tryGit, type TrustedDir } from '../process.ts';
+import { entries, unreadableIn, utf8 } from '../output.ts';
+import { GitFailed, git, tryGit, type TrustedDir } from '../process.ts';
 import { findTip } from '../refs/refs.ts';
 import {
   UNFINISHED,
@@ -21,6 +21,7 @@ import {
   registrations,
 } from './registrations.ts';
 import { headOf, requirePlace, withScratch } from './place.ts';
+import { quickLook } from './quick-look.ts';
 
 export async function lookAtWorktree(
   dir: TrustedDir,
@@ -42,8 +43,13 @@ export async function lookAtWorktree(
     return { state: 'broken', why: 'its index is gone', isUnfinished: false };
   const { branch, commit } = headOf(gitDir);
   const head = commit ?? (branch && (await tipOf(`refs/heads/${branch}`)));
-  if (!head)
-    return { state: 'broken', why: `its branch ${branch ?? ''} does not exist`, isUnfinished: false };
+  if (!head) {
+    const why =
+      branch === null
+        ? 'its HEAD names neither a branch nor a commit'
+        : `its HEAD is on ${branch}, which does not exist`;
+    return { state: 'broken', why, isUnfinished: false };
+  }
   return { state: 'healthy', branch, head, operation: operationIn(gitDir) };
 }
 
@@ -63,13 +69,19 @@ function operationIn(gitDir: string): string | null {
 }
 
 /** The checkout that has this branch, or is rebasing it. */
-export function holderOf(dir: TrustedDir, branch: BranchName): string | undefined {
+export function holderOf(
+  dir: TrustedDir,
+  branch: BranchName,
+  ignoring: readonly string[] = [],
+): string | undefined {
   const { commonDir } = dir;
   const mainPath = path.basename(commonDir) === '.git' ? path.dirname(commonDir) : commonDir;
   // A bare repository has a HEAD too, but no index.
   const isBare = !existsSync(path.join(dir.commonDir, 'index'));
   const main = isBare ? [] : [{ gitDir: dir.commonDir, path: mainPath }];
-  return [...main, ...registrations(dir.commonDir)].find(({ gitDir }) => holds(gitDir, branch))?.path;
+  return [...main, ...registrations(dir.commonDir)].find(
+    ({ gitDir, path: at }) => holds(gitDir, branch) && !ignoring.includes(at),
+  )?.path;
 }
 
 function holds(gitDir: string, branch: BranchName): boolean {
@@ -82,9 +94,9 @@ function holds(gitDir: string, branch: BranchName): boolean {
 /** Only one process may do this at a time. */
 export async function registerWorktree(
   dir: TrustedDir,
-  { path: worktree, name, branch }: NewWorktree,
+  { path: worktree, name, branch, ignoring }: NewWorktree,
 ): Promise<Registered> {
-  const holder = holderOf(dir, branch);
+  const holder = holderOf(dir, branch, ignoring);
   if (holder !== undefined && canonical(holder) !== canonical(worktree))
     return { kind: 'taken', takenBy: holder };
   const tip = await findTip(dir, `refs/heads/${branch}`);
@@ -157,13 +169,27 @@ export async function uncommittedIn(dir: TrustedDir, workTree: string): Promise<
   const head = commit ?? (await findTip(dir, `refs/heads/${branch}`));
   if (head === undefined) throw new Error(`The branch ${branch} of ${workTree} does not exist`);
   return withScratch(dir, async (scratch) => {
+    const quick = await quickLook(dir, place, path.join(scratch, 'quick'), head);
+    if (quick !== undefined) return quick;
     const index = path.join(scratch, 'index');
     const isWhole = await copyIndex(dir, place, index, head);
-    const [changed, untracked] = await Promise.all([
-      git(dir, ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head], { workTree, index }),
-      git(dir, ['ls-files', '--others', '--exclude-standard', '-z'], { workTree, index }),
-    ]);
-    return { changed: names(changed), untracked: names(untracked), ...(!isWhole && { isIndexLost: true }) };
+    const [changed, untracked] = await Promise.all(
+      [
+        ['diff-index', '--name-only', '-z', '--ignore-submodules=dirty', head],
+        ['ls-files', '--others', '--exclude-standard', '-z'],
+      ].map(async (argv) => {
+        const { code, stdout, stderr } = await tryGit(dir, argv, { workTree, index });
+        if (code !== 0) throw new GitFailed(argv, code, stderr);
+        return { files: names(stdout), unreadable: unreadableIn(stderr) };
+      }),
+    );
+    const unreadable = [...(changed?.unreadable ?? []), ...(untracked?.unreadable ?? [])];
+    return {
+      changed: changed?.files ?? [],
+      untracked: [...(untracked?.files ?? []), ...unreadable],
+      unreadable,
+      ...(!isWhole && { isIndexLost: true }),
+    };
   });
 }
 

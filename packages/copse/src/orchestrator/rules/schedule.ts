@@ -20,6 +20,12 @@ interface AvailableAgent {
   readonly max: number | null;
 }
 
+/** An agent of copse.yml that cannot run on this node, with a sentence that says why. */
+export interface UnusableAgent {
+  readonly name: string;
+  readonly reason: string;
+}
+
 /** A task in progress or in the queue: its areas are taken. */
 export interface BusyTask {
   readonly id: TaskId;
@@ -31,6 +37,7 @@ export interface BusyTask {
 export interface ScheduleFacts {
   readonly at: Timestamp;
   readonly agents: readonly AvailableAgent[];
+  readonly unusable: readonly UnusableAgent[];
   readonly busy: readonly BusyTask[];
   /** Null when the system does not say. */
   readonly freeMemoryBytes: number | null;
@@ -78,11 +85,11 @@ export class Scheduler {
   }
 
   #choose(task: ReadyTask): AgentName | WaitingFor {
-    const { agents, at } = this.#facts;
+    const { agents, unusable, at } = this.#facts;
     const delay = task.state.status === 'ready' ? task.state.delay : null;
     if (delay !== null && delay.until > at) return { kind: 'delay', delay };
     const able = agents.filter((agent) => canTake(task, agent).kind === 'can');
-    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, agents) };
+    if (able.length === 0) return { kind: 'agent', reasons: whyNone(task, agents, unusable) };
     const area = this.#takenArea(task);
     if (area !== undefined) return area;
     const free = able.find((agent) => agent.max === null || this.#runningOf(agent.name) < agent.max);
@@ -130,10 +137,17 @@ export class Scheduler {
   }
 }
 
-function whyNone(task: ReadyTask, agents: readonly AvailableAgent[]): readonly string[] {
-  if (agents.length === 0) return ['no agent is configured on this node'];
-  return agents.flatMap((agent) => {
+function whyNone(
+  task: ReadyTask,
+  agents: readonly AvailableAgent[],
+  unusable: readonly UnusableAgent[],
+): readonly string[] {
+  if (agents.length + unusable.length === 0) return ['no agent is configured on this node'];
+  const wanted = unusable.filter(({ name }) => task.agent === null || task.agent === name);
+  const refusals = agents.flatMap((agent) => {
     const decision = canTake(task, agent);
     return decision.kind === 'can' ? [] : [decision.reason];
   });
+  const reasons = [...wanted.map(({ reason }) => reason.replace(/\.$/, '')), ...refusals];
+  return reasons.length > 0 ? reasons : [`no agent is called ${task.agent}`];
 }

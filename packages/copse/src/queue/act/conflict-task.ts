@@ -14,7 +14,13 @@ import { type CommitId, type LandingId, type TaskId, taskIdDraws } from '../../k
 import { CONFLICT_SOURCE, landingToResolve } from '../rules/hand-back.ts';
 import type { Landing } from '../rules/landing.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import type { Task, TaskDefinition, WorkItem } from '../../tasks/rules/task.ts';
+import {
+  type Task,
+  type TaskDefinition,
+  type WorkItem,
+  isFinished,
+  statusesForPeople,
+} from '../../tasks/rules/task.ts';
 import { decideCreate } from '../../tasks/rules/decisions.ts';
 import { type HandbackCause, decideGiveUp, decideLand } from '../../tasks/rules/outcomes.ts';
 import { decideWorkspace } from '../../workspaces/rules/workspace.ts';
@@ -44,7 +50,7 @@ export async function resolveByTask(
     const resolver = await findOrCreate(context, change, original, current, cause);
     const { because, files, with: others } = cause;
     const reason = `${resolver} resolves it.\n${cause.reason}`;
-    const given = { because, reason, ...(files && { files }), ...(others && { with: others }) };
+    const given = { because, reason, resolver, ...(files && { files }), ...(others && { with: others }) };
     await change.apply(decideGiveUp(original, { landing: current }, given, change.at));
     await keepWorkspace(change, { task: original.id, node: context.node }, { because, reason });
     return resolver;
@@ -104,6 +110,17 @@ function defineResolver(
     dependsOn: [],
     workItem,
   };
+}
+
+/** Whether it needs no person, because another task resolves its conflict without one. */
+export async function isBeingResolved(
+  board: Pick<BoardReader, 'get'>,
+  { state }: Pick<Task, 'state'>,
+): Promise<boolean> {
+  if (state.status !== 'needs_attention' || state.resolver === undefined) return false;
+  const resolver = await board.get('task', state.resolver);
+  const status = resolver?.state.status;
+  return status !== undefined && !isFinished(status) && !statusesForPeople.includes(status);
 }
 
 /** Which task resolves the conflict of this one, and its status. */

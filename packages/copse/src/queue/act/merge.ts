@@ -18,6 +18,7 @@ import { removeWorkspace } from '../../workspaces/discard/remove.ts';
 import { type RunContext, agentNamed } from '../context.ts';
 import { targetOf } from './landing-target.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { type TaskHead, headOfTask } from '../../workspaces/act/head-of-task.ts';
 
 /** Puts it into the queue unless it is there already. */
 export async function queueTask(
@@ -25,18 +26,15 @@ export async function queueTask(
   id: TaskId,
   { reviewed }: { readonly reviewed?: CommitId } = {},
 ): Promise<Outcome<Landing>> {
-  const { board, git } = context;
+  const { board } = context;
   // Read before git: the transaction below refuses if the task has changed since.
   const known = await board.get('task', id);
   const workspace = await workspaceOf(context, id);
   const worktree = workspace?.worktree ?? null;
-  const facts = worktree && (await git.look(worktree.path));
-  const tip =
-    facts?.state === 'healthy' ? facts.head : worktree && (await git.tip(`refs/heads/${worktree.branch}`));
   const submitted = known?.state.status === 'in_review' ? known.state.head : undefined;
-  const unfinished =
-    (worktree && (await refuseUnfinished(context, id, worktree, facts))) ??
-    (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
+  const read = await readBranch(context, id, worktree, submitted);
+  if (read.kind === 'refused') return read;
+  const { tip, unfinished } = read.value;
   const session = known?.session ? await board.get('session', known.session) : undefined;
   // Without a session it was created for this target, as an undo is.
   const target =
@@ -64,12 +62,43 @@ export async function queueTask(
   });
 }
 
+interface ReadBranch {
+  readonly tip: CommitId | undefined;
+  readonly unfinished: Refused | null | undefined;
+}
+
+/** People remove worktrees and branches meanwhile: then there is an answer, and no error. */
+async function readBranch(
+  context: RunContext,
+  id: TaskId,
+  worktree: Workspace['worktree'],
+  submitted: CommitId | undefined,
+): Promise<Outcome<ReadBranch>> {
+  const { git } = context;
+  try {
+    const facts = worktree && (await git.look(worktree.path));
+    const at = worktree && facts ? await headOfTask(git, worktree, facts) : null;
+    const tip = at?.head;
+    const unfinished =
+      (worktree && at && (await refuseUnfinished(context, id, worktree, facts, at))) ??
+      (submitted && tip && !(await git.isAncestor(submitted, tip)) ? lacksSubmitted(id, submitted) : null);
+    return { kind: 'done', value: { tip, unfinished } };
+  } catch (error) {
+    const now = worktree && (await git.look(worktree.path));
+    if (now === null || now.state === 'healthy') throw error;
+    const why = now.state === 'absent' ? 'was removed' : `became unusable: ${now.why}`;
+    const reason = `The worktree of ${id} ${why}, while it was read.`;
+    return refused('wrong_status', reason, `copse merge ${id}`, `copse show ${id}`);
+  }
+}
+
 /** Only commits land, and the worktree is removed afterwards: uncommitted work must not go unnoticed. */
 async function refuseUnfinished(
   { git }: RunContext,
   id: TaskId,
   { path, baseCommit }: NonNullable<Workspace['worktree']>,
   facts: Awaited<ReturnType<RunContext['git']['look']>> | null,
+  { head, finding }: TaskHead,
 ): Promise<Refused | undefined> {
   if (facts?.state !== 'healthy') return undefined;
   const next = [`copse resume ${id}`, `copse work ${id} --resume`] as const;
@@ -86,8 +115,9 @@ async function refuseUnfinished(
     const what = `Cannot land ${id}: it has uncommitted changes in ${shown(file)}${more}.`;
     return refused('wrong_status', what, ...next);
   }
-  if (facts.head !== baseCommit) return undefined;
-  return refused('wrong_status', `${id} has nothing to land: it has no commits.`, ...next);
+  if (head !== baseCommit) return undefined;
+  const elsewhere = finding === null ? '' : ` ${finding}`;
+  return refused('wrong_status', `${id} has nothing to land: it has no commits.${elsewhere}`, ...next);
 }
 
 /** The branch is from before another node worked on it, or was moved back. */
@@ -166,11 +196,27 @@ async function settle(
 ): Promise<void> {
   const open = await context.board.openLandings();
   for (const id of led) {
-    if (results.get(id)?.kind === 'landed') await removeWorkspace(context, id, { by: 'landing' });
+    const landed = results.get(id);
+    if (landed?.kind === 'landed') results.set(id, await withoutWorktree(context, landed));
     if (results.has(id)) continue;
     const now = open.find(({ task }) => task === id);
     const reason = now?.waiting ? waitText(now.waiting) : 'landing it was interrupted';
     results.set(id, now === undefined ? gone(id) : { kind: 'waiting', task: id, reason });
+  }
+}
+
+/** It has landed, whatever happens to its worktree. */
+async function withoutWorktree(context: RunContext, landed: LandedTask): Promise<LandedTask> {
+  const { task } = landed;
+  const note = (text: string): LandedTask => ({ ...landed, notes: [...landed.notes, text] });
+  try {
+    const removed = await removeWorkspace(context, task, { by: 'landing' });
+    if (removed.kind === 'removed') return { ...landed, notes: [...landed.notes, ...removed.notes] };
+    return removed.kind === 'refused' && (await workspaceOf(context, task)) ? note(removed.reason) : landed;
+  } catch (error) {
+    return note(
+      `Its worktree was not removed: ${error instanceof Error ? error.message : String(error)} Try: copse cleanup ${task}`,
+    );
   }
 }
 

@@ -86,7 +86,15 @@ async function lookInside(
   own: string,
   { head, branch, operation }: { head: CommitId; branch: string | null; operation: string | null },
 ): Promise<BranchFacts['worktree']> {
-  const { changed, untracked } = await git.uncommitted(path);
+  let uncommitted;
+  try {
+    uncommitted = await git.uncommitted(path);
+  } catch (error) {
+    // Removed at this moment, or its branch was.
+    if ((await git.look(path)).state !== 'healthy') return null;
+    throw error;
+  }
+  const { changed, untracked } = uncommitted;
   const isClean = operation === null && changed.length + untracked.length === 0;
   return { head, isOnBranch: branch === own, isClean };
 }

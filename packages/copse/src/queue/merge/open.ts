@@ -61,7 +61,7 @@ export function openMerging(
       await bring(commit);
       return pushBranch(dir, branch, commit, options.pushTimeoutMs);
     },
-    commitAll: (worktree, message) => commitAll(dir, worktree, message),
+    commitAll: (worktree, branch, message) => commitAll(dir, worktree, branch, message),
     unresolved: (worktree) => listUnresolved(dir, worktree),
     close: () => engine.close(),
   };

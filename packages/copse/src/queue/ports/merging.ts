@@ -134,10 +134,10 @@ export interface Merging {
   /** Pushes without force. */
   push(branch: BranchName, commit: CommitId): Promise<Pushed>;
   /**
-   * Commits all uncommitted changes of a worktree, for an agent that did not or cannot, and finishes a merge. Runs no
-   * hook.
+   * Commits all uncommitted changes of a worktree to the task's branch, for an agent that did not or cannot, and finishes a
+   * merge. Runs no hook. Throws when HEAD of the worktree, which an agent can write, is not on that branch.
    */
-  commitAll(worktree: string, message: string): Promise<CommitId | null>;
+  commitAll(worktree: string, branch: BranchName, message: string): Promise<CommitId | null>;
   /** Files of an unfinished merge that still have conflict markers. */
   unresolved(worktree: string): Promise<readonly string[]>;
 }

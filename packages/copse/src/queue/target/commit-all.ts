@@ -13,7 +13,7 @@ import { type BranchName, type CommitId, brand } from '../../kernel/ids.ts';
 import { identityEnv } from '../../git/identity.ts';
 import { addEverything, copyIndex } from '../../git/private-index.ts';
 import { git, gitLine, type TrustedDir } from '../../git/process.ts';
-import { findTip, isAncestor } from '../../git/refs/refs.ts';
+import { findTip, isAlias, isAncestor } from '../../git/refs/refs.ts';
 import {
   type Place,
   SIGNS_OF_OPERATION,
@@ -31,11 +31,14 @@ const MOST_ATTEMPTS = 3;
 export async function commitAll(
   dir: TrustedDir,
   worktree: string,
+  branch: BranchName,
   message: string,
 ): Promise<CommitId | null> {
   const place = requirePlace(dir, worktree);
-  const { branch } = headOf(place.gitDir);
-  if (branch === null) throw refusal(worktree, 'HEAD is detached', 'Put it on its branch: git switch');
+  if (headOf(place.gitDir).branch !== branch)
+    throw refusal(worktree, `HEAD is not on ${branch}`, `Put it there: git switch ${branch}`);
+  if (await isAlias(dir, branch))
+    throw refusal(worktree, `${branch} is a symbolic ref to another branch`, 'See: git symbolic-ref');
   const unfinished = await finishMove(dir, place, branch);
   if (unfinished.kind === 'blocked')
     throw refusal(

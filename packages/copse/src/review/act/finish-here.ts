@@ -42,7 +42,8 @@ export async function finishByHand(
   const pushed = await pushFinished(context, id, look, { policy, settings: context.settings });
   if (pushed.kind === 'failed')
     return refused('wrong_status', `${id} is not finished. ${pushed.reason}`, 'copse finish');
-  const ending = { kind: 'finished', gate: look, policy, push: pushed.push } as const;
+  const notes = pushed.note === null ? [] : [pushed.note];
+  const ending = { kind: 'finished', gate: look, policy, push: pushed.push, notes } as const;
   const ended = await endAttemptWith(context, { task: id, session, attempt, token }, ending, null);
   // A person waits: open the pull request now, and not in the orchestrator's next pass.
   if (ended.kind === 'refused' || submittedOf(ended.value) === undefined) return ended;

@@ -22,6 +22,7 @@ import { requiredChecks } from '../../queue/lead/checks.ts';
 import { checkKey } from '../../queue/rules/check.ts';
 import { type RunContext, agentNamed } from '../../queue/context.ts';
 import { workspaceOf } from '../../workspaces/act/context.ts';
+import { headOfTask } from '../../workspaces/act/head-of-task.ts';
 
 /** What would land. */
 interface ReviewedChange {
@@ -82,9 +83,9 @@ async function look(
     (task.session === null ? worktree?.baseBranch : undefined) ??
     (await targetOf(context, worktree?.baseBranch, settings)) ??
     null;
-  const tip = worktree && (await git.tip(`refs/heads/${worktree.branch}`));
+  const at = worktree && seen ? await headOfTask(git, worktree, seen) : null;
   const submitted = state.status === 'in_review' ? state.head : undefined;
-  const head = (seen?.state === 'healthy' ? seen.head : tip) ?? submitted;
+  const head = at?.head ?? submitted;
   const change = head && target ? await compare(context, head, target, options) : null;
   const uncommitted =
     worktree && seen?.state === 'healthy' ? await git.uncommitted(worktree.path) : undefined;

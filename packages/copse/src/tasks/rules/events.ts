@@ -56,8 +56,14 @@ export type TaskEvent =
     })
   | (Of<'task.stuck'> & { readonly reason: string })
   | (Of<'task.crashed'> & { readonly reason: string; readonly retries: number; readonly delay: Delay | null })
+  /** By its settings, not by a crash. */
+  | (Of<'task.failed'> & { readonly reason: string })
   | (Of<'task.parked'> & { readonly until: Timestamp; readonly because: ParkCause })
-  | (Of<'task.needs_attention'> & { readonly because: AttentionCause; readonly reason: string })
+  | (Of<'task.needs_attention'> & {
+      readonly because: AttentionCause;
+      readonly reason: string;
+      readonly resolver?: TaskId;
+    })
   | Of<'task.paused'>
   | (Of<'task.cancelled'> & { readonly reason: string | null })
   | Of<'task.deleted'>;
@@ -150,8 +156,13 @@ function changed(
       };
     case 'task.parked':
       return { state: { status: 'ready', since, delay: { until: event.until, because: event.because } } };
-    case 'task.needs_attention':
-      return { state: { status: 'needs_attention', since, because: event.because, reason: event.reason } };
+    case 'task.failed':
+      return { state: { status: 'failed', since, reason: event.reason } };
+    case 'task.needs_attention': {
+      const { because, reason, resolver } = event;
+      const state = { status: 'needs_attention', since, because, reason } as const;
+      return { state: resolver === undefined ? state : { ...state, resolver } };
+    }
     case 'task.paused':
       return { state: { status: 'paused', since } };
     case 'task.cancelled':

@@ -94,6 +94,20 @@ export function decideCrash(
   return decided({ type: 'task.crashed', id: task.id, at, reason, retries, delay });
 }
 
+/** For work that its settings do not let pass: it is not retried. */
+export function decideFail(
+  task: Task,
+  token: FencingToken,
+  reason: string,
+  at: Timestamp,
+): Decision<TaskEvent> {
+  return (
+    refuseUnlessHeld(task, token) ??
+    refuseUnlessAllowed(task, 'fail') ??
+    decided({ type: 'task.failed', id: task.id, at, reason })
+  );
+}
+
 /** A rate limit, or a branch that is in use elsewhere: the task waits and keeps its retries. */
 export function decidePark(
   task: Task,
@@ -156,7 +170,7 @@ export function decideHandback(
 export function decideGiveUp(
   task: Task,
   held: { readonly token: FencingToken } | { readonly landing: Landing } | { readonly head: CommitId },
-  cause: { readonly because: AttentionCause; readonly reason: string },
+  cause: { readonly because: AttentionCause; readonly reason: string; readonly resolver?: TaskId },
   at: Timestamp,
 ): TaskOutcome {
   const refusal =

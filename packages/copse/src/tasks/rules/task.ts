@@ -36,8 +36,8 @@ interface StatusFacts {
 
 /** A status is added here; the compiler then names every place that has to know it. */
 const statusFacts = {
-  pending: facts('is pending', ['why', 'edit', 'cancel']),
-  ready: facts('is ready', ['work', 'edit', 'cancel']),
+  pending: facts('is pending', ['why', 'cancel']),
+  ready: facts('is ready', ['work', 'cancel']),
   in_progress: facts('is in progress', ['pause', 'logs', 'cancel']),
   paused: facts('is paused', ['resume', 'cancel']),
   stuck: facts('is stuck', ['restart', 'cancel'], { needsPerson: true }),
@@ -110,6 +110,7 @@ export interface Claim {
 export const handbackReasons = [
   'dirty',
   'nothing_committed',
+  'branch',
   'commit_message',
   'accept',
   'conflict',
@@ -154,6 +155,8 @@ export type TaskState =
       readonly since: Timestamp;
       readonly because: AttentionCause;
       readonly reason: string;
+      /** The task that resolves its conflict: until that ends, no person is needed. */
+      readonly resolver?: TaskId;
     }
   | {
       readonly status: 'done';
@@ -191,6 +194,7 @@ export const taskActions = [
   'finish',
   'stuck',
   'crash',
+  'fail',
   'park',
   'handback',
   'merge',
@@ -223,6 +227,7 @@ export const taskTransitions: Transitions = {
   finish: { in_progress: ['in_review', 'landing', 'done'] },
   stuck: { in_progress: ['stuck'] },
   crash: { in_progress: ['ready', 'failed'] },
+  fail: { in_progress: ['failed'] },
   park: { in_progress: ['ready'] },
   handback: { in_progress: ['in_progress', 'needs_attention'], landing: ['in_progress', 'needs_attention'] },
   merge: { in_review: ['landing'], needs_attention: ['landing'] },
@@ -260,10 +265,12 @@ export function isAllowed(action: TaskAction, status: TaskStatus): boolean {
   return taskTransitions[action][status] !== undefined;
 }
 
-export function suggestCommands(task: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
-  const [first, ...others] = statusFacts[task.state.status].commands;
-  const command = (verb: string) => `copse ${verb} ${task.id}`;
-  return [command(first), ...others.map(command)];
+/** By its status alone; `copse why` asks the board too. */
+export function suggestCommands({ id, state }: Pick<Task, 'id' | 'state'>): readonly [string, ...string[]] {
+  const [first, ...others] = statusFacts[state.status].commands;
+  const command = (verb: string) => `copse ${verb} ${id}`;
+  const hasLanded = state.status === 'done' && state.how === 'landed';
+  return [command(first), ...others.filter((verb) => verb !== 'undo' || hasLanded).map(command)];
 }
 
 /** What "Cannot …" says for each action. */
@@ -275,6 +282,7 @@ const actionTexts: Readonly<Record<TaskAction, (id: TaskId) => string>> = {
   finish: (id) => `finish ${id}`,
   stuck: (id) => `report ${id} as stuck`,
   crash: (id) => `record a crash of ${id}`,
+  fail: (id) => `fail ${id}`,
   park: (id) => `postpone ${id}`,
   handback: (id) => `hand ${id} back to its agent`,
   merge: (id) => `merge ${id}`,

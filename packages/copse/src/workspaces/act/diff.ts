@@ -6,6 +6,7 @@ import type { Git } from '../../git/port.ts';
 import type { Context } from '../../board/context.ts';
 import { baseBranchOf, findNewestBase } from './newest-base.ts';
 import { workspaceOf } from './context.ts';
+import { headOfTask } from './head-of-task.ts';
 
 export interface DiffContext extends Context {
   readonly git: Git;
@@ -52,7 +53,7 @@ export async function diffTask(
   const facts = await git.look(worktree.path);
   const isThere = facts.state === 'healthy';
   const branch = isThere ? facts.branch : worktree.branch;
-  const head = isThere ? facts.head : await git.tip(`refs/heads/${worktree.branch}`);
+  const { head } = await headOfTask(git, worktree, facts);
   if (head === undefined) {
     const reason = `The branch ${worktree.branch} of ${task} was deleted.`;
     return {
@@ -72,7 +73,7 @@ export async function diffTask(
   const diff = await diffs.compare({
     from,
     to: head,
-    ...(options.includeUncommitted && isThere && { withUncommittedIn: worktree.path }),
+    ...(options.includeUncommitted && isThere && facts.head === head && { withUncommittedIn: worktree.path }),
     ...(options.withoutPatch && { withoutPatch: true }),
   });
   return { kind: 'found', diff, base: base?.branch ?? worktree.baseBranch, from, head, branch };

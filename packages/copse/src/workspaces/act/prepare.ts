@@ -26,7 +26,7 @@ import { decided } from '../../kernel/decision.ts';
 import { type Workspace, decideWorkspace } from '../rules/workspace.ts';
 import type { FurnishReport } from '../ports/furnishing.ts';
 import type { NewWorktree } from '../../git/port.ts';
-import { type NamedWork, freeName, nameBranch } from './branch-of.ts';
+import { type NamedWork, freeName, isOnForeignBranch, nameBranch, worktreesOfOthers } from './branch-of.ts';
 import { change } from '../../board/context.ts';
 import { type Worker, furnishingOf } from './furnishing-of.ts';
 import { leaveWhatLanded, setAside } from '../discard/make-room.ts';
@@ -35,6 +35,7 @@ import { type Base, findNewestBase } from './newest-base.ts';
 import { prepareElsewhere, strategyFor } from './prepare-elsewhere.ts';
 import { hasLanded } from '../discard/removal-gate.ts';
 import { branchRef } from '../discard/rescue-first.ts';
+import { beginningMessage } from '../discard/stray-branches.ts';
 import { type WorkspaceContext, workspaceOf } from './context.ts';
 import { worktreePath } from './worktree-path.ts';
 
@@ -97,7 +98,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   }
   const begunAnew = await leaveWhatLanded(context, task, request.token);
   const known = await workspaceOf(context, task.id);
-  const free = known?.worktree?.branch ?? (await freeName(context, named.branch));
+  const free = known?.worktree?.branch ?? (await freeName(context, task.id, named.branch));
   const path = await worktreePath(context, task.id, known);
   await context.git.repair(path);
   const { facts, notes } = await gatherFacts(context, task.id, path, free);
@@ -126,7 +127,7 @@ export async function prepareLocked(context: WorkspaceContext, request: PrepareR
   if (leased.kind === 'refused') return { kind: 'refused', because: 'no_ports', ...leased.refusal };
   const { ports, occupied } = leased.value;
   const furnished = await context.furnishing.furnish({
-    ...furnishingOf(context, request, { path, branch: branch ?? facts.branch, base: base.branch, ports }),
+    ...furnishingOf(context, request, { path, branch: facts.branch, base: base.branch, ports }),
     commit: plan.kind === 'new_worktree' ? plan.start : await headOf(context, path),
     isFresh: plan.kind === 'new_worktree',
   });
@@ -205,7 +206,8 @@ async function gatherFacts(
   const base = baseBranch && (await findNewestBase(git, baseBranch));
   const pushed = remote === undefined ? undefined : await git.tip(`refs/remotes/${remote}/${branch}`);
   const isOver = pushed && base && (await hasLanded(context, task, pushed, [base.commit]));
-  const holder = await git.holderOf(branch);
+  const ignoring = await worktreesOfOthers(context, task, branch);
+  const holder = await git.holderOf(branch, ignoring);
   const facts: PreparationFacts = {
     worktree,
     branch,
@@ -213,6 +215,7 @@ async function gatherFacts(
     remoteTip: isOver ? undefined : pushed,
     holder: holder === path ? undefined : holder,
     base,
+    isOnForeignBranch: await isOnForeignBranch(context, worktree, { task, own: branch, base: baseBranch }),
   };
   const notes =
     fetched?.kind === 'failed' ? [`It starts from the commits on this machine. ${fetched.reason}`] : [];
@@ -271,7 +274,7 @@ async function make(
 ): Promise<{ readonly branch: BranchName } | { readonly takenBy: string }> {
   const { git, settings } = context;
   if (plan.from !== 'branch') {
-    const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, `copse: ${task} begins`);
+    const moved = await git.moveRef(`refs/heads/${branch}`, null, plan.start, beginningMessage(task));
     // If another process made the branch meanwhile, it is continued.
     if (moved.kind !== 'moved' && moved.tip === null)
       throw new Error(`The branch ${branch} could not be made: it is locked`);
@@ -282,7 +285,8 @@ async function make(
     onStep('checked_out');
     return { branch };
   }
-  const registered = await git.register({ path, name: task, branch });
+  const ignoring = await worktreesOfOthers(context, task, branch);
+  const registered = await git.register({ path, name: task, branch, ignoring });
   if (registered.kind === 'taken') return { takenBy: registered.takenBy };
   onStep('registered');
   await git.checkOut(registered.place, sparse);

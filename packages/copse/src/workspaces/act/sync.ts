@@ -32,7 +32,7 @@ export type TaskSynced =
     })
   | {
       readonly kind: 'refused';
-      readonly because: SyncRefusal | 'busy' | 'no_worktree' | 'no_base' | 'on_base';
+      readonly because: SyncRefusal | 'busy' | 'no_worktree' | 'no_base';
       readonly reason: string;
       readonly paths: readonly string[];
       readonly next: readonly string[];
@@ -62,15 +62,11 @@ async function sync(context: SyncContext, request: SyncTaskRequest): Promise<Tas
     const reason = `There is no branch ${name ?? 'to sync with'}, neither here nor on the remote.`;
     return { kind: 'refused', because: 'no_base', reason, paths: [], next: ['git fetch'] };
   }
-  if (facts.branch === base.branch || (facts.branch !== null && facts.branch !== worktree.branch)) {
-    const reason = `The worktree of ${task} has ${facts.branch} checked out, not its own branch ${worktree.branch}.`;
-    const next = [`git -C "${worktree.path}" switch ${worktree.branch}`];
-    return { kind: 'refused', because: 'on_base', reason, paths: [], next };
-  }
   const { leaveConflict = false, onStep } = request;
   const outcome = await context.sync.bring({
     task,
     worktree: worktree.path,
+    branch: worktree.branch,
     base,
     leaveConflict,
     ...(onStep && { onStep }),
@@ -105,6 +101,16 @@ function explain(
       );
     case 'detached':
       return say(`The worktree of ${task} has a detached HEAD.`, `${here} switch ${worktree.branch}`);
+    case 'elsewhere':
+      return say(
+        `HEAD of the worktree of ${task} is not on its branch ${worktree.branch}.`,
+        `${here} switch ${worktree.branch}`,
+      );
+    case 'alias':
+      return say(
+        `The branch ${worktree.branch} of ${task} is a symbolic ref to another branch.`,
+        `${here} symbolic-ref refs/heads/${worktree.branch}`,
+      );
     case 'in_progress':
       return say(`The worktree of ${task} has an unfinished merge, rebase or cherry-pick.`, `${here} status`);
     case 'locked':

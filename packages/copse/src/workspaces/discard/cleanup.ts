@@ -1,6 +1,7 @@
 /** Removes the worktrees of finished tasks in which no process is alive, each through the gate. */
 
 import type { TaskId } from '../../kernel/ids.ts';
+import { Unavailable } from '../../kernel/unavailable.ts';
 import { type TaskStatus, isFinished } from '../../tasks/rules/task.ts';
 import type { Ignored } from '../../git/port.ts';
 import { type Removed, removeWorkspace } from './remove.ts';
@@ -72,9 +73,15 @@ async function removeOne(
   { isForced, mayRemove }: CleanUpOptions,
 ): Promise<Removed> {
   const request = { by: 'person', isNamed: false, isForced, deleteBranch: false } as const;
-  const outcome = await removeWorkspace(context, task, request);
-  if (outcome.kind !== 'question' || !(await mayRemove(outcome.question))) return outcome;
-  return removeWorkspace(context, task, { ...request, isForced: true });
+  try {
+    const outcome = await removeWorkspace(context, task, request);
+    if (outcome.kind !== 'question' || !(await mayRemove(outcome.question))) return outcome;
+    return await removeWorkspace(context, task, { ...request, isForced: true });
+  } catch (error) {
+    // A worktree that cannot be saved stays; the others are removed all the same.
+    if (!(error instanceof Unavailable)) throw error;
+    return { kind: 'refused', reason: error.message, next: [error.remedy] };
+  }
 }
 
 function stillWanted(task: TaskId, status: TaskStatus | null): string {

@@ -9,6 +9,7 @@ import type { CommitId, NodeId, SessionId, TaskId } from '../../kernel/ids.ts';
 import type { MainCheckout, PathMove } from '../ports/worktrees.ts';
 import type { Git, Rescues } from '../../git/port.ts';
 import { type Context, type Outcome, change } from '../../board/context.ts';
+import { isFinished } from '../../tasks/rules/task.ts';
 import { workspaceOf } from '../act/context.ts';
 
 export interface GuardContext extends Context {
@@ -141,7 +142,9 @@ async function move(context: GuardContext, { task, paths }: MoveEscapeRequest): 
   const workspace = await workspaceOf(context, task);
   if (!workspace?.worktree) {
     const reason = `Cannot move files to ${task}: it has no worktree on this machine.`;
-    return { kind: 'refused', because: 'no_worktree', reason, next: [`copse work ${task}`] };
+    const status = (await context.board.get('task', task))?.state.status;
+    const next = status === undefined || isFinished(status) ? 'git status' : `copse show ${task}`;
+    return { kind: 'refused', because: 'no_worktree', reason, next: [next] };
   }
   const wanted = paths ?? workspace.escape?.paths ?? [];
   const saved =

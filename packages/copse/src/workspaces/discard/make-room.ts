@@ -27,7 +27,7 @@ export async function setAside(
   const { path, known, token } = of;
   const { branch, worktree } = of.facts;
   const isUnfinished = worktree.state === 'broken' && worktree.isUnfinished;
-  const hasFiles = worktree.state === 'broken' && !worktree.isUnfinished;
+  const hasFiles = worktree.state === 'healthy' || (worktree.state === 'broken' && !worktree.isUnfinished);
   const again = `copse work ${task}`;
   const discarded = await discard(context, {
     task,

@@ -50,17 +50,20 @@ export async function refuseIfAlive(
 const BY_NAME = { by: 'person', isNamed: true, isForced: false, deleteBranch: false } as const;
 const NOTHING_AT_STAKE = { operation: null, uncommitted: 0, unmerged: 0, branch: 'gone' } as const;
 
+/** Which uncommitted files are counted: none, all, or those that hooks did not write. */
+type Counting = 'none' | 'all' | 'without_hooks';
+
 /** All facts. Those about work stay true while the worktree is empty; `whoIsThere` has to be asked again. */
 export async function gatherFacts(
   context: WorkspaceContext,
   task: TaskId,
   path: string,
   workspace: Workspace | undefined,
-  mayCount: boolean,
+  counting: Counting,
 ): Promise<SeenFacts> {
   const [alive, stake] = await Promise.all([
     whoIsThere(context, task, path),
-    whatIsAtStake(context, path, workspace, mayCount),
+    whatIsAtStake(context, path, workspace, counting),
   ]);
   return {
     task,
@@ -128,15 +131,27 @@ async function whatIsAtStake(
   context: WorkspaceContext,
   path: string,
   workspace: Workspace | undefined,
-  mayCount: boolean,
+  counting: Counting,
 ): Promise<Pick<SeenFacts, 'operation' | 'uncommitted' | 'branch' | 'unmerged' | 'tip'>> {
   const look = await context.git.look(path);
   const isHealthy = look.state === 'healthy';
-  const [uncommitted, branch] = await Promise.all([
-    isHealthy ? (mayCount ? countUncommitted(context, path) : null) : countInRuins(look, workspace),
-    branchState(context, branchOf(look, workspace?.worktree?.branch), workspace),
+  const own = workspace?.worktree?.branch ?? branchOf(look, null);
+  const [uncommitted, branch, elsewhere] = await Promise.all([
+    isHealthy
+      ? counting === 'none'
+        ? null
+        : countUncommitted(context, path, counting === 'all' ? [] : (workspace?.byHooks ?? []))
+      : countInRuins(look, workspace),
+    branchState(context, own, workspace),
+    isHealthy && look.branch !== own && context.git.isMadeIn(path, look.head)
+      ? stateOf(context, look.head, workspace)
+      : undefined,
   ]);
-  return { operation: isHealthy ? look.operation : null, uncommitted, ...branch };
+  const operation = isHealthy ? look.operation : null;
+  // Commits that were made in the worktree, on another branch than its own.
+  if (elsewhere?.branch !== 'unmerged') return { operation, uncommitted, ...branch };
+  const unmerged = elsewhere.unmerged === null ? null : elsewhere.unmerged + (branch.unmerged ?? 0);
+  return { operation, uncommitted, branch: 'unmerged', unmerged, tip: branch.tip };
 }
 
 /** Zero only where no file can have been written; otherwise unknown. */
@@ -149,10 +164,15 @@ function countInRuins(
   return look.isRegistered && workspace === undefined ? null : 0;
 }
 
-async function countUncommitted({ git }: WorkspaceContext, path: string): Promise<number | null> {
+async function countUncommitted(
+  { git }: WorkspaceContext,
+  path: string,
+  byHooks: readonly string[],
+): Promise<number | null> {
   try {
-    const { changed, untracked, isIndexLost } = await git.uncommitted(path);
-    return isIndexLost ? null : changed.length + untracked.length;
+    const { changed, untracked, unreadable, isIndexLost } = await git.uncommitted(path);
+    if (isIndexLost || unreadable.length > 0) return null;
+    return [...changed, ...untracked].filter((file) => !byHooks.includes(file)).length;
   } catch {
     // Unknown to the gate; the rescue reports the error.
     return null;
@@ -170,20 +190,41 @@ async function branchState(
   branch: BranchName | null,
   workspace: Workspace | undefined,
 ): Promise<Pick<SeenFacts, 'branch' | 'unmerged' | 'tip'>> {
+  const tip = branch && (await context.git.tip(branchRef(branch)));
+  return tip ? stateOf(context, tip, workspace) : { branch: 'gone', unmerged: 0, tip: null };
+}
+
+/** Whether these commits are in the base, or landed as others. */
+export async function stateOf(
+  context: WorkspaceContext,
+  tip: CommitId,
+  workspace: Workspace | undefined,
+): Promise<Pick<SeenFacts, 'branch' | 'unmerged' | 'tip'> & { readonly isInBase?: true }> {
   const { git, target } = context;
-  const tip = branch && (await git.tip(branchRef(branch)));
-  if (!tip) return { branch: 'gone', unmerged: 0, tip: null };
   const base = target ?? workspace?.worktree?.baseBranch ?? (await git.detectBase());
   const bases = base === undefined ? [] : await tipsOfBase(context, brand(base));
   const [first] = bases;
   if (first === undefined) return { branch: 'unmerged', unmerged: null, tip };
   for (const into of bases) {
-    if (into === tip || (await git.isAncestor(tip, into))) return { branch: 'merged', unmerged: 0, tip };
+    if (into === tip || (await git.isAncestor(tip, into)))
+      return { branch: 'merged', unmerged: 0, tip, isInBase: true };
   }
-  if (workspace && (await hasLanded(context, workspace.task, tip, bases)))
+  if (
+    workspace &&
+    (await hasLanded(context, workspace.task, tip, [...bases, ...(await targetsOf(context, workspace))]))
+  )
     return { branch: 'merged', unmerged: 0, tip };
   const counts = await Promise.all(bases.map((into) => git.countCommits(into, tip)));
   return { branch: 'unmerged', unmerged: Math.min(...counts), tip };
+}
+
+/** The tips of the branches it landed on, which need not be the one it began from. */
+async function targetsOf(context: WorkspaceContext, { task }: Workspace): Promise<readonly CommitId[]> {
+  const landings = await context.board.list('landing', { task });
+  const targets = new Set(
+    landings.flatMap(({ state, target }) => (state.status === 'landed' ? [target] : [])),
+  );
+  return (await Promise.all([...targets].map((target) => tipsOfBase(context, target)))).flat();
 }
 
 /** Whether it landed as other commits: this tip was submitted, and the commit it became is in the base. */

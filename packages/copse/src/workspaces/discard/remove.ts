@@ -9,6 +9,7 @@
 
 import type { BranchName, CommitId, TaskId } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
+import { shown } from '../../kernel/text.ts';
 import { type EndFirst, type RemovalDecision, type RemovalRequest, decideRemoval } from '../rules/removal.ts';
 import { decidePause } from '../../tasks/rules/decisions.ts';
 import { decideWorkspace, type Workspace } from '../rules/workspace.ts';
@@ -20,6 +21,7 @@ import { releasePorts } from '../act/ports-of-sessions.ts';
 import { discard } from './discard.ts';
 import { type SeenFacts, gatherFacts, whoIsThere } from './removal-gate.ts';
 import { branchRef, keepTip } from './rescue-first.ts';
+import { findStrays, removeStrays } from './stray-branches.ts';
 import { type WorkspaceContext, isHeldByHand, workspaceOf } from '../act/context.ts';
 import { worktreePath } from '../act/worktree-path.ts';
 
@@ -87,6 +89,8 @@ async function remove(
   if (decision.kind === 'end_first') return stillAlive(task);
 
   const notes: string[] = [];
+  const isBranchOver = decision.branch === 'delete' || facts.branch === 'gone';
+  const strays = workspace && isBranchOver ? await findStrays(context, workspace) : [];
   const discarded = await discard(context, {
     task,
     path,
@@ -101,7 +105,11 @@ async function remove(
     onStep,
   });
   if (discarded.kind === 'refused') return discarded.refusal;
-  const { entry: trashed, branch, rescueAfterTeardown } = discarded;
+  const { entry: trashed, rescueAfterTeardown } = discarded;
+  const branch = workspace?.worktree?.branch ?? discarded.branch;
+  const other = discarded.branch === branch ? null : discarded.branch;
+  if (other !== null && strays.every((stray) => stray.branch !== other))
+    notes.push(`HEAD was on ${shown(other)}, which was not made for the task. That branch stays as it is.`);
   const { record } = trashed;
   if (rescueAfterTeardown !== null && rescueAfterTeardown !== record.rescue)
     notes.push(`Its teardown changed files. They are saved as ${rescueAfterTeardown}.`);
@@ -109,9 +117,16 @@ async function remove(
   const becameOfBranch =
     facts.branch === 'gone'
       ? 'gone'
-      : await endOfBranch(context, task, { branch, seen: facts.tip, mayDelete, notes });
+      : await endOfBranch(context, task, {
+          branch,
+          seen: facts.tip,
+          mayDelete,
+          isKept: record.branchTip === facts.tip,
+          notes,
+        });
+  if (workspace) notes.push(...(await removeStrays(context, workspace, strays)));
   onStep('branch_deleted');
-  if (workspace) await recordRelease(context, workspace, record.rescue);
+  if (workspace) await recordRelease(context, workspace, record.rescue, notes);
   await putDown(context, task);
   await releasePorts(context, { holder: task, node: context.node });
   onStep('released');
@@ -169,7 +184,7 @@ export async function finishRemoval(context: WorkspaceContext, task: TaskId): Pr
 /** The task works in the main checkout or has no files: nothing is removed, only its ports are released. */
 async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Promise<Removed> {
   const { task } = workspace;
-  await recordRelease(context, workspace, null);
+  await recordRelease(context, workspace, null, []);
   await releasePorts(context, { holder: task, node: context.node });
   return {
     kind: 'removed',
@@ -194,8 +209,9 @@ async function endTheAgent(
 ): Promise<{ readonly facts: SeenFacts; readonly decision: RemovalDecision }> {
   for (let ended = 0; ; ended += 1) {
     // Counting reads every file. A forced removal asks no question that needs the count.
-    const mayCount = of.request.by !== 'person' || !of.request.isForced;
-    const facts = await gatherFacts(context, of.task, of.path, of.workspace, mayCount);
+    const { request } = of;
+    const counting = request.by !== 'person' ? 'without_hooks' : request.isForced ? 'none' : 'all';
+    const facts = await gatherFacts(context, of.task, of.path, of.workspace, counting);
     const decision = decideRemoval(facts, of.request, context.policy);
     if (decision.kind !== 'end_first' || ended === context.policy.removal.endTimes)
       return { facts, decision };
@@ -271,11 +287,14 @@ async function endOfBranch(
     readonly branch: BranchName | null;
     readonly seen: CommitId | null;
     readonly mayDelete: boolean;
+    /** A ref has its tip. */
+    readonly isKept: boolean;
     readonly notes: string[];
   },
 ): Promise<BranchFate> {
   const { branch, seen, mayDelete, notes } = of;
   if (!mayDelete || branch === null || seen === null) return 'kept';
+  if (!of.isKept) await keepTip(context, task, seen, context.clock.now());
   const moved = await context.git.moveRef(branchRef(branch), seen, null, `copse: ${task} is removed`);
   if (moved.kind !== 'moved' && moved.tip !== null) {
     notes.push(`The branch ${branch} was kept: it moved while it was being removed.`);
@@ -310,11 +329,12 @@ async function recordRelease(
   context: WorkspaceContext,
   { id }: Workspace,
   rescue: string | null,
+  notes: readonly string[],
 ): Promise<void> {
   const outcome = await change(context, async (change) => {
     const workspace = await change.require('workspace', id);
     if (workspace.disposition.is === 'released') return;
-    await change.apply(decideWorkspace(workspace, { action: 'release', rescue }, change.at));
+    await change.apply(decideWorkspace(workspace, { action: 'release', rescue, notes }, change.at));
   });
   if (outcome.kind === 'refused') throw new Error(outcome.refusal.reason);
 }

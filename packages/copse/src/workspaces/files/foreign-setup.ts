@@ -1,20 +1,20 @@
 /**
  * Reads the set-up commands that the files of other tools define for a worktree.
  *
- * Only the main checkout is read, never a worktree: an agent could write commands there. If a file is unclear, or two files
- * have commands, nothing runs and the person gets a note.
+ * Only what a person accepted of the main checkout is read, never a worktree: an agent could write commands there. If a file
+ * is unclear, or two files have commands, nothing runs and the person gets a note.
  *
  *   Cursor     `.cursor/worktrees.json`: `setup-worktree-unix` or `-windows`, else `setup-worktree`; a list of command
  *              lines, or the path of a script beside the file
  *   Conductor  `conductor.json`: `scripts.setup`, and `scripts.archive` before a removal
  */
 
-import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
+import { type PowerFiles, scriptNamedBy, setupOf } from '../../git/accepted/files.ts';
+import type { RunnableFiles } from '../../git/accepted/save.ts';
 import { shellQuoted } from '../../kernel/shell.ts';
 import { isProgram } from '../../kernel/system/find-program.ts';
-import { isWithin } from '../../kernel/system/within.ts';
 
 export interface ForeignSetup {
   readonly setup: readonly string[];
@@ -34,12 +34,11 @@ type ForeignReading = ForeignCommands | { readonly unclear: string } | undefined
 const CURSOR = '.cursor/worktrees.json';
 const CONDUCTOR = 'conductor.json';
 const CONDUCTOR_SETTINGS = '.conductor/settings.toml';
-const MAX_BYTES = 256 * 1024;
 
-export function readForeignSetup(checkout: string): ForeignSetup {
+export function readForeignSetup(files: RunnableFiles): ForeignSetup {
   const readings: readonly (readonly [string, ForeignReading])[] = [
-    [CURSOR, readCursor(checkout)],
-    [CONDUCTOR, readConductor(checkout)],
+    [CURSOR, readCursor(files)],
+    [CONDUCTOR, readConductor(files)],
   ];
   const notes = readings.flatMap(([file, reading]) =>
     reading && 'unclear' in reading ? [`${file} was not used: ${reading.unclear}`] : [],
@@ -75,31 +74,30 @@ export function foreignEnvironment(
   };
 }
 
-function readCursor(checkout: string): ForeignReading {
-  const json = readJson(checkout, CURSOR);
+function readCursor(files: RunnableFiles): ForeignReading {
+  const json = readJson(files, CURSOR);
   if (json === undefined || 'unclear' in json) return json;
-  const own = process.platform === 'win32' ? 'setup-worktree-windows' : 'setup-worktree-unix';
-  const value = json.value[own] ?? json.value['setup-worktree'];
+  const value = setupOf(json.value);
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every(isLine)) return { setup: value, teardown: [] };
-  if (typeof value === 'string') return scriptBeside(checkout, value);
-  return { unclear: `${own} is neither a list of commands nor the path of a script. ${REMEDY}` };
+  if (typeof value === 'string') return scriptBeside(files, value);
+  return { unclear: `its set-up is neither a list of commands nor the path of a script. ${REMEDY}` };
 }
 
-function scriptBeside(checkout: string, name: string): ForeignReading {
-  const file = path.resolve(checkout, path.dirname(CURSOR), name);
-  const real = isWithin(checkout, file) && existsSync(file) ? realpathSync(file) : undefined;
-  if (real === undefined || !isWithin(realpathSync(checkout), real) || !lstatSync(real).isFile())
-    return { unclear: `${JSON.stringify(name)} is not a script beside it. ${REMEDY}` };
-  return { setup: [isProgram(real) ? shellQuoted(real) : `sh ${shellQuoted(real)}`], teardown: [] };
+function scriptBeside(files: RunnableFiles, said: string): ForeignReading {
+  const name = scriptNamedBy(files.read(CURSOR));
+  const script = name === undefined ? undefined : files.place(name);
+  if (script === undefined)
+    return { unclear: `${JSON.stringify(said)} is not a script beside it. ${REMEDY}` };
+  return { setup: [isProgram(script) ? shellQuoted(script) : `sh ${shellQuoted(script)}`], teardown: [] };
 }
 
-function readConductor(checkout: string): ForeignReading {
-  if (existsSync(path.join(checkout, CONDUCTOR_SETTINGS)))
+function readConductor(files: PowerFiles): ForeignReading {
+  if (files.read(CONDUCTOR_SETTINGS).kind !== 'absent')
     return {
       unclear: `Conductor uses ${CONDUCTOR_SETTINGS} here, which Copse does not read. ${REMEDY}`,
     };
-  const json = readJson(checkout, CONDUCTOR);
+  const json = readJson(files, CONDUCTOR);
   if (json === undefined || 'unclear' in json) return json;
   const { scripts } = json.value;
   if (scripts === undefined) return undefined;
@@ -111,20 +109,14 @@ function readConductor(checkout: string): ForeignReading {
 }
 
 function readJson(
-  checkout: string,
+  files: PowerFiles,
   name: string,
 ): { readonly value: Readonly<Record<string, unknown>> } | { readonly unclear: string } | undefined {
-  const file = path.join(checkout, name);
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined) return undefined;
-  if (
-    !found.isFile() ||
-    found.size > MAX_BYTES ||
-    realpathSync(file) !== path.join(realpathSync(checkout), name)
-  )
-    return { unclear: 'it is not a small plain file.' };
+  const found = files.read(name);
+  if (found.kind === 'absent') return undefined;
+  if (found.kind === 'unclear') return { unclear: found.why };
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const value: unknown = JSON.parse(found.text);
     return isObject(value) ? { value } : { unclear: `it is not a JSON object. ${REMEDY}` };
   } catch (error) {
     return {

@@ -22,6 +22,7 @@ import type {
   FurnishingGit,
   Skipped,
 } from '../ports/furnishing.ts';
+import { type RunnableFiles, runnableFiles } from '../../git/accepted/save.ts';
 import { isWithin } from '../../kernel/system/within.ts';
 import { bringFiles } from './bring-files.ts';
 import { runCommands } from './commands.ts';
@@ -98,7 +99,7 @@ interface FilesBrought {
 async function bring(git: FurnishingGit, request: FurnishRequest, from: Checkout): Promise<FilesBrought> {
   const source = { ...from, folder: realpathSync(from.folder) };
   const never = request.never.map((folder) => (existsSync(folder) ? realpathSync(folder) : folder));
-  const included = readIncludeFile(source.folder);
+  const included = readIncludeFile(accepted(from));
   const copy = wantedPaths(request.settings.copy, 'workspace.copy', source.folder);
   const link = wantedPaths(request.settings.link, 'workspace.link', source.folder);
   const skipped: Skipped[] = [...included.refused, ...copy.refused, ...link.refused];
@@ -208,9 +209,14 @@ function commandsOf({ settings, source }: DismantleRequest, name: 'setup' | 'tea
   const said = settings[name];
   const isSilent = said === null && settings.setup === null && source !== null;
   const foreign = isSilent
-    ? readForeignSetup(source.folder)
+    ? readForeignSetup(accepted(source))
     : { setup: [], teardown: [], from: null, notes: [] };
   return { commands: said ?? foreign[name], foreign };
+}
+
+/** What a person accepted of the main checkout. */
+function accepted({ folder, gitDir }: Checkout): RunnableFiles {
+  return runnableFiles({ commonDir: gitDir, configFolder: folder });
 }
 
 function run(

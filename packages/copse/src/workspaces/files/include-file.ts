@@ -3,9 +3,10 @@
  * the lines of `.worktreeinclude` as they are, and the paths and globs of `copse.yml`, which begin at the root.
  */
 
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
+import type { PowerFiles } from '../../git/accepted/files.ts';
 import type { Skipped } from '../ports/furnishing.ts';
 
 interface Wanted {
@@ -16,19 +17,17 @@ interface Wanted {
 }
 
 const INCLUDE_FILE = '.worktreeinclude';
-const MAX_BYTES = 64 * 1024;
 
-export function readIncludeFile(checkout: string): Wanted {
-  const file = path.join(checkout, INCLUDE_FILE);
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (found === undefined) return { patterns: [], named: [], refused: [] };
-  if (!found.isFile() || found.size > MAX_BYTES)
+export function readIncludeFile(files: PowerFiles): Wanted {
+  const found = files.read(INCLUDE_FILE);
+  if (found.kind === 'absent') return { patterns: [], named: [], refused: [] };
+  if (found.kind === 'unclear')
     return {
       patterns: [],
       named: [],
-      refused: [{ path: INCLUDE_FILE, why: 'It is not a small plain file.' }],
+      refused: [{ path: INCLUDE_FILE, why: `It is not used: ${found.why}` }],
     };
-  const lines = readFileSync(file, 'utf8')
+  const lines = found.text
     .replace(/^\u{feff}/u, '')
     .split(/\r?\n/)
     // As git does it: spaces at the end mean nothing unless escaped.

@@ -4,7 +4,8 @@
  *
  * `git submodule` is not used: it goes by configuration that agents can write, down to commands (`update = !…`). Names,
  * paths and addresses come from `.gitmodules` of the commit and are held to git's own rules. Objects that the main
- * checkout has are linked, so that nothing is downloaded twice; the rest is fetched from the recorded address.
+ * checkout has are linked, so that nothing is downloaded twice; the rest is fetched from the recorded address, if a person
+ * accepted it. An accepted submodule answers for the addresses of those inside it.
  *
  * The `.git` file in the submodule's folder is written last. A git directory without it that has the mark `UNFINISHED` was
  * never used, and is made again; one without the mark may hold an agent's commits, and is left alone.
@@ -16,6 +17,7 @@ import path from 'node:path';
 
 import { type CommitId, brand } from '../../kernel/ids.ts';
 import type { Checkout, SubmoduleOutcome } from '../ports/furnishing.ts';
+import { loadAccepted } from '../../git/accepted/record.ts';
 import { GitFailed, git, gitLine, tryGit, type TrustedDir } from '../../git/process.ts';
 
 const UNFINISHED = 'copse-unfinished';
@@ -113,12 +115,14 @@ async function submodulesOf(
       return id === '' ? [] : [{ commit: brand<CommitId>(id), path: at }];
     });
   if (links.length === 0) return [];
-  const described = await describedIn(dir, commit, env);
+  const described = await describedIn(dir, ['--blob', `${commit}:.gitmodules`], { env });
+  const accepted = depth === 0 ? await acceptedAddresses(dir) : undefined;
   return links.map(({ commit: wanted, path: at }) => {
     const found = described.find((one) => one.path === at);
     if (found === undefined) return { path: at, why: '.gitmodules does not say where it comes from.' };
     const why = refusal(found);
     if (why !== undefined) return { path: at, why };
+    if (accepted?.has(found.url) === false) return { path: at, why: NOT_ACCEPTED };
     return { name: found.name, url: found.url, path: at, commit: wanted };
   });
 }
@@ -129,16 +133,23 @@ interface Described {
   readonly url: string;
 }
 
+const NOT_ACCEPTED =
+  'Its address in .gitmodules is new. To accept it, once it is in the main checkout: copse config accept';
+
+/** Undefined when nothing was accepted so far, so that everything counts. */
+async function acceptedAddresses(dir: TrustedDir): Promise<ReadonlySet<string> | undefined> {
+  const accepted = loadAccepted(dir);
+  if (accepted === undefined) return undefined;
+  const input = accepted.files['.gitmodules'] ?? '';
+  return new Set((await describedIn(dir, ['--file', '-'], { input })).map(({ url }) => url));
+}
+
 async function describedIn(
   dir: TrustedDir,
-  commit: CommitId,
-  env: Readonly<Record<string, string>>,
+  source: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string },
 ): Promise<readonly Described[]> {
-  const { code, stdout } = await tryGit(
-    dir,
-    ['config', '--blob', `${commit}:.gitmodules`, '--null', '--list'],
-    { env },
-  );
+  const { code, stdout } = await tryGit(dir, ['config', ...source, '--null', '--list'], options);
   if (code !== 0) return [];
   const values = new Map<string, Map<string, string>>();
   for (const entry of stdout.toString().split('\0')) {

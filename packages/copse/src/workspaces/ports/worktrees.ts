@@ -41,6 +41,8 @@ export type SyncStep = (typeof syncSteps)[number];
 export interface SyncRequest {
   readonly task: TaskId;
   readonly worktree: string;
+  /** The task's branch on the board. Nothing is written while HEAD of the worktree, which an agent can write, names another. */
+  readonly branch: BranchName;
   readonly base: { readonly branch: BranchName; readonly commit: CommitId };
   /** On a conflict: leave it in the worktree as `git merge` does, to be resolved and committed there. */
   readonly leaveConflict?: boolean;
@@ -66,6 +68,10 @@ export type SyncRefusal =
   /** Uncommitted, untracked or ignored files are where the base has other content. */
   | 'in_the_way'
   | 'detached'
+  /** HEAD is on another branch than the task's. */
+  | 'elsewhere'
+  /** The task's branch is a symbolic ref to another one. */
+  | 'alias'
   /** A merge, rebase or the like is not finished. */
   | 'in_progress'
   /** Another git command is using the worktree. */
@@ -81,7 +87,7 @@ export interface Sync {
    * Finishes a sync that was killed and removes the lock files of killed gits. The caller holds the task's lock and knows
    * that no git runs in the worktree.
    */
-  settle(worktree: string): Promise<void>;
+  settle(worktree: string, branch: BranchName): Promise<void>;
 }
 
 export interface Look {

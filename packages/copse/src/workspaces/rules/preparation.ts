@@ -2,7 +2,9 @@
  * How a workspace is made, whether its task is new, resumed, retried or handed over. After the plan was carried out, the
  * same question gets the answer `reuse`.
  *
- *   a healthy worktree                      reuse it, whatever branch it is on by now
+ *   a healthy worktree                      reuse it, also on a branch of the agent's own
+ *   one whose HEAD is on a branch of        set it aside: commits made there would move that branch; then as if there
+ *   others: the base, another task's        were none
  *   a broken one, or one whose folder       set it aside (its branch stays), then as if there were none:
  *   is gone while git still knows it
  *   no worktree, but the branch             continue it; `taken` when another checkout has it
@@ -46,6 +48,8 @@ export interface PreparationFacts {
   /** The folder of another checkout that has the branch. */
   readonly holder: string | undefined;
   readonly base: { readonly branch: BranchName; readonly commit: CommitId } | undefined;
+  /** HEAD of the worktree is on the base, or on the branch of another task. */
+  readonly isOnForeignBranch?: boolean;
 }
 
 export type Preparation =
@@ -63,7 +67,7 @@ export type Preparation =
 
 export function decidePreparation(facts: PreparationFacts): Preparation {
   const { worktree, branch, localTip, remoteTip, holder, base } = facts;
-  if (worktree.state === 'healthy') {
+  if (worktree.state === 'healthy' && !facts.isOnForeignBranch) {
     return { kind: 'reuse', branch: worktree.branch, notes: reuseNotes(worktree, branch) };
   }
   const aside = reasonForAside(worktree);
@@ -85,9 +89,8 @@ export function decidePreparation(facts: PreparationFacts): Preparation {
   return { kind: 'new_worktree', from: 'base', start: base.commit, aside, notes: [] };
 }
 
-function reasonForAside(
-  worktree: Exclude<PreparationFacts['worktree'], { state: 'healthy' }>,
-): string | null {
+function reasonForAside(worktree: PreparationFacts['worktree']): string | null {
+  if (worktree.state === 'healthy') return `its HEAD is on ${worktree.branch}, which is not its branch`;
   if (worktree.state === 'broken') return worktree.why;
   return worktree.isRegistered ? 'its folder was deleted' : null;
 }

@@ -23,7 +23,13 @@ type KeepReason = (typeof keepReasons)[number];
 export type Disposition =
   | { readonly is: 'in_use' }
   | { readonly is: 'kept'; readonly why: KeepReason; readonly detail: string; readonly since: Timestamp }
-  | { readonly is: 'released'; readonly at: Timestamp; readonly rescue: string | null };
+  | {
+      readonly is: 'released';
+      readonly at: Timestamp;
+      readonly rescue: string | null;
+      /** What a person should know about the removal: branches that stay, a failed teardown. */
+      readonly notes?: readonly string[];
+    };
 
 interface Worktree {
   readonly path: string;
@@ -41,6 +47,8 @@ export interface Workspace {
   readonly worktree: Worktree | null;
   readonly preparedAt: Timestamp;
   readonly disposition: Disposition;
+  /** Files that the person's hooks wrote after the work was finished. They do not keep the worktree of landed work. */
+  readonly byHooks?: readonly string[];
   /** The latest change of the main checkout while its session ran, without paths moved into the worktree since. */
   readonly escape?: Escape & { readonly at: Timestamp };
 }
@@ -82,14 +90,15 @@ export type WorkspaceEvent =
   | (Of<'workspace.prepared'> & Pick<Workspace, 'task' | 'node' | 'strategy' | 'worktree'>)
   | (Of<'workspace.kept'> & { readonly why: KeepReason; readonly detail: string })
   | Of<'workspace.used_again'>
+  | (Of<'workspace.hooks_wrote'> & { readonly paths: readonly string[] })
   | (Of<'workspace.escaped'> & Escape)
   | (Of<'workspace.escape_moved'> & { readonly paths: readonly string[]; readonly rescue: string })
-  | (Of<'workspace.released'> & { readonly rescue: string | null });
+  | (Of<'workspace.released'> & { readonly rescue: string | null; readonly notes?: readonly string[] });
 
 export type WorkspaceRequest =
   | { readonly action: 'keep'; readonly why: KeepReason; readonly detail: string }
   | { readonly action: 'use' }
-  | { readonly action: 'release'; readonly rescue: string | null };
+  | { readonly action: 'release'; readonly rescue: string | null; readonly notes?: readonly string[] };
 
 export function decideWorkspace(
   workspace: Workspace,
@@ -111,8 +120,10 @@ export function decideWorkspace(
       return decided({ type: 'workspace.kept', ...of, why: request.why, detail: request.detail });
     case 'use':
       return decided({ type: 'workspace.used_again', ...of });
-    case 'release':
-      return decided({ type: 'workspace.released', ...of, rescue: request.rescue });
+    case 'release': {
+      const { rescue, notes = [] } = request;
+      return decided({ type: 'workspace.released', ...of, rescue, ...(notes.length > 0 && { notes }) });
+    }
     default:
       return unreachable(request);
   }
@@ -129,6 +140,7 @@ export function evolveWorkspace(workspace: Workspace | undefined, event: Workspa
     const { type: _, id: __, ...escape } = event;
     return { ...before, escape };
   }
+  if (event.type === 'workspace.hooks_wrote') return { ...before, byHooks: event.paths };
   if (event.type === 'workspace.escape_moved') return withoutMoved(before, event.paths);
   return { ...before, disposition: nextDisposition(event) };
 }
@@ -152,7 +164,12 @@ function nextDisposition(event: DispositionEvent): Disposition {
     case 'workspace.used_again':
       return { is: 'in_use' };
     case 'workspace.released':
-      return { is: 'released', at: event.at, rescue: event.rescue };
+      return {
+        is: 'released',
+        at: event.at,
+        rescue: event.rescue,
+        ...(event.notes && { notes: event.notes }),
+      };
     default:
       return unreachable(event);
   }

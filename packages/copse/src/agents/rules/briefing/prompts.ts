@@ -108,6 +108,7 @@ function hasTraces({ git, ledger, task }: Briefing): boolean {
 const handbackTitles: Readonly<Record<HandbackReason, string>> = {
   dirty: 'there are uncommitted changes',
   nothing_committed: 'nothing was committed',
+  branch: 'the commits are not on the branch of the task',
   commit_message: 'commit messages break the convention',
   accept: 'an accept command fails',
   conflict: CONFLICT_TITLE,
@@ -122,6 +123,7 @@ const attentionTitles: Readonly<Record<AttentionCause, string>> = {
 const handbackAdvice: Readonly<Record<HandbackReason, string>> = {
   dirty: 'Commit what belongs to the task; undo or ignore the rest.',
   nothing_committed: 'Do the work and commit it. If nothing has to be done, run `copse finish --no-changes`.',
+  branch: 'Put the commits of this task on its branch, and stay on that branch.',
   commit_message: 'Reword those commits of your own branch; change nothing else.',
   accept: 'Fix it, run the command yourself, and commit.',
   conflict: CONFLICT_ADVICE,

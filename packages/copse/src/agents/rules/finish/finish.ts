@@ -2,6 +2,7 @@
  * The finish gate: decides from facts about the worktree whether an agent that stops is finished.
  *
  *   1. uncommitted changes   handed back, committed by Copse, or failed       (`on_dirty`)
+ *      HEAD elsewhere        handed back, unless its commit was made in the worktree; then noted
  *   2. nothing committed     handed back, unless the agent reported `--no-changes`
  *   3. commit messages       noted or handed back                             (`commit_convention`)
  *   4. accept commands       handed back with the end of their output
@@ -42,11 +43,26 @@ interface AcceptFailure {
   readonly tail: readonly string[];
 }
 
+/** HEAD of the worktree, which an agent can write, does not name the branch that the board has for the task. */
+export type HeadFinding =
+  /** On another branch, or detached (null). `isMadeHere`: its commit was made in the worktree. */
+  | { readonly kind: 'elsewhere'; readonly on: string | null; readonly isMadeHere: boolean }
+  /** HEAD is on the branch, which is a symbolic ref to another one. */
+  | { readonly kind: 'alias' };
+
 export interface FinishFacts {
   readonly task: TaskId;
   readonly target: string;
+  /** The task's branch on the board; null for work that has no files. */
+  readonly branch: string | null;
+  /** Null when HEAD is on the task's branch. */
+  readonly head: HeadFinding | null;
+  /** There is no commit to land because the target already has those that were made here: it was moved past the queue. */
+  readonly isPastQueue: boolean;
   /** Changed and untracked files; null for work that has no files. */
   readonly uncommitted: readonly string[] | null;
+  /** Those of them that git cannot read, and so cannot commit. */
+  readonly unreadable: readonly string[];
   /** An unfinished merge, rebase or the like. */
   readonly operation: string | null;
   /** Files of an unfinished merge that still have conflict markers. */
@@ -80,6 +96,8 @@ export type GateVerdict =
       readonly reason: string;
       /** Never handed back: a person has to look. */
       readonly isFinal: boolean;
+      /** The task fails by its settings. */
+      readonly fails?: true;
       readonly files: readonly string[];
       readonly with: readonly TaskId[];
     }
@@ -89,6 +107,8 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   const dirty = refuseDirty(facts, rules);
   if (dirty !== undefined) return dirty;
   if (facts.uncommitted === null) return gateAccept(facts, rules, []);
+  const misplaced = refuseMisplaced(facts);
+  if (misplaced !== undefined) return misplaced;
   if (facts.missing) return refuse('conflict', describeMissingWork(facts.missing));
   if (facts.commits.length === 0) {
     if (facts.saysNoChanges) return { kind: 'passed', hasChanges: false, notes: [] };
@@ -98,8 +118,10 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   if (unconventional.length > 0 && rules.commitConvention === 'require') {
     return refuse('commit_message', badMessages(unconventional));
   }
-  const notes =
-    unconventional.length > 0 && rules.commitConvention === 'warn' ? [badMessages(unconventional)] : [];
+  const notes = [
+    ...(facts.head === null ? [] : [`${headText(facts, facts.head)} Its commits were submitted from there.`]),
+    ...(unconventional.length > 0 && rules.commitConvention === 'warn' ? [badMessages(unconventional)] : []),
+  ];
   const accepted = gateAccept(facts, rules, notes);
   if (accepted.kind !== 'passed') return accepted;
   if (facts.merge === undefined) return { kind: 'undecided', needs: 'merge' };
@@ -110,10 +132,15 @@ export function decideGate(facts: FinishFacts, rules: FinishRules): GateVerdict 
   return { ...accepted, notes: [...accepted.notes, note] };
 }
 
-function refuseDirty(
-  { uncommitted, operation, unresolved, task }: FinishFacts,
-  { onDirty }: FinishRules,
-): GateVerdict | undefined {
+function refuseDirty(facts: FinishFacts, { onDirty }: FinishRules): GateVerdict | undefined {
+  const { uncommitted, unreadable, operation, unresolved, task, head } = facts;
+  if (unreadable.length > 0) {
+    const reason = `Git cannot read these files or folders of the worktree:\n${listed(unreadable)}\nMake them readable, ignore them or delete them.`;
+    return refusedDirty(reason, unreadable, onDirty);
+  }
+  const isCommitted = onDirty === 'commit' && (operation === 'merge' || (uncommitted ?? []).length > 0);
+  if (isCommitted && head !== null && (operation === null || operation === 'merge'))
+    return refuse('branch', `${headText(facts, head)}\n${switchText(facts, head)}`);
   if (operation === 'merge' && onDirty === 'commit') {
     if (unresolved.length === 0) return { kind: 'uncommitted' };
     return refuse('conflict', describeUnresolved(unresolved), unresolved);
@@ -126,8 +153,48 @@ function refuseDirty(
   }
   if (uncommitted === null || uncommitted.length === 0) return undefined;
   if (onDirty === 'commit') return { kind: 'uncommitted' };
-  const reason = `There are uncommitted changes:\n${listed(uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.`;
-  return { ...refuse('dirty', reason, uncommitted), isFinal: onDirty === 'fail' };
+  const elsewhere = head === null ? '' : `\n${headText(facts, head)} ${switchText(facts, head)}`;
+  const reason = `There are uncommitted changes:\n${listed(uncommitted)}\nCommit what belongs to ${task}; undo or ignore the rest.${elsewhere}`;
+  return refusedDirty(reason, uncommitted, onDirty);
+}
+
+function refusedDirty(
+  reason: string,
+  files: readonly string[],
+  onDirty: FinishRules['onDirty'],
+): GateVerdict {
+  const refused = refuse('dirty', reason, files);
+  return onDirty === 'fail' ? { ...refused, isFinal: true, fails: true } : refused;
+}
+
+/** Commits of others are not submitted, and what is already on the target did not land through the queue. */
+function refuseMisplaced(facts: FinishFacts): GateVerdict | undefined {
+  const { head, task, target, commits, isPastQueue, saysNoChanges } = facts;
+  if (isPastQueue) {
+    const reason = [
+      `${shown(target)} already has the commits of ${task}: it was moved to them directly, past the queue, its review and its checks.`,
+      `Look at them: git log ${shown(target)}. Keep them: copse merge ${task}. Take them back: git revert, or move ${shown(target)} back.`,
+    ].join('\n');
+    return { ...refuse('branch', reason), isFinal: true };
+  }
+  if (head === null || (head.kind === 'elsewhere' && head.isMadeHere)) return undefined;
+  if (saysNoChanges && commits.length === 0) return undefined;
+  return refuse('branch', `${headText(facts, head)}\n${switchText(facts, head)}`);
+}
+
+function headText({ task, branch }: FinishFacts, head: HeadFinding): string {
+  const own = shown(branch ?? '');
+  if (head.kind === 'alias')
+    return `The branch ${own} of ${task} is a symbolic ref to another branch, so it has no commits of its own.`;
+  const on = head.on === null ? 'detached' : `on ${shown(head.on)}`;
+  return `HEAD of the worktree is ${on}, not on ${own}, the branch of ${task}.`;
+}
+
+function switchText({ branch }: FinishFacts, head: HeadFinding): string {
+  const own = shown(branch ?? '');
+  return head.kind === 'alias'
+    ? `Make it a branch again: git symbolic-ref --delete refs/heads/${own}, then git switch -c ${own}`
+    : `Go there and bring your commits along: git switch ${own} (if it is gone: git switch -c ${own})`;
 }
 
 function nothingCommitted({ task, target }: FinishFacts): string {

@@ -65,6 +65,16 @@ export interface Session {
   readonly question: Question | null;
   readonly startedAt: Timestamp;
   readonly state: SessionState;
+  /** How it finished the last time. */
+  readonly finish?: FinishWords;
+}
+
+/** What was said when a session finished. */
+interface FinishWords {
+  /** The agent's own words. */
+  readonly summary?: string;
+  /** Warnings that did not keep it from finishing. */
+  readonly notes?: readonly string[];
 }
 
 /** An agent waits for a person's permission. */
@@ -122,7 +132,7 @@ export type SessionEvent =
   | (Of<'session.answered'> & { readonly question: string; readonly answer: PermissionAnswer })
   /** The agent's report could not be parsed; nothing else follows. */
   | (Of<'session.misreported'> & { readonly problem: string })
-  | Of<'session.completed'>
+  | (Of<'session.completed'> & FinishWords)
   | (Of<'session.stuck'> & { readonly reason: string })
   | (Of<'session.interrupted'> & { readonly because: Interruption })
   | Of<'session.cancelled'>
@@ -135,7 +145,7 @@ export type SessionRequest =
   | { readonly action: 'use'; readonly usage: Usage }
   | { readonly action: 'ask'; readonly question: Omit<Question, 'answer'> }
   | ({ readonly action: 'answer' } & PermissionAnswer)
-  | { readonly action: 'complete' }
+  | ({ readonly action: 'complete' } & FinishWords)
   | { readonly action: 'stick'; readonly reason: string }
   | { readonly action: 'interrupt'; readonly because: Interruption }
   | { readonly action: 'cancel' }
@@ -196,8 +206,11 @@ export function decideSession(
         answer: { isAllowed, message },
       });
     }
-    case 'complete':
-      return decided({ type: 'session.completed', ...of });
+    case 'complete': {
+      const { summary, notes = [] } = request;
+      const words = { ...(summary && { summary }), ...(notes.length > 0 && { notes }) };
+      return decided({ type: 'session.completed', ...of, ...words });
+    }
     case 'stick':
       if (request.reason.trim() === '') {
         return refused(
@@ -280,6 +293,13 @@ export function evolveSession(session: Session | undefined, event: SessionEvent)
         question: { ...before.question, answer },
         state: attended(before.state, null),
       };
+    }
+    case 'session.completed': {
+      const { finish: _, ...rest } = before;
+      const { summary, notes } = event;
+      const finish = { ...(summary !== undefined && { summary }), ...(notes && { notes }) };
+      const hasWords = summary !== undefined || notes !== undefined;
+      return { ...rest, ...(hasWords && { finish }), state: nextState(before.state, event) };
     }
     default:
       return { ...before, state: nextState(before.state, event) };

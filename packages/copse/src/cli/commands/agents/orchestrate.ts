@@ -1,6 +1,7 @@
 import { waitText } from '../../../explain/rules/queue.ts';
 import { announce } from '../../../explain/notices/announce.ts';
-import { Orchestrator } from '../../../orchestrator/orchestrate.ts';
+import { Orchestrator, type Pass } from '../../../orchestrator/orchestrate.ts';
+import { isBeingResolved } from '../../../queue/act/conflict-task.ts';
 import type { RunContext } from '../../../queue/context.ts';
 import { watchRadar } from '../../../radar/watch.ts';
 import { describeWaiting } from '../../../explain/rules/waiting.ts';
@@ -12,7 +13,7 @@ import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
 import { openLeftovers } from '../../../compose/leftovers.ts';
-import { asOrchestrator } from '../../../compose/who-runs.ts';
+import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
@@ -37,7 +38,9 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     if (context.agents.length === 0) {
       fail(
         'invalid',
-        'No agent is installed or configured.',
+        unusable.length === 0
+          ? 'No agent is installed or configured.'
+          : 'None of the agents in copse.yml can run here.',
         'copse agents detect',
         'copse orchestrate --command "./my-agent.sh"',
       );
@@ -89,12 +92,13 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     onProblem: (reason) => view.problem(null, reason),
   });
   try {
+    let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
       signal: stop.signal,
       isOnce: options.once ?? false,
       untilIdle: options.untilIdle ?? false,
       pollIntervalMs: context.policy.orchestration.pollIntervalMs,
-      onPass: (pass) => view.pass(pass),
+      onPass: (pass) => view.pass((last = pass)),
       onProblem: (error) => view.problem(null, error instanceof Error ? error.message : String(error)),
     });
     telling.abort();
@@ -104,6 +108,7 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await keptUp;
     view.close();
     await printEnd(cli, context, end);
+    if (end === 'idle') await failIfLeft(cli, context, last?.waiting ?? []);
   } finally {
     telling.abort();
     await keptUp;
@@ -136,11 +141,33 @@ async function printEnd(
     output.line(`  ${output.style('yellow', 'landing')} ${task} (${since}) ${shown(waitText(waiting))}`);
   }
   for (const { id, title, state } of people) {
+    if (await isBeingResolved(board, { state })) continue;
     const since = age(state.since, clock.now());
     output.line(
       `  ${output.style('red', state.status.replaceAll('_', ' '))} ${id} (${since}) ${shown(title)}: copse why ${id}`,
     );
   }
+}
+
+/** Ready tasks that cannot start here at all: a script must not take them for done. */
+async function failIfLeft(
+  { output }: Cli,
+  { board, clock }: RunContext,
+  waiting: Pass['waiting'],
+): Promise<void> {
+  const left = waiting.filter(({ waiting: { kind } }) => ['agent', 'memory', 'disk'].includes(kind));
+  const [first] = left;
+  if (first === undefined) return;
+  for (const { task, waiting: reason } of left.slice(0, PLANNED)) {
+    const title = (await board.get('task', task))?.title ?? '';
+    output.line(`  ${output.style('red', 'ready')} ${task} ${shown(title)}`);
+    output.line(`    ${shown(describeWaiting(reason, clock.now()))}`);
+  }
+  fail(
+    'wrong_status',
+    left.length === 1 ? `${first.task} cannot start here.` : `${left.length} ready tasks cannot start here.`,
+    `copse why ${first.task}`,
+  );
 }
 
 const PLANNED = 50;

@@ -1,4 +1,4 @@
-import { whoUses } from '../../../compose/board-file.ts';
+import { whoUses } from '../../../compose/board/file.ts';
 import { requireRepository } from '../../../compose/open.ts';
 import { findTraces, openForRebuild } from '../../../compose/leftovers.ts';
 import { counted, shown } from '../../../kernel/text.ts';

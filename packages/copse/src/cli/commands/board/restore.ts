@@ -7,7 +7,7 @@ import {
   restoreBoard,
   snapshotsOf,
   whoUses,
-} from '../../../compose/board-file.ts';
+} from '../../../compose/board/file.ts';
 import { timestamp } from '../../../kernel/ids.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { canAsk, choose, confirm } from '../../ask.ts';

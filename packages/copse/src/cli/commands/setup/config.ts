@@ -1,7 +1,6 @@
-import path from 'node:path';
-
 import { acceptRemotes } from '../../../compose/on-demand.ts';
-import { readConfig, requireRepository } from '../../../compose/open.ts';
+import { requireRepository } from '../../../compose/open.ts';
+import { readPower } from '../../../compose/accepted.ts';
 import { configJsonSchema } from '../../../config/problems/describe.ts';
 import { flattenConfig } from '../../../config/problems/flatten.ts';
 import { type ParsedConfig, parseConfig } from '../../../config/parse.ts';
@@ -9,9 +8,12 @@ import { renderProblem } from '../../../config/problems/problems.ts';
 import { shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { tellPending } from '../../pending.ts';
+import { acceptPending } from './accept.ts';
 
 interface Options {
   readonly json?: boolean;
+  readonly yes?: boolean;
 }
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
@@ -21,20 +23,25 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
       cli.output.json(configJsonSchema());
       return;
     case 'check':
-      requireValid(cli);
+      requireValid(cli, 'present');
       if (options.json) cli.output.json({ ok: true });
       else cli.output.line('copse.yml is valid.');
+      await tellPending(cli);
+      return;
+    case 'accept':
+      await acceptPending(cli, options);
       return;
     case 'accept-remotes':
       await accept(cli, options);
       return;
     case 'show':
       show(cli, options);
+      await tellPending(cli);
       return;
     default:
       fail(
         'invalid',
-        `copse config takes show, check, schema or accept-remotes, not "${what}".`,
+        `copse config takes show, check, accept, schema or accept-remotes, not "${what}".`,
         'copse config --help',
       );
   }
@@ -48,7 +55,7 @@ async function accept(cli: Cli, options: Options): Promise<void> {
 }
 
 function show(cli: Cli, options: Options): void {
-  const rows = flattenConfig(requireValid(cli).written);
+  const rows = flattenConfig(requireValid(cli, 'accepted').written);
   if (options.json) {
     cli.output.json({ settings: rows });
     return;
@@ -61,12 +68,11 @@ function show(cli: Cli, options: Options): void {
 }
 
 /** Without a copse.yml, the defaults. */
-function requireValid(cli: Cli): Extract<ParsedConfig, { kind: 'valid' }> {
-  const file = path.join(requireRepository(cli).configFolder, 'copse.yml');
-  const text = readConfig(file);
-  if (text === undefined)
+function requireValid(cli: Cli, which: 'present' | 'accepted'): Extract<ParsedConfig, { kind: 'valid' }> {
+  const found = readPower(requireRepository(cli), which).read('copse.yml');
+  if (found.kind === 'unclear')
     fail('invalid', 'copse.yml exists but cannot be read.', 'check that it is a file with read permission');
-  const parsed = parseConfig(text, { file: 'copse.yml' });
+  const parsed = parseConfig(found.kind === 'text' ? found.text : '', { file: 'copse.yml' });
   if (parsed.kind === 'valid') return parsed;
   return fail(
     'invalid',

@@ -1,12 +1,14 @@
 import { statfs } from 'node:fs/promises';
 
 import { gitVersion } from '../../../compose/on-demand.ts';
+import { loadPending } from '../../../compose/accepted.ts';
 import { findRepository, openContext } from '../../../compose/open.ts';
 import { defaultPolicy } from '../../../kernel/policy.ts';
 import { shown } from '../../../kernel/text.ts';
 import { Unavailable } from '../../../kernel/unavailable.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
+import { pendingText } from '../../pending.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -20,7 +22,14 @@ interface HealthCheck {
 }
 
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
-  const checks = [node(), await git(), repository(cli), await board(cli), await disk(cli)];
+  const checks = [
+    node(),
+    await git(),
+    repository(cli),
+    ...(await settings(cli)),
+    await board(cli),
+    await disk(cli),
+  ];
   if (options.json) {
     cli.output.json({ checks });
   } else {
@@ -57,6 +66,23 @@ function repository(cli: Cli): HealthCheck {
   return found
     ? fine('repository', found.top)
     : problem('repository', `none at ${cli.cwd}`, 'Go into a repository, or create one here: git init');
+}
+
+/** What the repository's own files may decide. */
+async function settings(cli: Cli): Promise<readonly HealthCheck[]> {
+  try {
+    const found = findRepository(cli.cwd);
+    if (found === undefined) return [];
+    const pending = await loadPending(found);
+    const text = pending.isFirst ? null : pendingText(pending);
+    if (text !== null) return [problem('settings', text, 'To see and accept it: copse config accept')];
+    const files = Object.entries(pending.present.files).flatMap(([name, is]) => (is === null ? [] : [name]));
+    return [fine('settings', files.length === 0 ? 'the defaults' : `by ${files.join(', ')}`)];
+  } catch (error) {
+    // Said of the repository and the board.
+    if (error instanceof Unavailable) return [];
+    throw error;
+  }
 }
 
 /** Opening the board also reads copse.yml; an empty transaction shows that the board is writable. */

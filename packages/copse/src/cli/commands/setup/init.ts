@@ -2,19 +2,27 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type DetectedRuntime, detectAgents } from '../../../compose/run/agents.ts';
-import { requireRepository } from '../../../compose/open.ts';
+import { acceptAtFirst, acceptConfig, loadPending } from '../../../compose/accepted.ts';
+import { type Repository, requireRepository } from '../../../compose/open.ts';
 import { shown } from '../../../kernel/text.ts';
+import { canAsk, confirm } from '../../ask.ts';
 import { fail } from '../../failure.ts';
-import type { Invocation } from '../../invocation.ts';
+import type { Cli, Invocation } from '../../invocation.ts';
+import { showChanges } from './accept.ts';
 
 interface Options {
   readonly dryRun?: boolean;
+  readonly yes?: boolean;
 }
 
-/** Writes a copse.yml for the installed agent programs. An existing file is never overwritten. */
+/**
+ * Asks once whether to use the set-up files that the repository has, then writes a copse.yml for the installed agent
+ * programs. An existing file is never overwritten.
+ */
 export async function run({ cli, options }: Invocation<Options>): Promise<void> {
   const { output } = cli;
-  const { configFolder } = requireRepository(cli);
+  const repository = requireRepository(cli);
+  const { configFolder } = repository;
   const file = path.join(configFolder, 'copse.yml');
   const found = await detectAgents(cli, configFolder);
   const text = proposal(found.filter(({ place, problem }) => place !== null && problem === null));
@@ -22,6 +30,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
     await output.raw(text);
     return;
   }
+  await trustFiles(cli, repository, options);
   try {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
@@ -32,11 +41,27 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       'copse init --dry-run (prints the proposal)',
     );
   }
+  await acceptConfig(repository, text);
   output.line(`Wrote ${shown(file)}. Edit it as you like, and commit it.`);
   output.line();
   output.line('Next:');
   output.line('  copse add "Say hello in the README"');
   output.line('  copse orchestrate --until-idle');
+}
+
+/** One question about all files at the first use. Those that a person does not agree to count as absent. */
+async function trustFiles(cli: Cli, repository: Repository, options: Options): Promise<void> {
+  const pending = await loadPending(repository);
+  if (!pending.isFirst) return;
+  if (pending.changes.length > 0) {
+    cli.output.line('This repository has files that decide what Copse runs, fetches or copies:');
+    cli.output.line();
+    showChanges(cli, pending);
+  }
+  const isAsked = pending.changes.length > 0 && options.yes !== true && canAsk(cli, {});
+  const isAgreed = !isAsked || (await confirm('Use these files?'));
+  if (!isAgreed) cli.output.line('Copse uses none of them. To accept them later: copse config accept');
+  await acceptAtFirst(repository, pending, { isAgreed });
 }
 
 function proposal(installed: readonly DetectedRuntime[]): string {

@@ -1,6 +1,6 @@
 import { addTask } from '../../../tasks/act/tasks.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { type DefinitionOptions, readDefinitionOptions } from './definition-options.ts';
+import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './definition-options.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
@@ -14,6 +14,7 @@ interface Options extends DefinitionOptions, BodyOptions {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const body = await readBody(cli, options);
+  await checkAgent(cli, options);
   await withBoard(cli, async (context) => {
     const task = orFail(
       await addTask(context, {

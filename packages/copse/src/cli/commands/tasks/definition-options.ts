@@ -2,6 +2,12 @@
 
 import type { Context } from '../../../board/context.ts';
 import type { DefinitionInput } from '../../../tasks/act/definition.ts';
+import { usualAgents } from '../../../compose/on-demand.ts';
+import { configOf, requireRepository } from '../../../compose/open.ts';
+import { nearest } from '../../../config/problems/nearest.ts';
+import { shown } from '../../../kernel/text.ts';
+import { fail } from '../../failure.ts';
+import type { Cli } from '../../invocation.ts';
 import { requirePlanId } from '../../with-board.ts';
 
 export interface DefinitionOptions {
@@ -28,4 +34,30 @@ export async function readDefinitionOptions(
     agent: agent === false ? null : agent,
     plan: plan === false ? null : plan === undefined ? undefined : await requirePlanId(board, plan),
   };
+}
+
+/**
+ * An agent that copse.yml does not have is a mistake. If it names none, each machine uses the agent program that it has: then
+ * the person is told that the task waits for one of that name.
+ */
+export async function checkAgent(cli: Cli, { agent, json }: DefinitionOptions & WithJson): Promise<void> {
+  if (typeof agent !== 'string' || agent === '') return;
+  const { agents } = await configOf(requireRepository(cli));
+  const known = Object.keys(agents);
+  if (known.includes(agent)) return;
+  if (known.length > 0) {
+    const near = nearest(agent, known);
+    const meant = near === undefined ? '' : ` Did you mean ${near}?`;
+    fail(
+      'invalid',
+      `copse.yml has no agent called ${JSON.stringify(agent)}; it has ${known.join(', ')}.${meant}`,
+      'copse agents',
+    );
+  }
+  if (json !== true && !(await usualAgents()).includes(agent))
+    cli.output.note(`No agent is called ${shown(agent)} so far: the task waits until copse.yml has one.`);
+}
+
+interface WithJson {
+  readonly json?: boolean;
 }

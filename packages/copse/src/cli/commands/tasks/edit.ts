@@ -2,7 +2,7 @@ import { editTask } from '../../../tasks/act/tasks.ts';
 import { type TaskId, resolvePrefix } from '../../../kernel/ids.ts';
 import type { Board } from '../../../board/port.ts';
 import { taskView } from '../../../operations/views/views.ts';
-import { type DefinitionOptions, readDefinitionOptions } from './definition-options.ts';
+import { type DefinitionOptions, checkAgent, readDefinitionOptions } from './definition-options.ts';
 import { orFail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
 import { type BodyOptions, readBody } from '../../read-text.ts';
@@ -18,6 +18,7 @@ interface Options extends DefinitionOptions, BodyOptions {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const body = await readBody(cli, options);
+  await checkAgent(cli, options);
   await withBoard(cli, async (context) => {
     const { board } = context;
     const id = await requireTaskId(board, words[0] ?? '');

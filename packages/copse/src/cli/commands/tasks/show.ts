@@ -33,6 +33,8 @@ export async function run({ cli, words, options }: Invocation<Options>): Promise
         attention: facts.attention,
         question: facts.question ? questionView(facts.question) : null,
         usage: facts.usage,
+        summary: facts.finish?.summary ?? null,
+        warnings: facts.finish?.notes ?? [],
         undone: undoneView(facts.undoing),
         dependants: facts.dependants,
         ledger: facts.ledger.map(ledgerView),
@@ -56,6 +58,7 @@ async function load({ board }: Context, task: Task) {
     usage: usageOf(sessions),
     attention: last?.state.life === 'live' ? last.state.attention : null,
     question: await openQuestionOf(board, task),
+    finish: last?.finish,
     waiting: landing?.waiting ? waitText(landing.waiting) : null,
     undoing: await undoingOf(board, id),
     dependants: await board.dependants(id),
@@ -87,6 +90,10 @@ function undoneText(undoing: Undoing): string | null {
     : `not yet: ${undoing.by} ${statusPredicate(undoing.status)}`;
 }
 
+function warningsText(notes: readonly string[]): string | null {
+  return notes.length === 0 ? null : indented(notes.map(shown).join('\n'), 8).trimStart();
+}
+
 /** Until when a ready task does not start, and why. */
 function waitsText({ state }: Task, now: Timestamp): string | null {
   const delay = state.status === 'ready' ? state.delay : null;
@@ -110,6 +117,8 @@ function print(output: Output, task: Task, facts: Facts, now: Timestamp): void {
     ['waits', waitsText(task, now)],
     ['undone', undoneText(facts.undoing)],
     ['attention', facts.question ? null : facts.attention],
+    ['summary', facts.finish?.summary ? indented(shown(facts.finish.summary), 8).trimStart() : null],
+    ['warnings', warningsText(facts.finish?.notes ?? [])],
     ['crashes', task.retries > 0 ? String(task.retries) : null],
     ['used', facts.usage && usageText(facts.usage)],
     ['added', `${age(task.createdAt, now)} ago`],

@@ -65,6 +65,8 @@ function print({ output }: Cli, worktrees: readonly ListedWorktree[], now: Times
 }
 
 function details({
+  workspace,
+  branch,
   ahead,
   uncommitted,
   operation,
@@ -74,6 +76,9 @@ function details({
 }: ListedWorktree): readonly string[] {
   if (status === 'missing' || status === 'broken') return [shown(why ?? '')];
   return [
+    ...(branch === null || branch === workspace.worktree?.branch
+      ? []
+      : [`HEAD is not on its branch ${shown(workspace.worktree?.branch ?? '')}`]),
     ahead === null ? 'base unknown' : `${ahead} ahead`,
     uncommitted === null ? 'changes unknown' : `${uncommitted} uncommitted`,
     ...(operation === null ? [] : [`${shown(operation)} in progress`]),

@@ -21,11 +21,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-import { latin1, nul, entries, utf8, parseRaw } from '../../../git/output.ts';
+import { listed } from '../../../kernel/text.ts';
+import { latin1, nul, entries, unreadableIn, utf8, parseRaw } from '../../../git/output.ts';
 import { cachedTree } from './cached-tree.ts';
 import { objectsOf } from '../../../git/objects.ts';
 import { copyWithTime } from '../../../git/private-index.ts';
 import { GitFailed, type GitOptions, git, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
+import { RepositoryUnavailable } from '../../../git/unavailable.ts';
 import type { Place } from '../../../git/worktrees/place.ts';
 
 interface Staged {
@@ -163,9 +165,17 @@ async function readFiles(
     git(dir, [...careful, ...argv], { ...options, ...(input && { input }) });
   // Looking into submodules would start git with their configuration.
   const compare = ['diff-files', '--raw', '-z', '--no-renames', '--ignore-submodules=dirty'];
+  /** Git passes over what it cannot read, and succeeds. */
+  const readAll = async (argv: readonly string[]): Promise<Buffer> => {
+    const { code, stdout, stderr } = await tryGit(dir, [...careful, ...argv], options);
+    if (code !== 0) throw new GitFailed(argv, code, stderr);
+    const unreadable = unreadableIn(stderr);
+    if (unreadable.length > 0) throw cannotRead(worktree, unreadable);
+    return stdout;
+  };
   const [listing, comparison] = await Promise.all([
-    run(['ls-files', '-z', '--stage', '-v', '--others', '--exclude-standard']),
-    run(compare),
+    readAll(['ls-files', '-z', '--stage', '-v', '--others', '--exclude-standard']),
+    readAll(compare),
   ]);
   const listed = parseListing(listing);
   let differing = parseRaw(comparison);
@@ -203,6 +213,13 @@ async function readFiles(
     intended: differing.filter(({ status }) => status === 'A').map(({ file }) => file),
     notSaved: [...nested, ...submodules].map(utf8).toSorted(),
   };
+}
+
+function cannotRead(worktree: string, unreadable: readonly string[]): RepositoryUnavailable {
+  return new RepositoryUnavailable(
+    `The files of ${worktree} cannot be saved, so they stay where they are. Git cannot read:\n${listed(unreadable)}`,
+    `Make them readable, shorten their paths or delete them in ${worktree}, then run this again`,
+  );
 }
 
 /** From so many new objects on, one pack is written: loose objects would be synced to the disk one by one. */

@@ -27,7 +27,7 @@ import type { Sync, SyncOutcome, SyncRefusal, SyncRequest } from '../../ports/wo
 import { identityEnv } from '../../../git/identity.ts';
 import { GitFailed, gitLine, tryGit, type TrustedDir } from '../../../git/process.ts';
 import { outliveRefLock } from '../../../git/dead-locks.ts';
-import { findTip, isAncestor } from '../../../git/refs/refs.ts';
+import { findTip, isAlias, isAncestor } from '../../../git/refs/refs.ts';
 import { hasOperation, requirePlace, type Place, headOf } from '../../../git/worktrees/place.ts';
 import type { Move, Stage } from './note.ts';
 import { applyMove, finishMove } from './sync-worktree.ts';
@@ -35,29 +35,23 @@ import { applyMove, finishMove } from './sync-worktree.ts';
 export function openSync(dir: TrustedDir): Sync {
   return {
     bring: (request) => bring(dir, request),
-    settle: (worktree) => settle(dir, worktree),
+    settle: (worktree, branch) => settle(dir, worktree, branch),
   };
 }
 
-async function settle(dir: TrustedDir, worktree: string): Promise<void> {
+async function settle(dir: TrustedDir, worktree: string, branch: BranchName): Promise<void> {
   const place = requirePlace(dir, worktree);
-  const { branch } = headOf(place.gitDir);
-  if (branch !== null && !(await isAlias(dir, branch))) {
-    await finishMove(dir, place, branch);
-    const heads = path.join(dir.commonDir, 'refs', 'heads');
-    const lock = path.join(heads, `${branch}.lock`);
-    // An agent may have written HEAD.
-    if (lock.startsWith(heads + path.sep)) await outliveRefLock(lock);
-  }
+  if ((await refusedHead(dir, place, branch)) === undefined) await finishMove(dir, place, branch);
+  await outliveRefLock(path.join(dir.commonDir, 'refs', 'heads', `${branch}.lock`));
   for (const name of readdirSync(place.gitDir))
     if (name.endsWith('.lock')) rmSync(path.join(place.gitDir, name), { force: true });
 }
 
 async function bring(dir: TrustedDir, request: SyncRequest): Promise<SyncOutcome> {
   const place = requirePlace(dir, request.worktree);
-  const { branch } = headOf(place.gitDir);
-  if (branch === null) return refused('detached');
-  if (await isAlias(dir, branch)) return refused('detached');
+  const { branch } = request;
+  const wrong = await refusedHead(dir, place, branch);
+  if (wrong !== undefined) return refused(wrong);
   const unfinished = await finishMove(dir, place, branch);
   if (unfinished.kind === 'blocked') return refused('in_the_way', unfinished.paths);
   if (hasOperation(place.gitDir)) return refused('in_progress');
@@ -100,9 +94,15 @@ function applied(
     : refused(done.because, done.paths);
 }
 
-/** A branch that is an alias of another would move that one. */
-async function isAlias(dir: TrustedDir, branch: BranchName): Promise<boolean> {
-  return (await tryGit(dir, ['symbolic-ref', '--quiet', `refs/heads/${branch}`])).code === 0;
+/** An agent can write HEAD, and make the branch an alias of another one. */
+async function refusedHead(
+  dir: TrustedDir,
+  { gitDir }: Place,
+  own: BranchName,
+): Promise<'detached' | 'elsewhere' | 'alias' | undefined> {
+  const { branch } = headOf(gitDir);
+  if (branch !== own) return branch === null ? 'detached' : 'elsewhere';
+  return (await isAlias(dir, own)) ? 'alias' : undefined;
 }
 
 interface MergedTree {

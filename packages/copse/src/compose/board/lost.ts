@@ -6,12 +6,12 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import { BoardUnavailable } from '../board/port.ts';
-import { listSnapshots } from '../board/sqlite/snapshots.ts';
-import type { Repository } from '../git/directory/locate.ts';
-import { parseTaskId } from '../kernel/ids.ts';
-import { hasCode } from '../kernel/system/error-code.ts';
-import { counted } from '../kernel/text.ts';
+import { BoardUnavailable } from '../../board/port.ts';
+import { listSnapshots } from '../../board/sqlite/snapshots.ts';
+import type { Repository } from '../../git/directory/locate.ts';
+import { parseTaskId } from '../../kernel/ids.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { counted } from '../../kernel/text.ts';
 
 /** Throws when a board was there before. */
 export function refuseLostBoard(repository: Repository, file: string): void {

@@ -6,12 +6,12 @@
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-import { knownAttempts, readRunner } from '../agents/files/attempt-files.ts';
-import { BoardUnavailable } from '../board/port.ts';
-import { tryFileLock } from '../git/lock.ts';
-import { hasCode } from '../kernel/system/error-code.ts';
-import { counted } from '../kernel/text.ts';
-import { isAlive } from '../processes/identity.ts';
+import { knownAttempts, readRunner } from '../../agents/files/attempt-files.ts';
+import { BoardUnavailable } from '../../board/port.ts';
+import { tryFileLock } from '../../git/lock.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { counted } from '../../kernel/text.ts';
+import { isAlive } from '../../processes/identity.ts';
 
 const NAME = /^orchestrator-(\d+)$/;
 

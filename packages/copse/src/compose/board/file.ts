@@ -3,17 +3,17 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import { BoardUnavailable } from '../board/port.ts';
-import type { Snapshot } from '../board/rules/snapshots.ts';
+import { BoardUnavailable } from '../../board/port.ts';
+import type { Snapshot } from '../../board/rules/snapshots.ts';
 import {
   type BoardContent,
   contentOf,
   listSnapshots,
   putInPlace,
   snapshotFile,
-} from '../board/sqlite/snapshots.ts';
-import type { Timestamp } from '../kernel/ids.ts';
-import { type Surroundings, requireRepository, settingsOf } from './open.ts';
+} from '../../board/sqlite/snapshots.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import { type Surroundings, requireRepository, settingsOf } from '../open.ts';
 import { runningText, whoRuns } from './who-runs.ts';
 
 export interface BoardFile {

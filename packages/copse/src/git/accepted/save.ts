@@ -1,0 +1,43 @@
+/** Writes what a person accepted, and scripts as they were accepted. */
+
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { writeAtomically } from '../../kernel/system/write-atomically.ts';
+import { type PowerFiles, filesIn } from './files.ts';
+import { type Accepted, type PowerPlace, acceptedFiles, recordFile } from './record.ts';
+
+export function saveAccepted({ commonDir }: Pick<PowerPlace, 'commonDir'>, accepted: Accepted): void {
+  const file = recordFile(commonDir);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  writeAtomically(file, JSON.stringify(accepted, null, 1), { isDurable: true });
+}
+
+export interface RunnableFiles extends PowerFiles {
+  /** A file with the contents that count, to be run; undefined when there are none. */
+  place(name: string): string | undefined;
+}
+
+export function runnableFiles(place: PowerPlace): RunnableFiles {
+  const accepted = acceptedFiles(place);
+  const present = filesIn(place.configFolder);
+  return {
+    read: (name) => accepted.read(name),
+    place(name) {
+      const [wanted, found] = [accepted.read(name), present.read(name)];
+      if (wanted.kind !== 'text') return undefined;
+      const isThere = found.kind === 'text' && found.text === wanted.text;
+      return isThere ? path.join(place.configFolder, name) : copyOf(place.commonDir, wanted.text);
+    },
+  };
+}
+
+/** A script that changed since it was accepted runs as it was. */
+function copyOf(commonDir: string, text: string): string {
+  const folder = path.join(path.dirname(recordFile(commonDir)), 'scripts');
+  const file = path.join(folder, createHash('sha256').update(text).digest('hex'));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeAtomically(file, text, { mode: text.startsWith('#!') ? 0o700 : 0o600 });
+  return file;
+}

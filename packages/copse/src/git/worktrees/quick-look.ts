@@ -1,0 +1,45 @@
+/**
+ * What is uncommitted, by two gits at once: `diff` refreshes the index by itself, and `ls-files -v` shows whether the index hides
+ * anything. An index that hides edits (assume-unchanged bits, a sparse checkout) or cannot be used alone, and files that git
+ * cannot read, are left to the slower way, which makes a careful copy of the index first.
+ */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+import type { CommitId } from '../../kernel/ids.ts';
+import type { Uncommitted } from '../port.ts';
+import { copyWithTime } from '../private-index.ts';
+import { type GitOptions, tryGit, type TrustedDir } from '../process.ts';
+import { entries, utf8 } from '../output.ts';
+import type { Place } from './place.ts';
+
+const TAG_LENGTH = '? '.length;
+
+/** `index` is where its copy of the index may be. Undefined when it cannot tell. */
+export async function quickLook(
+  dir: TrustedDir,
+  { gitDir, worktree }: Pick<Place, 'gitDir' | 'worktree'>,
+  index: string,
+  head: CommitId,
+): Promise<Uncommitted | undefined> {
+  if (!existsSync(path.join(gitDir, 'index'))) return undefined;
+  copyWithTime(path.join(gitDir, 'index'), index);
+  const options: GitOptions = { index, workTree: worktree };
+  const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'];
+  const [changed, listed] = await Promise.all([
+    tryGit(dir, [...diff, '--ignore-submodules=dirty', head], options),
+    tryGit(dir, ['ls-files', '-v', '-z', '--cached', '--others', '--exclude-standard'], options),
+  ]);
+  // Git passes over what it cannot read, and complains.
+  if ([changed, listed].some(({ code, stderr }) => code !== 0 || stderr !== '')) return undefined;
+  const files = entries(listed.stdout);
+  // `H`: nothing hides it; `M`: in conflict; `?`: untracked.
+  if (files.some((file) => !/^[HM?] /.test(file))) return undefined;
+  const untracked = files.filter((file) => file.startsWith('? '));
+  return {
+    changed: [...new Set(entries(changed.stdout).map(utf8))],
+    untracked: untracked.map((file) => utf8(file.slice(TAG_LENGTH))),
+    unreadable: [],
+  };
+}

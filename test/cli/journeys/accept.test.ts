@@ -1,0 +1,75 @@
+/** Accepting what the repository's files decide, at a terminal. */
+
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { type TaskDocument, answer, copse, newArea, newRepository } from '../../support/cli.ts';
+import { ENTER, hasScript, onTerminal } from '../../support/terminal.ts';
+
+const area = newArea();
+
+function withSetup(): { readonly cwd: string; readonly mark: string } {
+  const cwd = newRepository(area);
+  const mark = path.join(area, `mark ${path.basename(cwd)}`);
+  const text = JSON.stringify({ scripts: { setup: `touch '${mark}'` } });
+  writeFileSync(path.join(cwd, 'conductor.json'), text);
+  return { cwd, mark };
+}
+
+async function work(cwd: string): Promise<void> {
+  const { stdout } = await copse(['add', 'One', '--json'], { cwd });
+  const { id } = JSON.parse(stdout) as TaskDocument;
+  expect((await copse(['work', id], { cwd })).code).toBe(0);
+}
+
+describe.runIf(hasScript)('at a terminal', () => {
+  test('the first command names the files that it accepts, in one line', async () => {
+    const { cwd } = withSetup();
+    const screen = await onTerminal(['list'], cwd, []);
+    expect(screen).toContain('First use here: Copse uses conductor.json as of now.');
+    expect(await onTerminal(['list'], cwd, [])).not.toContain('First use');
+  });
+
+  test('config accept shows the change and asks: no by default', async () => {
+    const { cwd } = withSetup();
+    await answer(['list'], { cwd });
+    writeFileSync(path.join(cwd, 'copse.yml'), 'policy: { max_agents: 2 }\n');
+    const refused = await onTerminal(['config', 'accept'], cwd, [['Use copse.yml as shown?', ENTER]]);
+    expect(refused).toContain('+ policy: { max_agents: 2 }');
+    expect(refused).toContain('Not accepted');
+    expect((await copse(['list'], { cwd })).stderr).toContain('copse.yml changed');
+    const agreed = await onTerminal(['config', 'accept'], cwd, [['Use copse.yml as shown?', 'y']]);
+    expect(agreed).toContain('Accepted copse.yml.');
+    expect((await copse(['list'], { cwd })).stderr).toBe('');
+  });
+
+  test('work asks about a pending change before it uses it', async () => {
+    const { cwd, mark } = withSetup();
+    const { id } = await answer<TaskDocument>(['add', 'One'], { cwd });
+    const marked = `${mark} second`;
+    writeFileSync(
+      path.join(cwd, 'copse.yml'),
+      JSON.stringify({ workspace: { setup: [`touch '${marked}'`] } }),
+    );
+    await onTerminal(['work', id], cwd, [['Use copse.yml as shown?', 'y']]);
+    expect([existsSync(mark), existsSync(marked)]).toEqual([false, true]);
+  });
+
+  test('init asks once about all files, and after a no Copse uses none of them', async () => {
+    const { cwd, mark } = withSetup();
+    const screen = await onTerminal(['init'], cwd, [['Use these files?', ENTER]]);
+    expect(screen).toContain('conductor.json (set-up and teardown commands): new');
+    await work(cwd);
+    expect(existsSync(mark)).toBe(false);
+    expect((await copse(['list'], { cwd })).stderr).toContain('conductor.json changed');
+  });
+
+  test('init with a yes accepts them', async () => {
+    const { cwd, mark } = withSetup();
+    await onTerminal(['init'], cwd, [['Use these files?', 'y']]);
+    await work(cwd);
+    expect(existsSync(mark)).toBe(true);
+  });
+});

@@ -1,0 +1,134 @@
+/** `copse why` says what to do: none of the commands that it names is refused. */
+
+import { expect, test } from 'vitest';
+
+import { answer, copse, newArea } from '../../support/cli.ts';
+import { type Scene, newScene } from '../../support/agents/scripted-agents.ts';
+
+const area = newArea();
+
+interface Why {
+  readonly because: readonly string[];
+  readonly next: readonly string[];
+  readonly task: { readonly status: string };
+}
+
+const why = (scene: Scene, id: string) => answer<Why>(['why', id], scene.at);
+
+/** As a person would: pastes one of them. Each needs a task of its own, because it may end that state. */
+async function follow(scene: Scene, id: string, index: number): Promise<string | undefined> {
+  const { next } = await why(scene, id);
+  const command = next[index];
+  if (command === undefined) return undefined;
+  const [program, ...argv] = command.split(' ');
+  expect(program).toBe('copse');
+  const { code, stderr } = await copse(argv, scene.at);
+  expect({ command, code, stderr }).toMatchObject({ command, code: 0 });
+  return argv[0];
+}
+
+/** Makes as many tasks in this state as it has commands, and follows another one with each. */
+async function followAll(
+  scene: Scene,
+  status: string,
+  ids: readonly string[],
+): Promise<readonly (string | undefined)[]> {
+  const followed: (string | undefined)[] = [];
+  for (const [index, id] of ids.entries()) {
+    expect((await why(scene, id)).task.status).toBe(status);
+    followed.push(await follow(scene, id, index));
+  }
+  const [last] = ids.slice(-1);
+  // There were enough of them.
+  expect(followed.at(-1), `one more ${status} task than commands, at ${last}`).toBeUndefined();
+  return followed.slice(0, followed.indexOf(undefined));
+}
+
+async function several(count: number, make: (index: number) => Promise<string>): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) ids.push(await make(index));
+  return ids;
+}
+
+test('of tasks that agents worked on', async () => {
+  const scene = newScene(area, {
+    agents: { plain: {}, reviewed: { landing: { policy: 'review' } } },
+    policy: { max_retries: 1, max_agents: 8, handbacks: { nothing_committed: 0, dirty: 0 } },
+  });
+  const made = (script: string, ...options: string[]) =>
+    several(5, (index) => scene.add(`${index}`, script.replaceAll('%', String(index)), ...options));
+  const plain = ['--agent', 'plain'];
+  const stuck = await made('copse stuck --reason "Which?"', ...plain);
+  const failed = await made('exit 9', ...plain);
+  const inReview = await made('commit r% r%.txt', '--agent', 'reviewed');
+  const attention = await made('true', ...plain);
+  const landed = await made('commit l% l%.txt', ...plain);
+  const nothing = await made('copse finish --no-changes', ...plain);
+  await copse(['orchestrate', '--until-idle'], scene.at);
+  // What follows may start them again.
+  for (const id of [...stuck, ...failed, ...inReview, ...attention, ...landed, ...nothing])
+    scene.script(id, 'copse stuck --reason "Again?"');
+  expect(await followAll(scene, 'stuck', stuck)).toEqual(['restart', 'cancel']);
+  expect(await followAll(scene, 'failed', failed)).toEqual(['restart', 'cancel']);
+  expect(await followAll(scene, 'in_review', inReview)).toEqual(['review', 'merge', 'resume', 'cancel']);
+  expect(await followAll(scene, 'needs_attention', attention)).toEqual(['resume', 'cancel']);
+  expect(await followAll(scene, 'done', landed)).toEqual(['resume', 'undo', 'delete']);
+  expect(await followAll(scene, 'done', nothing)).toEqual(['resume', 'delete']);
+});
+
+test('of tasks that wait, that a person has, and that are over', async () => {
+  const scene = newScene(area);
+  const three = (...options: string[]) => several(4, (index) => scene.add(`${index}`, 'true', ...options));
+  const [first = ''] = await three();
+  expect(await followAll(scene, 'pending', await three('--depends', first))).toEqual(['edit', 'cancel']);
+  expect(await followAll(scene, 'ready', await three())).toEqual(['work', 'cancel']);
+  const byHand = await three();
+  for (const id of byHand) await answer(['work', id], scene.at);
+  expect(await followAll(scene, 'in_progress', byHand)).toEqual(['pause', 'cancel']);
+  const paused = await three();
+  for (const id of paused) {
+    await answer(['work', id], scene.at);
+    await answer(['pause', id], scene.at);
+  }
+  expect(await followAll(scene, 'paused', paused)).toEqual(['resume', 'cancel']);
+  const cancelled = await three();
+  for (const id of cancelled) await answer(['cancel', id], scene.at);
+  await scene.add('waits', 'true', '--depends', cancelled[0] ?? '');
+  expect((await why(scene, cancelled[0] ?? '')).next).toEqual([`copse delete ${cancelled[0]} --unlink`]);
+  expect(await followAll(scene, 'cancelled', cancelled.slice(0, 2))).toEqual(['delete']);
+});
+
+test('of a landing that was undone names no second undo', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('one', 'commit one one.txt');
+  await scene.up();
+  await answer(['undo', id], scene.at);
+  expect((await why(scene, id)).next).toEqual([`copse resume ${id}`, `copse delete ${id}`]);
+});
+
+test('of a task whose worktree is there names the move of files into it, and the move is done', async () => {
+  const scene = newScene(area, { sections: { landing: { policy: 'review' } } });
+  const id = await scene.add('astray', `commit one one.txt; echo astray > '${scene.folder}/astray.txt'`);
+  await scene.up();
+  const { because } = await why(scene, id);
+  expect(because).toContain(`To move them into its worktree: copse rescue move ${id}`);
+  expect((await copse(['rescue', 'move', id], scene.at)).stdout).toContain('moved  astray.txt');
+});
+
+test('of a done task does not name a worktree that is gone, and the refusal of a move names nothing refused', async () => {
+  const scene = newScene(area);
+  const id = await scene.add('astray', `commit one one.txt; echo astray > '${scene.folder}/astray.txt'`);
+  await scene.up();
+  const { because, next } = await why(scene, id);
+  expect(because.join('\n')).toContain('astray.txt');
+  expect([...because, ...next].join('\n')).not.toContain('rescue move');
+  const moved = await copse(['rescue', 'move', id], scene.at);
+  expect(moved.code).not.toBe(0);
+  expect(moved.stderr).not.toContain('copse work');
+});
+
+test('where no agent can go on, names the way by hand', async () => {
+  const scene = newScene(area, { agents: { plain: {} } });
+  const ids = await several(5, (index) => scene.add(`${index}`, 'true', '--requires', 'gpu'));
+  expect(await followAll(scene, 'ready', ids)).toEqual(['work', 'edit', 'agents', 'cancel']);
+});

@@ -1,0 +1,64 @@
+/** Faults that a retry would meet again: the task waits for a person at once, with the reason, and uses up no retry. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { type TaskDocument, answer, copse, git, newArea, printed } from '../../support/cli.ts';
+
+const area = newArea();
+let repositories = 0;
+
+/** The agent commits a file, unless another command is given. */
+function repository(settings: object, { hasCommit = true } = {}): { readonly cwd: string } {
+  repositories += 1;
+  const cwd = path.join(area, `faulty ${repositories}`);
+  mkdirSync(cwd);
+  git(cwd, 'init', '--quiet', '--initial-branch=main');
+  git(cwd, 'config', 'user.name', 'Agent');
+  git(cwd, 'config', 'user.email', 'agent@example.invalid');
+  const agents = { plain: { command: 'touch done.txt && git add done.txt && git commit -qm "feat: done"' } };
+  const policy = { first_backoff: '100ms', poll_interval: '300ms', min_free_memory: '64MB' };
+  writeFileSync(path.join(cwd, 'copse.yml'), JSON.stringify({ agents, policy, ...settings }));
+  if (hasCommit) git(cwd, 'commit', '--quiet', '--allow-empty', '--message=first');
+  return { cwd };
+}
+
+interface Shown {
+  readonly status: string;
+  readonly retries: number;
+  readonly reason: string | null;
+}
+
+async function outcomeOf(at: {
+  cwd: string;
+}): Promise<Shown & { readonly id: string; readonly attempts: number }> {
+  const { id } = await answer<TaskDocument>(['add', 'Do it'], at);
+  await printed(['orchestrate', '--until-idle'], at);
+  const shown = await answer<Shown>(['show', id], at);
+  const events = await copse(['events', '--json'], at);
+  const attempts = events.stdout.split('\n').filter((line) => line.includes('"attempt.started"')).length;
+  return { ...shown, id, attempts };
+}
+
+test.each([
+  ['a base branch that is missing', { landing: { target: 'nowhere' } }, 'nowhere'],
+  ['a program that is missing', { agents: { plain: { command: ['no-such-program'] } } }, 'no-such-program'],
+  ['a command that the shell cannot find', { agents: { plain: { command: 'no-such-program --x' } } }, '127'],
+])('%s', async (_, settings, reason) => {
+  const outcome = await outcomeOf(repository(settings));
+  expect(outcome).toMatchObject({ status: 'stuck', retries: 0, attempts: 1 });
+  expect(outcome.reason).toContain(reason);
+});
+
+test('a repository without a commit; the task goes on once there is one', async () => {
+  const at = repository({}, { hasCommit: false });
+  const { id, ...outcome } = await outcomeOf(at);
+  expect(outcome).toMatchObject({ status: 'stuck', retries: 0, attempts: 1 });
+  expect(outcome.reason).toContain('commit');
+  git(at.cwd, 'commit', '--quiet', '--allow-empty', '--message=first');
+  await printed(['restart', id], at);
+  await printed(['orchestrate', '--until-idle'], at);
+  expect((await answer<Shown>(['show', id], at)).status).toBe('done');
+});
