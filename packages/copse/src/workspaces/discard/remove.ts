@@ -175,7 +175,7 @@ export async function finishRemoval(context: WorkspaceContext, task: TaskId): Pr
     if (found.state !== 'absent' || found.isRegistered) return;
     const begun = await begunRemoval(context, path, workspace);
     if (begun === undefined) return;
-    await recordRelease(context, workspace, begun.rescue);
+    await recordRelease(context, workspace, begun.rescue, []);
     await putDown(context, task);
     await releasePorts(context, { holder: task, node: context.node });
   });
