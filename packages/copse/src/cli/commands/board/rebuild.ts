@@ -4,7 +4,7 @@ import { findTraces, openForRebuild } from '../../../compose/leftovers.ts';
 import { counted, shown } from '../../../kernel/text.ts';
 import { fail } from '../../failure.ts';
 import type { Invocation } from '../../invocation.ts';
-import { rebuildBoard } from '../../../workspaces/act/rebuild.ts';
+import { rebuildBoard } from '../../../workspaces/discard/rebuild.ts';
 
 interface Options {
   readonly empty?: boolean;

@@ -19,8 +19,8 @@ import {
   rebuiltBody,
   rebuiltTitle,
 } from '../rules/rebuild.ts';
-import { type WorkspaceContext } from './context.ts';
-import { type Base, baseBranchOf, findNewestBase } from './newest-base.ts';
+import { type WorkspaceContext } from '../act/context.ts';
+import { type Base, baseBranchOf, findNewestBase } from '../act/newest-base.ts';
 
 export interface RebuiltTask {
   readonly task: Task;
