@@ -37,7 +37,11 @@ export async function newAddress(bench: Bench, engine: EngineName): Promise<Boar
 /** As `openBoard` does it, but the engine can be asked whether it is durable. */
 export async function openDurably(address: BoardAddress): Promise<Board> {
   const engine = await openEngine(address, defaultPolicy.board);
-  await migrate(engine, { id: randomUUID(), at: Date.now() }, defaultPolicy.board.writePatienceMs);
+  await migrate(
+    engine,
+    { id: randomUUID(), at: Date.now() },
+    { patienceMs: defaultPolicy.board.writePatienceMs },
+  );
   await requireDurable(engine);
   return new KyselyBoard(engine, defaultPolicy);
 }
@@ -65,7 +69,11 @@ export async function fill(
   { ready, done }: { readonly ready: number; readonly done: number },
 ): Promise<void> {
   const engine = await openEngine(address, defaultPolicy.board);
-  await migrate(engine, { id: randomUUID(), at: Date.now() }, defaultPolicy.board.writePatienceMs);
+  await migrate(
+    engine,
+    { id: randomUUID(), at: Date.now() },
+    { patienceMs: defaultPolicy.board.writePatienceMs },
+  );
   await engine.transaction(async (transaction) => {
     for (let from = 0; from < ready + done; from += TASKS_PER_STATEMENT) {
       const until = Math.min(from + TASKS_PER_STATEMENT, ready + done);

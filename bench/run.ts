@@ -22,6 +22,7 @@ import { orchestration } from './rows/orchestration.ts';
 import { queueMakespan } from './rows/queue-makespan.ts';
 import { queueSimulation } from './rows/queue-simulation.ts';
 import { radar } from './rows/radar.ts';
+import { soak } from './rows/soak.ts';
 import { wakeUp } from './rows/wake-up.ts';
 import { worktrees } from './rows/worktrees.ts';
 import { Scratch } from './scratch.ts';
@@ -35,6 +36,7 @@ const rows: readonly Row[] = [
   wakeUp,
   worktrees,
   orchestration,
+  soak,
   landingEngine,
   queueSimulation,
   queueMakespan,

@@ -61,6 +61,9 @@ export function boardOn(
       }),
     exportTo: notHere,
     importFrom: notHere,
+    backUp: () => Promise.resolve({ kind: 'left_to_server' }),
+    findDamage: () => Promise.resolve([]),
+    requireCurrent: () => Promise.resolve(),
     close: async () => {},
   };
 }

@@ -272,6 +272,8 @@ function trashFor(
     },
     list: () => call('list', () => node.trash.toReversed().map((entry) => entryOf(node, entry))),
     all: unused,
+    again: unused,
+    isEmpty: unused,
     bringBack: unused,
     thin: unused,
     delete: unused,

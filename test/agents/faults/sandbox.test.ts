@@ -116,7 +116,7 @@ class Site {
 const about = noSandbox === null ? '' : ` (skipped: ${noSandbox})`;
 
 describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${about}`, () => {
-  // promise: sandbox-files, sandbox-network
+  // promise: sandbox-files, sandbox-network, sandbox-hidden
   it('can do its work and report, and cannot change anything else', { timeout: 180_000 }, async () => {
     const site = new Site();
     const around = await Around.open(site.place, site.folder);
@@ -185,7 +185,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
     expect(await site.task(id)).toMatchObject({ status: 'in_review' });
   });
 
-  // promise: sandbox-files
+  // promise: sandbox-files, checks-confined
   it(
     'has what it wrote run in a sandbox when the queue checks it and when its worktree is torn down',
     { timeout: 120_000 },

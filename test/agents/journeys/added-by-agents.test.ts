@@ -31,6 +31,7 @@ async function refusalOf(
 
 describe('an agent', () => {
   // promise: people-only
+  // promise: added-tasks-bounded
   test('adds no task with a command that would be run', async () => {
     const project = await openNew();
     const { at } = await startSession(project, await project.addTask());
@@ -56,6 +57,7 @@ describe('an agent', () => {
     expect(await printed(['export'], at)).toContain('task');
   });
 
+  // promise: added-tasks-bounded
   test('marks what it adds as its own, and adds no more than it may, in number and in depth', async () => {
     const project = await openNew();
     const first = await project.addTask();

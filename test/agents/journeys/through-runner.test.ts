@@ -49,6 +49,7 @@ async function newSite(engine: EngineName, script: string, agent: object = {}): 
 const worktreeOf = ({ folder }: Site, id: string) => path.join(folder, '.worktrees', id);
 
 describe.each(engines)('an agent on a board of %s', (engine) => {
+  // promise: agents-without-secrets
   test('has no secret in its environment, and reports, reads and adds all the same', async () => {
     const site = await newSite(
       engine,

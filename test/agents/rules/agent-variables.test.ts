@@ -19,6 +19,7 @@ function namesFor(
 }
 
 describe('an agent', () => {
+  // promise: agents-without-secrets
   test('gets nothing that opens the board or the remote', () => {
     const secret = [
       'COPSE_BOARD',

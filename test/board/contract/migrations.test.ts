@@ -12,6 +12,7 @@ import type { BoardTables } from '../../../packages/copse/src/board/sql/schema.t
 import { replay } from '../../../packages/copse/src/board/rules/event.ts';
 import { type EventNumber, type TaskId, brand } from '../../../packages/copse/src/kernel/ids.ts';
 import { defaultPolicy } from '../../../packages/copse/src/kernel/policy.ts';
+import { BoardTooNew } from '../../../packages/copse/src/board/port.ts';
 import { type BoardPlace, engines, newPlace } from '../../support/board/boards.ts';
 import { newTask } from '../../support/records/tasks.ts';
 import { version1 } from './samples/version-1.ts';
@@ -38,7 +39,7 @@ async function withEngine<T>(place: BoardPlace, work: (engine: Engine) => Promis
 
 async function leaveBoardOf(version: number, place: BoardPlace): Promise<void> {
   await withEngine(place, async (engine) => {
-    await migrate(engine, fresh, 1_000, version);
+    await migrate(engine, fresh, { patienceMs: 1_000, upTo: version });
     await engine.db.deleteFrom('board').execute();
     for (const [table, rows] of Object.entries(samples[version] ?? {})) {
       await engine.db
@@ -50,6 +51,18 @@ async function leaveBoardOf(version: number, place: BoardPlace): Promise<void> {
 }
 
 describe.each(engines)('a board on %s', (engine) => {
+  // promise: newer-board-refused
+  it('that was migrated by a newer Copse takes no more events of a process that had it open', async () => {
+    await using place = await newPlace(engine);
+    const board = await place.open();
+    const { id } = await newTask(board, { title: 'Before' });
+    await withEngine(place, (other) => other.db.updateTable('board').set({ version: 99 }).execute());
+    await expect(newTask(board, { title: 'After' })).rejects.toThrow(BoardTooNew);
+    await expect(board.requireCurrent()).rejects.toThrow(BoardTooNew);
+    expect((await board.tasks({ order: 'urgent' })).map((task) => task.id)).toEqual([id]);
+    expect(await board.lastEvent()).toBe(1);
+  });
+
   it.each(Object.keys(samples).map(Number))(
     'of version %i is brought up to date with everything on it',
     async (version) => {

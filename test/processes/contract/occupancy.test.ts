@@ -360,7 +360,7 @@ describe.runIf(has('tmux'))('the terminal of a task', () => {
     const found = await occupancy.tmuxSessions('copse-cp-1');
     expect(found).toEqual({
       kind: 'known',
-      sessions: [{ name: 'copse-cp-1', panes: [expect.any(Number)], attached: 0 }],
+      sessions: [{ name: 'copse-cp-1', panes: [expect.any(Number)], launchers: [], attached: 0 }],
     });
     const pane = found.kind === 'known' ? found.sessions[0]!.panes[0]! : 0;
     expect(await pidsIn(folder)).toContain(pane);

@@ -52,7 +52,7 @@ function has(name: string): boolean {
 }
 
 /** The folder in which sandbox-runtime is installed. */
-export function sandboxModules(): string {
+function sandboxModules(): string {
   if (modules === undefined) throw new Error('sandbox-runtime is not installed.');
   return modules;
 }

@@ -190,7 +190,7 @@ it.for(Object.keys(discards))(
     const sessions: TmuxSession[] = [];
     const { occupancy } = scene.project.context;
     const context = afterRescue(scene.project.context, () => {
-      sessions.push({ name: `copse-${scene.task}`, panes: [], attached: 1 });
+      sessions.push({ name: `copse-${scene.task}`, panes: [], launchers: [], attached: 1 });
     });
     const tmuxSessions = async () => ({ kind: 'known', sessions }) as const;
     const watched = { ...context, occupancy: { ...occupancy, tmuxSessions } };

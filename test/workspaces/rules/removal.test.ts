@@ -44,7 +44,7 @@ const empty: RemovalFacts = {
   branch: 'merged',
 };
 
-const terminal = { name: 'copse-cp-0001', panes: [99], attached: 0 };
+const terminal = { name: 'copse-cp-0001', panes: [99], launchers: [], attached: 0 };
 const lock = { file: '/r/.git/worktrees/cp-0001/index.lock', ageMs: staleLockAgeMs, isHeld: false };
 
 const requests = {

@@ -1,7 +1,8 @@
 /** Opens a board of either engine, and migrates it if necessary. */
 
+import { type Timestamp, timestamp } from '../kernel/ids.ts';
 import type { Policy } from '../kernel/policy.ts';
-import type { Board } from './port.ts';
+import { type Board, BoardUnavailable } from './port.ts';
 import type { Engine } from './sql/engine.ts';
 import { KyselyBoard } from './sql/kysely-board.ts';
 import { type NewBoard, migrate } from './sql/migrate.ts';
@@ -18,17 +19,39 @@ export async function openEngine(address: BoardAddress, policy: Policy['board'])
   return openPostgres(address.url, policy);
 }
 
+export interface OpenOptions {
+  /** Called before a board of an older Copse is migrated; throws to keep it as it is. */
+  readonly mayMigrate?: (from: number, to: number) => Promise<void>;
+}
+
 export async function openBoard(
   address: BoardAddress,
   policy: Pick<Policy, 'board' | 'lease'>,
   fresh: NewBoard,
+  { mayMigrate }: OpenOptions = {},
 ): Promise<Board> {
   const engine = await openEngine(address, policy.board);
   try {
-    await migrate(engine, fresh, policy.board.writePatienceMs);
+    await migrate(engine, fresh, {
+      patienceMs: policy.board.writePatienceMs,
+      async before(from, to) {
+        await mayMigrate?.(from, to);
+        await backUpFirst(engine, timestamp(fresh.at));
+      },
+    });
   } catch (error) {
     await engine.close();
     throw error;
   }
   return new KyselyBoard(engine, policy);
+}
+
+/** Without a good copy nothing is migrated. */
+async function backUpFirst(engine: Engine, at: Timestamp): Promise<void> {
+  const copy = await engine.backUp('migration', at);
+  if (copy.kind !== 'damaged') return;
+  throw new BoardUnavailable(
+    `The board at ${engine.location} is damaged, so it was not migrated: ${copy.problems[0] ?? ''}.`,
+    'copse board restore',
+  );
 }

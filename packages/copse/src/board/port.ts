@@ -22,6 +22,7 @@ import type {
 import type { Landing } from '../queue/rules/landing.ts';
 import type { Task, TaskStatus, TaskSummary, WorkItem } from '../tasks/rules/task.ts';
 import { Unavailable } from '../kernel/unavailable.ts';
+import type { SnapshotReason } from './rules/snapshots.ts';
 
 export interface TaskQuery {
   readonly statuses?: readonly TaskStatus[];
@@ -111,8 +112,21 @@ export interface Board extends BoardReader {
   /** A consistent snapshot; other writers are not blocked. */
   exportTo(write: (line: BoardLine) => Promise<void>): Promise<void>;
   importFrom(lines: AsyncIterable<BoardLine>): Promise<ImportOutcome>;
+  /** Copies the board while others write. The copy is checked before it counts. */
+  backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
+  /** What the database finds wrong with itself; empty when nothing is. */
+  findDamage(): Promise<readonly string[]>;
+  /** Throws `BoardTooNew` when a newer Copse has migrated the board since this process opened it. */
+  requireCurrent(): Promise<void>;
   close(): Promise<void>;
 }
+
+export type BackedUp =
+  | { readonly kind: 'backed_up'; readonly file: string }
+  /** No copy was kept, and no older one deleted. */
+  | { readonly kind: 'damaged'; readonly problems: readonly string[] }
+  /** The database is on a server, which has backups of its own. */
+  | { readonly kind: 'left_to_server' };
 
 export interface Subscription {
   stop(): Promise<void>;
@@ -124,5 +138,10 @@ export type ImportOutcome =
 
 /** The board cannot be used at all: not found, too new, unreachable, not a board. */
 export class BoardUnavailable extends Unavailable {
-  override readonly name = 'BoardUnavailable';
+  override readonly name: string = 'BoardUnavailable';
+}
+
+/** This process knows an older version of the board, and can no longer use it. */
+export class BoardTooNew extends BoardUnavailable {
+  override readonly name = 'BoardTooNew';
 }

@@ -14,7 +14,7 @@ import { type ExitCode, exitCodes, fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 import { messageOf } from './read-text.ts';
 
-export interface Said {
+interface Said {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -41,7 +41,7 @@ export async function runThroughRunner(argv: readonly string[], cli: Cli): Promi
   return Object.values(exitCodes).find((known) => known === code) ?? exitCodes.failed;
 }
 
-export async function askRunner(
+async function askRunner(
   { env }: Pick<Cli, 'env'>,
   command: { readonly argv: readonly string[]; readonly input: string },
 ): Promise<Said> {

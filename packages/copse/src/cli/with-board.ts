@@ -1,14 +1,18 @@
 /** Opens the board of the current repository, and closes it when the command ends. */
 
 import type { Context } from '../board/context.ts';
-import { openContext } from '../compose/open.ts';
+import { type OpenContextOptions, openContext } from '../compose/open.ts';
 import { type PlanId, type TaskId, resolvePrefix } from '../kernel/ids.ts';
 import type { Board } from '../board/port.ts';
 import { fail } from './failure.ts';
 import type { Cli } from './invocation.ts';
 
-export async function withBoard<T>(cli: Cli, work: (context: Context) => Promise<T>): Promise<T> {
-  const context = await openContext(cli);
+export async function withBoard<T>(
+  cli: Cli,
+  work: (context: Context) => Promise<T>,
+  options?: OpenContextOptions,
+): Promise<T> {
+  const context = await openContext(cli, undefined, options);
   try {
     return await work(context);
   } finally {

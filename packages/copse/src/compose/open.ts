@@ -1,6 +1,6 @@
 /** Opens the board and the worktrees of a repository. Only compose/ names concrete adapters. */
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { type BoardAddress, openBoard } from '../board/open.ts';
@@ -48,13 +48,22 @@ const systemClock: Clock = { now: () => timestamp(Date.now()) };
 const systemRandom: Random = () => Math.random();
 
 /** Settings that the caller has already read. The board's address is then in the environment, or the default. */
-interface KnownSettings {
+interface KnownSettings extends OpenContextOptions {
   readonly agent?: Pick<Config, 'workspace' | 'landing'>;
   readonly policy?: Policy;
 }
 
+export interface OpenContextOptions {
+  /** For commands that put back a board that was lost: they begin with an empty one. */
+  readonly mayReplaceLost?: boolean;
+}
+
 /** Opens the board of the repository around the folder, creating it on first use. */
-export async function openContext(surroundings: Surroundings, known?: Policy): Promise<Context> {
+export async function openContext(
+  surroundings: Surroundings,
+  known?: Policy,
+  { mayReplaceLost = false }: OpenContextOptions = {},
+): Promise<Context> {
   if (surroundings.env['COPSE_SANDBOX'])
     throw new BoardUnavailable(
       'The board cannot be reached from inside a sandbox.',
@@ -63,9 +72,32 @@ export async function openContext(surroundings: Surroundings, known?: Policy): P
   const repository = requireRepository(surroundings);
   const ofAttempt = known ?? attemptSettings(repository, surroundings)?.policy;
   const { address, policy } = await settingsOf(repository, surroundings, ofAttempt);
-  if (address.engine === 'sqlite') prepareFolder(repository);
-  const board = await openBoard(address, policy, { id: drawId('bo-', systemRandom), at: systemClock.now() });
+  if (address.engine === 'sqlite') {
+    if (!mayReplaceLost && isWithoutBoard(address.file)) await refuseLost(repository, address.file);
+    prepareFolder(repository);
+  }
+  const board = await openBoard(
+    address,
+    policy,
+    { id: drawId('bo-', systemRandom), at: systemClock.now() },
+    { mayMigrate: (from, to) => refuseMigration(repository, from, to) },
+  );
   return { board, clock: systemClock, random: systemRandom, policy, by: authorFrom(surroundings.env) };
+}
+
+function isWithoutBoard(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** Loaded only when needed: most commands find a board of their own version. */
+async function refuseLost(repository: Repository, file: string): Promise<void> {
+  const { refuseLostBoard } = await import('./board/lost.ts');
+  refuseLostBoard(repository, file);
+}
+
+async function refuseMigration({ home }: Repository, from: number, to: number): Promise<void> {
+  const { refuseMigrationBeside } = await import('./board/who-runs.ts');
+  await refuseMigrationBeside(home, from, to);
 }
 
 /** Opens the board and everything that worktrees need; the adapters are loaded only then. */
@@ -76,7 +108,8 @@ export async function openWorkspaceContext(
   const adapters = await import('./workspace-adapters.ts');
   const repository = requireRepository(surroundings);
   const { agent, policy } = known.agent ? known : (attemptSettings(repository, surroundings) ?? known);
-  const context = await openContext(surroundings, policy);
+  const { mayReplaceLost = false } = known;
+  const context = await openContext(surroundings, policy, { mayReplaceLost });
   const { commonDir, home, configFolder } = repository;
   prepareFolder(repository);
   // An agent's settings were computed when its task was claimed.
@@ -121,7 +154,9 @@ export async function openWorkspaceContext(
     trash,
     furnishing: adapters.workspaceFurnishing(adapters.furnishingGit(dir), async (name, task) => {
       const { teardownSandbox } = await import('./run/teardown-sandbox.ts');
-      return teardownSandbox({ name, task, worktreeFolder, agent }, repository, surroundings);
+      const { env } = surroundings;
+      const config = () => configOf(repository);
+      return teardownSandbox({ name, task, worktreeFolder, agent }, repository, { env, config });
     }),
     occupancy,
     portProbe: adapters.portProbe,
@@ -160,10 +195,10 @@ interface BoardSettings {
   readonly policy: Policy;
 }
 
-async function settingsOf(
+export async function settingsOf(
   repository: Repository,
   surroundings: Surroundings,
-  known: Policy | undefined,
+  known?: Policy,
 ): Promise<BoardSettings> {
   const sqlite: BoardAddress = { engine: 'sqlite', file: boardFile(repository) };
   const named = surroundings.env['COPSE_BOARD'];

@@ -309,6 +309,13 @@ export const defaultPolicy = {
     abandonedWorktreeAgeMs: HOUR,
     /** How long a removed worktree can be brought back with its ignored files. */
     trashAgeMs: 7 * DAY,
+    /** How often an orchestrator looks after the trash and other leftovers. */
+    tendEveryMs: MINUTE,
+    /** Of removed worktrees whose every file git holds, so many can be brought back. */
+    emptyTrashKept: 50,
+    /** Folders of logs and patches of tasks that are kept; those of unfinished tasks always are. */
+    logsKept: 600,
+    logAgeMs: 30 * DAY,
     sessionCleanupEveryMs: HOUR,
     worktreeCleanup: true,
     sessionCleanup: true,
@@ -409,6 +416,9 @@ export const defaultPolicy = {
     writePatienceMs: 60 * SECOND,
     /** How often a follower looks without an event. */
     followPollMs: 5 * SECOND,
+    /** So many copies of a board in a file are kept: the newest few, and of the days before the last of each. */
+    snapshots: { most: 7, newest: 3 },
+    snapshotEveryMs: DAY,
   },
 
   list: {

@@ -17,6 +17,8 @@ export interface InsideProcess extends ProcessIdentity {
 export interface TmuxSession {
   readonly name: string;
   readonly panes: readonly number[];
+  /** Those of the panes in which Copse runs an agent. */
+  readonly launchers: readonly ProcessIdentity[];
   /** How many people look at it now. */
   readonly attached: number;
 }

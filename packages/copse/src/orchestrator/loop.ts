@@ -4,6 +4,7 @@
  */
 
 import { type Orchestrator, type Pass } from './orchestrate.ts';
+import { BoardTooNew } from '../board/port.ts';
 import type { RunContext } from '../queue/context.ts';
 
 export interface LoopOptions {
@@ -28,7 +29,7 @@ export async function runLoop(
     while (!signal.aborted) {
       // Renewed before the pass: a change during it wakes the next one.
       woken = new AbortController();
-      const pass = await tryPass(orchestrator, options);
+      const pass = await tryPass(context, orchestrator, options);
       if (pass !== undefined) options.onPass(pass);
       if (options.isOnce) {
         await orchestrator.settle();
@@ -46,11 +47,20 @@ export async function runLoop(
   }
 }
 
-/** An unreachable board or a full disk is reported, and the next pass tries again. */
-async function tryPass(orchestrator: Orchestrator, { onProblem }: LoopOptions): Promise<Pass | undefined> {
+/**
+ * An unreachable board or a full disk is reported, and the next pass tries again. A board that a newer Copse migrated ends
+ * the loop: every attempt would fail on it and use up a retry.
+ */
+async function tryPass(
+  { board }: RunContext,
+  orchestrator: Orchestrator,
+  { onProblem }: LoopOptions,
+): Promise<Pass | undefined> {
   try {
+    await board.requireCurrent();
     return await orchestrator.pass();
   } catch (error) {
+    if (error instanceof BoardTooNew) throw error;
     onProblem(error);
     return undefined;
   }

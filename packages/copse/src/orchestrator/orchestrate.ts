@@ -243,7 +243,9 @@ export class Orchestrator {
     this.#inBackground(task, async () => {
       const removed = await removeWorkspace(this.#context, task, { by: 'landing' });
       if (removed.kind === 'refused') this.#report(task, removed.reason);
-      if (removed.kind === 'removed') for (const note of removed.notes) this.#report(task, note);
+      if (removed.kind !== 'removed') return;
+      this.#removalTried.delete(task);
+      for (const note of removed.notes) this.#report(task, note);
     });
   }
 

@@ -6,6 +6,7 @@
 import { execFile, spawn } from 'node:child_process';
 
 import type { TmuxSession } from '../kernel/process.ts';
+import { launchersAmong } from './launcher.ts';
 import type { TmuxSessions } from './ports/occupancy.ts';
 
 export interface TmuxServer {
@@ -17,11 +18,13 @@ export async function tmuxSessions(name: string, server: TmuxServer = {}): Promi
   const answer = await askTmux(['list-panes', '-a', '-F', FORMAT], server);
   if (answer.kind === 'none') return { kind: 'known', sessions: [] };
   if (answer.kind === 'failed') return { kind: 'unknown', why: answer.said };
-  const panes = answer.said.split('\n').flatMap((line) => parsePane(line) ?? []);
-  const own = panes.filter((pane) => pane.name === name);
+  const all = answer.said.split('\n').flatMap((line) => parsePane(line) ?? []);
+  const own = all.filter((pane) => pane.name === name);
   const [first] = own;
   if (first === undefined) return { kind: 'known', sessions: [] };
-  const session: TmuxSession = { name, attached: first.attached, panes: own.map(({ pid }) => pid) };
+  const panes = own.map(({ pid }) => pid);
+  const launchers = await launchersAmong(panes);
+  const session: TmuxSession = { name, attached: first.attached, panes, launchers };
   return { kind: 'known', sessions: [session] };
 }
 

@@ -283,3 +283,13 @@ it('a loose object counts only if its hash matches its name', async () => {
   const fresh = new Objects(objects.dir, objects.reader, { folders: [path.join(top, '.git', 'objects')] });
   expect((await fresh.tree(tree)).length).toBeGreaterThan(0);
 });
+
+it('a tree in the cache holds no more memory than its bytes', async () => {
+  const { objects, ids } = newWorld(11);
+  const { tree } = await objects.commit(ids[5]!);
+  const read = await objects.tree(tree);
+  expect(read.buffer.byteLength).toBe(read.length);
+  // A buffer of this size comes out of a slab that all small ones share.
+  objects.rememberTree('0'.repeat(40), Buffer.from('small'));
+  expect((await objects.tree('0'.repeat(40))).buffer.byteLength).toBe('small'.length);
+});

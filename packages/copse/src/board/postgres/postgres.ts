@@ -95,6 +95,8 @@ export async function openPostgres(url: string, policy: Policy['board']): Promis
     onChange: (wake) => listen(config, channel, wake),
     snapshot: (read) =>
       db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(read),
+    backUp: () => Promise.resolve({ kind: 'left_to_server' }),
+    findDamage: () => Promise.resolve([]),
     close: () => db.destroy(),
   };
 }

@@ -3,7 +3,9 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { backoffMs } from '../../kernel/backoff.ts';
-import { BoardUnavailable, type Subscription } from '../port.ts';
+import type { Timestamp } from '../../kernel/ids.ts';
+import { type BackedUp, BoardUnavailable, type Subscription } from '../port.ts';
+import type { SnapshotReason } from '../rules/snapshots.ts';
 import type { ColumnTypes, Queries, WriteTransaction } from './schema.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { EventRow, Write } from './writes.ts';
@@ -35,6 +37,8 @@ export interface Engine {
   onChange(wake: () => void): Promise<Subscription>;
   /** A consistent view without locks. */
   snapshot<T>(read: (db: Queries) => Promise<T>): Promise<T>;
+  backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp>;
+  findDamage(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 

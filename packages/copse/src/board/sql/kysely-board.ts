@@ -4,9 +4,11 @@ import type { BoardLine } from '../rules/board-line.ts';
 import { type Renewal, decideRenewal } from '../../tasks/rules/claim.ts';
 import type { FencingToken, NodeId, TaskId, Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { type Board, type BoardTransaction, type ImportOutcome, type Subscription } from '../port.ts';
+import type { BackedUp, Board, BoardTransaction, ImportOutcome, Subscription } from '../port.ts';
+import type { SnapshotReason } from '../rules/snapshots.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { exportBoard, importBoard, readExport } from '../export.ts';
+import { requireCurrent } from './migrate.ts';
 import { Reader, leaseFromRow } from './reader.ts';
 import { Statements } from './statements.ts';
 import { Writer } from './writer.ts';
@@ -80,6 +82,18 @@ export class KyselyBoard extends Reader implements Board {
     return outcome;
   }
 
+  backUp(reason: SnapshotReason, at: Timestamp): Promise<BackedUp> {
+    return this.#engine.backUp(reason, at);
+  }
+
+  findDamage(): Promise<readonly string[]> {
+    return this.#engine.findDamage();
+  }
+
+  requireCurrent(): Promise<void> {
+    return requireCurrent(this.#engine);
+  }
+
   close(): Promise<void> {
     return this.#engine.close();
   }
@@ -100,7 +114,13 @@ export class KyselyBoard extends Reader implements Board {
     return this.#patiently(() => this.#engine.transaction(work));
   }
 
-  #patiently<T>(work: () => Promise<T>): Promise<T> {
-    return runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
+  /** An error of the database may come from a migration of which this process does not know. */
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await runPatiently(this.#engine, this.#policy.board.writePatienceMs, work);
+    } catch (error) {
+      if (error instanceof Error && ('errcode' in error || 'code' in error)) await this.requireCurrent();
+      throw error;
+    }
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Kysely } from 'kysely';
 
-import { BoardUnavailable } from '../port.ts';
+import { BoardTooNew } from '../port.ts';
 import { type Engine, runPatiently } from './engine.ts';
 import { migrations } from '../migrations/index.ts';
 import type { Queries, WriteTransaction } from './schema.ts';
@@ -12,14 +12,22 @@ export interface NewBoard {
   readonly at: number;
 }
 
-/** `upTo` exists for tests that need a board of an earlier version. */
+export interface Migrating {
+  readonly patienceMs: number;
+  /** Called before an existing board is migrated; throws to keep it as it is. */
+  readonly before?: (from: number, to: number) => Promise<void>;
+  /** For tests that need a board of an earlier version. */
+  readonly upTo?: number;
+}
+
 export async function migrate(
   engine: Engine,
   fresh: NewBoard,
-  patienceMs: number,
-  upTo = migrations.length,
+  { patienceMs, before, upTo = migrations.length }: Migrating,
 ): Promise<void> {
-  if ((await versionWithoutLock(engine)) === upTo) return;
+  const found = await versionWithoutLock(engine);
+  if (found === upTo) return;
+  if (found > 0 && found < upTo) await before?.(found, upTo);
   await runPatiently(engine, patienceMs, () =>
     engine.transaction(async (transaction) => {
       await engine.lock(transaction, 'migration');
@@ -51,6 +59,12 @@ async function migrateLocked(
   }
 }
 
+/** For a process that has the board open while another migrates it. */
+export async function requireCurrent(engine: Engine): Promise<void> {
+  const found = await versionWithoutLock(engine);
+  if (found > migrations.length) throw tooNew(engine, found);
+}
+
 async function versionWithoutLock(engine: Engine): Promise<number> {
   return (await engine.hasBoard(engine.db)) ? version(engine.db) : 0;
 }
@@ -60,8 +74,8 @@ async function version(db: Queries): Promise<number> {
   return row.version;
 }
 
-function tooNew(engine: Engine, found: number): BoardUnavailable {
-  return new BoardUnavailable(
+function tooNew(engine: Engine, found: number): BoardTooNew {
+  return new BoardTooNew(
     `A newer Copse wrote the board at ${engine.location}: it has version ${found}, this Copse knows up to ${migrations.length}. Nothing was changed.`,
     'Update Copse to the version that your team uses.',
   );

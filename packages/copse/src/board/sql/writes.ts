@@ -5,6 +5,7 @@
 
 import { type Compilable, type Insertable, sql } from 'kysely';
 
+import { migrations } from '../migrations/index.ts';
 import type { RecordKind } from '../rules/event.ts';
 import { type BoardTables, tableOf, type Queries } from './schema.ts';
 import { type Marker, type Statement, type Statements, type Values, run } from './statements.ts';
@@ -103,12 +104,17 @@ function marked(columns: readonly string[], value: Marker): never {
   return Object.fromEntries(columns.map((column) => [column, value(column)])) as never;
 }
 
-/** Raises the last event number by the number of new events. */
+/**
+ * Raises the last event number by the number of new events. On a board of another version the number would be null, which
+ * the column refuses: a process of an older Copse that still has the board open changes nothing on it.
+ */
 export function bumpStatement(statements: Statements): Statement {
   return statements.get('number events', (db, value) =>
     db
       .updateTable('board')
-      .set((board) => ({ last_event: board('last_event', '+', value('count')) }))
+      .set({
+        last_event: sql<number>`case when version = ${sql.lit(migrations.length)} then last_event + ${value('count')} end`,
+      })
       .returning('last_event'),
   );
 }

@@ -30,7 +30,7 @@ function explained(error: unknown, file: string): unknown {
     case CORRUPT:
       return new BoardUnavailable(
         `The board at ${file} is damaged or not a board: ${message}.`,
-        'Move it away and restore it from an export: copse import <file>',
+        'copse board restore (puts back a snapshot and keeps the present file aside)',
         { cause: error },
       );
     case READONLY:

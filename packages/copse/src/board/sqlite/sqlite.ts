@@ -14,6 +14,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely';
 
 import type { Policy } from '../../kernel/policy.ts';
+import { RecentCache } from '../../kernel/recent-cache.ts';
 import { listen, ring } from './bell.ts';
 import type { Engine } from '../sql/engine.ts';
 import type { BoardTables, Queries, WriteTransaction } from '../sql/schema.ts';
@@ -44,6 +45,15 @@ export function openSqlite(file: string, policy: Policy['board']): Engine {
     afterCommit: () => ring(bell),
     onChange: (wake) => Promise.resolve(listen(bell, wake)),
     snapshot: (read) => snapshot(db, read),
+    async backUp(reason, at) {
+      // Loaded on demand: most commands never need it.
+      const { takeSnapshot } = await import('./snapshots.ts');
+      return takeSnapshot(file, { reason, at, kept: policy.snapshots });
+    },
+    async findDamage() {
+      const { quickCheck } = await import('./snapshots.ts');
+      return quickCheck(connection.database);
+    },
     close: () => db.destroy(),
   };
 }
@@ -58,13 +68,15 @@ interface SqliteConnection {
 
 function connect(file: string, policy: Policy['board']): SqliteConnection {
   const database = explaining(file, () => new DatabaseSync(file, { timeout: 0 }));
-  const known = new Map<string, StatementSync>();
+  const known = new RecentCache<string, StatementSync>(MOST_STATEMENTS);
   const connection: SqliteConnection = {
     file,
     policy,
     database,
     prepared(text) {
-      const statement = known.get(text) ?? database.prepare(text);
+      const found = known.get(text);
+      if (found !== undefined) return found;
+      const statement = database.prepare(text);
       known.set(text, statement);
       return statement;
     },
@@ -132,6 +144,9 @@ function despiteBusy<T>({ file, policy }: SqliteConnection, call: () => T): T {
 }
 
 const READ_AGAIN_MS = 5;
+
+/** A list of ids gives another text for each length. */
+const MOST_STATEMENTS = 256;
 
 /** 16 MB of log: a checkpoint waits for the disk twice, so it should be rare. */
 const PAGES_PER_CHECKPOINT = 4_000;

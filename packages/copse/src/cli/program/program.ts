@@ -15,6 +15,7 @@ import { run as show } from '../commands/tasks/show.ts';
 import type { Cli } from '../invocation.ts';
 import { noticeChanges } from '../pending.ts';
 import { type Group, type On, type Run, examples } from './parts.ts';
+import { addBoardCommands } from './board.ts';
 import { addQueueCommands } from './queue.ts';
 import { runGroups } from './run.ts';
 
@@ -69,7 +70,7 @@ const groups: readonly Group[] = [
   { names: ['edit', 'delete', 'rm'], add: addEditCommands },
   { names: ['plan', 'prd'], add: addPlanCommands },
   { names: ['ledger'], add: addLedgerCommands },
-  { names: ['events', 'export', 'import'], add: addBoardCommands },
+  { names: ['events', 'export', 'import', 'board'], add: addBoardCommands },
   { names: ['work', 'tend'], add: addWorkCommands },
   { names: ['worktrees'], add: addWorktreesCommand },
   { names: ['cleanup', 'sync', 'diff'], add: addWorktreeCommands },
@@ -239,40 +240,6 @@ function addLedgerCommands(program: Command, on: On): void {
     .option('--json', 'print { "entries": [...] }')
     .addHelpText('after', examples([['copse ledger list --task a1b2', '']]))
     .action(on(() => import('../commands/plans/ledger-list.ts')));
-}
-
-function addBoardCommands(program: Command, on: On): void {
-  program.commandsGroup('Board:');
-  program
-    .command('events')
-    .description('Show the events of the board, oldest first.')
-    .option('--task <id>', 'only events of this task')
-    .option('--after <number>', 'only events with a higher number')
-    .option('--last <count>', 'only the latest events')
-    .option('-f, --follow', 'keep printing new events until Ctrl+C')
-    .option('--json', 'print one JSON document per line')
-    .addHelpText('after', examples([['copse events --follow --json', 'for scripts and integrations']]))
-    .action(on(() => import('../commands/setup/events.ts')));
-  program
-    .command('export')
-    .argument('[file]', 'the file to write (default: standard output)')
-    .description('Export the board as JSON lines.')
-    .option('--force', 'replace an existing file')
-    .addHelpText('after', examples([['copse export board.jsonl', '']]))
-    .action(on(() => import('../commands/setup/export.ts')));
-  program
-    .command('import')
-    .argument('<file>', 'an export (- for standard input)')
-    .description('Import an export into an empty board.')
-    .option('--json', 'print the result as JSON')
-    .addHelpText(
-      'after',
-      examples([
-        ['copse export board.jsonl', ''],
-        ['COPSE_BOARD=postgres://db.example/team copse import board.jsonl', 'move to PostgreSQL'],
-      ]),
-    )
-    .action(on(() => import('../commands/setup/import.ts')));
 }
 
 function addWorkCommands(program: Command, on: On): void {

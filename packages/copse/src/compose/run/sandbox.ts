@@ -10,7 +10,7 @@ import { dockerProblem, dockerSandbox } from '../../agents/sandbox/docker.ts';
 import { openForCheck } from '../../agents/sandbox/places.ts';
 import { PACKAGE, runtimeProblem, runtimeSandbox } from '../../agents/sandbox/runtime.ts';
 import { tryOnce } from '../../agents/sandbox/try-once.ts';
-import type { Repository, Surroundings } from '../open.ts';
+import type { Repository } from '../../git/directory/locate.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import { hasOwnNamespace } from '../../agents/rules/session/sandbox.ts';
 import type { IsOutside } from '../../git/directory/work-tree.ts';
@@ -22,7 +22,7 @@ import type { Config } from '../../config/schema.ts';
 /** Why the agent's sandbox is not available, or null. */
 export function sandboxProblem(
   { name, sandbox, workspace, docker }: EffectiveAgent,
-  env: Surroundings['env'],
+  env: SandboxSurroundings['env'],
   mayTake: IsOutside,
 ): string | null {
   if (sandbox === 'none') return null;
@@ -45,7 +45,7 @@ export interface SandboxSurroundings {
   readonly root: string;
   readonly worktreeFolder: string;
   readonly attempt: AttemptId;
-  readonly env: Surroundings['env'];
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a file is outside of the repository. */
   readonly mayTake: IsOutside;
 }
@@ -122,6 +122,6 @@ function unavailable(problem: string): Sandbox {
   };
 }
 
-export function findSrt(environment: Surroundings['env'], mayTake: IsOutside): string | undefined {
+export function findSrt(environment: SandboxSurroundings['env'], mayTake: IsOutside): string | undefined {
   return findPackageFile(`${PACKAGE}/dist/cli.js`, { environment, mayTake });
 }

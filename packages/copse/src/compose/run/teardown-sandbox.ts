@@ -9,8 +9,8 @@ import type { Config } from '../../config/schema.ts';
 import { outsideOf } from '../../git/directory/work-tree.ts';
 import { type AgentName, type AttemptId, type TaskId, brand } from '../../kernel/ids.ts';
 import type { Confined } from '../../workspaces/files/furnish.ts';
-import { type Repository, type Surroundings, configOf } from '../open.ts';
-import { openSandbox } from './sandbox.ts';
+import type { Repository } from '../../git/directory/locate.ts';
+import { type SandboxSurroundings, openSandbox } from './sandbox.ts';
 
 export interface Teardown {
   readonly name: AgentName;
@@ -24,10 +24,10 @@ export interface Teardown {
 export async function teardownSandbox(
   { name, task, worktreeFolder, agent: own }: Teardown,
   repository: Repository,
-  { env }: Surroundings,
+  { env, config }: { readonly env: SandboxSurroundings['env']; readonly config: () => Promise<Config> },
 ): Promise<Confined | undefined> {
   const isOwn = own !== undefined && 'sandbox' in own && own.name === name;
-  const agent = isOwn ? own : effectiveAgent(await configOf(repository), name);
+  const agent = isOwn ? own : effectiveAgent(await config(), name);
   if (agent === undefined || agent.sandbox === 'none') return undefined;
   const attempt = brand<AttemptId>(`teardown-${task}`);
   const mayTake = outsideOf(repository);

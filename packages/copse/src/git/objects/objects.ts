@@ -17,6 +17,7 @@ import { RepositoryUnavailable } from '../unavailable.ts';
 import { stampOfFile } from '../directory/trusted-dir.ts';
 import { RecentCache } from '../../kernel/recent-cache.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
+import { alone } from '../../kernel/system/alone.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
@@ -86,7 +87,7 @@ export class Objects {
         this.commitsRead += 1;
         this.#remember(parseCommit(brand(object.id), Buffer.from(object.content)));
       }
-      if (object?.type === 'tree') this.#trees.set(object.id, Buffer.from(object.content));
+      if (object?.type === 'tree') this.#trees.set(object.id, alone(object.content));
     }
   }
 
@@ -95,7 +96,7 @@ export class Objects {
   }
 
   rememberTree(id: string, content: Buffer): void {
-    this.#trees.set(id, content);
+    this.#trees.set(id, alone(content));
   }
 
   #remember(parsed: Commit): Commit {
@@ -112,7 +113,7 @@ export class Objects {
     const found = await this.#read(id);
     if (found?.type !== 'tree') throw missing('tree', id);
     // A copy: a slice would keep the whole answer in memory.
-    const content = Buffer.from(found.content);
+    const content = alone(found.content);
     this.#trees.set(id, content);
     return content;
   }

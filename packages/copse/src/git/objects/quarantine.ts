@@ -37,6 +37,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import type { CommitId } from '../../kernel/ids.ts';
+import { alone } from '../../kernel/system/alone.ts';
 import { deflated } from './deflated.ts';
 import { tryFileLock } from '../lock.ts';
 import { readLoose } from './loose.ts';
@@ -189,7 +190,7 @@ export class Quarantine {
   write(type: 'commit' | 'tree', content: Buffer): string {
     const id = createHash(this.#dir.objectFormat).update(head(type, content)).update(content).digest('hex');
     if (this.find(id) !== undefined) return id;
-    const written = { id, type, content };
+    const written = { id, type, content: alone(content) };
     this.#written.set(id, written);
     if (!this.#flushed.has(id)) this.#unflushed.set(id, written);
     return id;
@@ -303,7 +304,7 @@ function entryOf(held: HeldObject): PackEntry {
 /** Copies the content: a slice would keep the whole answer in memory. */
 function asHeld(found: GitObject | undefined): HeldObject | undefined {
   return found && isObjectType(found.type)
-    ? { id: found.id, type: found.type, content: Buffer.from(found.content) }
+    ? { id: found.id, type: found.type, content: alone(found.content) }
     : undefined;
 }
 

@@ -161,7 +161,7 @@ export async function withScratch<T>(
 ): Promise<T> {
   const parent = path.join(home, '.copse', 'tmp');
   mkdirSync(parent, { recursive: true, mode: 0o700 });
-  const scratch = mkdtempSync(path.join(parent, 'rescue-'));
+  const scratch = mkdtempSync(path.join(parent, `rescue-${process.pid}-`));
   try {
     return await work(scratch);
   } finally {

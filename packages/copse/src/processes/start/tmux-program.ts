@@ -21,6 +21,7 @@ import type { ProcessIdentity } from '../../kernel/process.ts';
 import { type Program, type ProgramEnd, ProgramMissing, type RunningProgram } from '../ports/programs.ts';
 import { endAttempt } from '../end.ts';
 import { identify, isAlive } from '../identity.ts';
+import { LAUNCHER } from '../launcher.ts';
 import { missing, openLog } from './starting.ts';
 import { type TmuxServer, askTmux } from '../tmux.ts';
 import { readIfThere } from '../../kernel/system/plain-file.ts';
@@ -113,35 +114,6 @@ function escaped(folder: string): string {
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
-
-/**
- * Runs in the pane. A signal from the keyboard is for the program, whose end is waited for; a closed terminal is its end
- * too. tmux closes the pane only when it has written down all that was printed.
- */
-const LAUNCHER = `
-const { spawn } = require('node:child_process');
-const fs = require('node:fs');
-const [, file] = process.argv;
-const job = JSON.parse(fs.readFileSync(file, 'utf8'));
-const end = (ending) => {
-  fs.writeFileSync(job.exit + '.new', JSON.stringify(ending), { mode: 0o600 });
-  fs.renameSync(job.exit + '.new', job.exit);
-  process.exit();
-};
-const child = spawn(job.argv[0], job.argv.slice(1), {
-  cwd: job.folder,
-  env: { ...job.env, TERM: process.env.TERM },
-  stdio: [job.input === null ? 'inherit' : fs.openSync(job.input), 'inherit', 'inherit'],
-});
-for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM']) process.on(signal, () => {});
-process.on('SIGHUP', () => {
-  child.kill('SIGHUP');
-  setTimeout(() => child.kill('SIGKILL'), 3000);
-});
-child.on('spawn', () => fs.rmSync(file));
-child.on('error', (error) => end({ error: error.code }));
-child.on('exit', (code, signal) => end({ code, signal }))
-`;
 
 interface JobFiles {
   readonly job: string;

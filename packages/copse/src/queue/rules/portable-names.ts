@@ -38,7 +38,6 @@ function isGitFolder(name: string): boolean {
 }
 
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
-// oxlint-disable-next-line no-control-regex -- These are the names that are looked for.
 const NOT_ON_WINDOWS = /[\u0001-\u001f\\:*?"<>|]/;
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[1-9]|lpt[1-9]) *(?:\.|$)/i;
 

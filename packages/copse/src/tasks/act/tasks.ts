@@ -116,7 +116,7 @@ async function refuseSecondTaskFor(change: Change, workItem: WorkItem | null): P
   change.refuse(refused('already_a_task', `${source} ${id} is already ${task.id}.`, `copse show ${task.id}`));
 }
 
-function blankDefinition(policy: Policy): TaskDefinition {
+export function blankDefinition(policy: Policy): TaskDefinition {
   return {
     title: '',
     body: '',

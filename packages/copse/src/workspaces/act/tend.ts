@@ -27,6 +27,8 @@ export async function needsTending(
   const now = clock.now();
   const all = await trash.all();
   if (all.some((entry) => isOver(entry, now, policy.maintenance.trashAgeMs) || isThick(entry))) return true;
+  if (all.length > policy.maintenance.emptyTrashKept && emptyOnes({ trash, policy }, all).length > 0)
+    return true;
   if (filesMade === undefined) return false;
   if (settings.pool === 'auto') return filesMade >= policy.pool.minTrackedFiles;
   return pool.list().length < settings.pool;
@@ -90,7 +92,7 @@ async function tendTrash(
     // An undo holds the task's lock. An entry that fails must not stop the rest.
     const done = await git
       .tryLock(`task-${record.task}`, async () => {
-        const entry = (await trash.all()).find((one) => one.folder === folder);
+        const entry = await trash.again(folder);
         if (entry === undefined || (await isOccupied(context, entry))) return undefined;
         if (isOver(entry, clock.now(), policy.maintenance.trashAgeMs)) {
           const deletion = await trash.delete(entry);
@@ -104,7 +106,32 @@ async function tendTrash(
     if (done?.value === 'thinned') thinned += 1;
     if (done && 'error' in done) failed.push(`${folder}: ${String(done.error)}`);
   }
+  deleted += await deleteEmpty(context, failed);
   return { thinned, deleted, kept, failed };
+}
+
+/** All but the newest of those that are empty. */
+function emptyOnes(
+  { trash, policy }: Pick<WorkspaceContext, 'trash' | 'policy'>,
+  all: readonly TrashEntry[],
+): readonly TrashEntry[] {
+  const empty = all.filter((entry) => !entry.isKept && trash.isEmpty(entry));
+  return empty.slice(0, Math.max(0, empty.length - policy.maintenance.emptyTrashKept));
+}
+
+/** Entries with nothing that git does not hold: their work is on the target, or under a ref of its own. */
+async function deleteEmpty({ git, trash, policy }: WorkspaceContext, failed: string[]): Promise<number> {
+  let deleted = 0;
+  for (const { folder, record } of emptyOnes({ trash, policy }, await trash.all())) {
+    await git
+      .tryLock(`task-${record.task}`, async () => {
+        const entry = await trash.again(folder);
+        if (entry === undefined || entry.isBegun || !trash.isEmpty(entry)) return;
+        if ((await trash.delete(entry)).kind === 'deleted') deleted += 1;
+      })
+      .catch((error: unknown) => failed.push(`${folder}: ${String(error)}`));
+  }
+  return deleted;
 }
 
 function whyKept(folder: string, repositories: readonly string[]): string {

@@ -98,16 +98,14 @@ export async function whoIsThere(
   const record = await board.get('task', task);
   const attempts = (await board.list('attempt', { task })).filter(({ end }) => end === null);
   const sessions = await board.list('session', { task });
+  // First: an agent in tmux descends from its pane and not from its runner.
+  const tmux = await occupancy.tmuxSessions(terminalName(task));
+  const panes = tmux.kind === 'known' ? tmux.sessions.flatMap(({ launchers }) => launchers) : [];
   const owners = {
-    roots: attempts.flatMap(({ process }) => process ?? []),
+    roots: [...attempts.flatMap(({ process }) => process ?? []), ...panes],
     sessions: sessions.map(({ id }) => id),
   };
-  // tmux answers while /proc is read.
-  const [tmux, inside, locks] = await Promise.all([
-    occupancy.tmuxSessions(terminalName(task)),
-    occupancy.inside(path, owners),
-    git.locks(path),
-  ]);
+  const [inside, locks] = await Promise.all([occupancy.inside(path, owners), git.locks(path)]);
   const lease = await board.lease(task);
   const now = clock.now();
   const hasGit = inside.kind === 'known' && inside.processes.some(({ name }) => name.startsWith('git'));

@@ -165,6 +165,22 @@ async function begunRemoval(
   return isOfThis && latest.why === 'removal' ? latest : undefined;
 }
 
+/** Records a removal that was killed after the worktree had moved to the trash. */
+export async function finishRemoval(context: WorkspaceContext, task: TaskId): Promise<void> {
+  await context.git.tryLock(`task-${task}`, async () => {
+    const workspace = await workspaceOf(context, task);
+    if (!workspace?.worktree) return;
+    const path = await worktreePath(context, task, workspace);
+    const found = await context.git.look(path);
+    if (found.state !== 'absent' || found.isRegistered) return;
+    const begun = await begunRemoval(context, path, workspace);
+    if (begun === undefined) return;
+    await recordRelease(context, workspace, begun.rescue, []);
+    await putDown(context, task);
+    await releasePorts(context, { holder: task, node: context.node });
+  });
+}
+
 /** The task works in the main checkout or has no files: nothing is removed, only its ports are released. */
 async function releaseOnly(context: WorkspaceContext, workspace: Workspace): Promise<Removed> {
   const { task } = workspace;

@@ -67,6 +67,8 @@ export interface Trash {
   list(): Promise<readonly TrashEntry[]>;
   /** All entries, also undone and unfinished ones. */
   all(): Promise<readonly TrashEntry[]>;
+  /** The entry in this folder as it is now; undefined when it was deleted. */
+  again(folder: string): Promise<TrashEntry | undefined>;
   /** Moves the remaining files and the submodules' repositories back into a worktree; overwrites nothing. */
   bringBack(
     entry: TrashEntry,
@@ -75,6 +77,8 @@ export interface Trash {
   ): Promise<{ readonly inTheWay: readonly string[] }>;
   /** Deletes the files that git holds, byte for byte, and nothing else. */
   thin(entry: TrashEntry, held: Iterable<HeldFile>): Promise<void>;
+  /** Thinned, and nothing is left but files that Copse itself writes into worktrees. */
+  isEmpty(entry: TrashEntry): boolean;
   /** For good, unless repositories inside it may hold work: then it stays and is marked as kept. */
   delete(entry: TrashEntry): Promise<TrashDeletion>;
   /** Its undo has emptied the place: a worktree there from now on is the one that the undo made. */

@@ -1,11 +1,11 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
-import { type Trash, queueAsTask } from '../ports/trash.ts';
+import { type Trash, type TrashEntry, queueAsTask } from '../ports/trash.ts';
 import { fromTrash } from './bring-back.ts';
 import { repositoriesIn } from './repositories.ts';
 import { thin } from './thin.ts';
-import { begin, listTrash, markKept, markThin, retire } from './entry.ts';
+import { begin, listTrash, markKept, markThin, readEntry, retire } from './entry.ts';
 import { deleteTrash, stateOf, toTrash } from './trash.ts';
 
 /** The trash of one repository; `home` is where `.copse/` is. */
@@ -33,10 +33,12 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
     begin: async (entry) => begin(entry),
     retire: async (entry) => retire(entry),
     all: async () => listTrash(home),
+    again: async (folder) => readEntry(folder),
     async thin(entry, held) {
       await thin(entry.files, held, { objectFormat });
       markThin(entry);
     },
+    isEmpty: (entry) => entry.isThin && hasNothing(entry),
     async delete(entry) {
       const repositories = entry.record.task === queueAsTask ? [] : repositoriesIn(entry);
       if (repositories.length > 0) {
@@ -47,4 +49,26 @@ export function openTrash(home: string, objectFormat: 'sha1' | 'sha256'): Trash 
       return { kind: 'deleted' };
     },
   };
+}
+
+/** What every worktree of an agent has, whatever the agent did. */
+const OWN_FILES: ReadonlySet<string> = new Set([
+  '.git',
+  'AGENT_CONTEXT.md',
+  '.copse/AGENT_CONTEXT.md',
+  '.copse/session-context.json',
+  '.copse/session-prompt.md',
+  '.copse/shared',
+]);
+
+function hasNothing({ files, gitDir }: TrashEntry): boolean {
+  if (existsSync(path.join(gitDir, 'modules'))) return false;
+  return !existsSync(files) || isOwn(files, '');
+}
+
+function isOwn(top: string, folder: string): boolean {
+  return readdirSync(path.join(top, folder), { withFileTypes: true }).every((entry) => {
+    const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    return entry.isDirectory() ? isOwn(top, name) : OWN_FILES.has(name);
+  });
 }

@@ -8,9 +8,12 @@ import { describeWaiting } from '../../../explain/rules/waiting.ts';
 import type { Policy } from '../../../kernel/policy.ts';
 import { statusesForPeople } from '../../../tasks/rules/task.ts';
 import { shown } from '../../../kernel/text.ts';
+import { keepUp } from '../../../orchestrator/keep-up.ts';
 import { runLoop } from '../../../orchestrator/loop.ts';
 import { duration } from '../../../config/quantities.ts';
 import { openNotices } from '../../../compose/notices.ts';
+import { openLeftovers } from '../../../compose/leftovers.ts';
+import { asOrchestrator } from '../../../compose/board/who-runs.ts';
 import { fail } from '../../failure.ts';
 import type { Cli, Invocation } from '../../invocation.ts';
 import { openView, tellEvents } from '../../screen/live-view.ts';
@@ -43,7 +46,7 @@ export async function run({ cli, options }: Invocation<Options>): Promise<void> 
       );
     }
     if (options.dryRun) await showPlan(cli, context, options);
-    else await orchestrate(cli, context, options);
+    else await asOrchestrator(context.home, () => orchestrate(cli, context, options));
   });
 }
 
@@ -83,6 +86,11 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     signal: telling.signal,
     onProblem: (reason) => view.problem(null, reason),
   });
+  const keptUp = keepUp(context, {
+    leftovers: openLeftovers(cli),
+    signal: telling.signal,
+    onProblem: (reason) => view.problem(null, reason),
+  });
   try {
     let last: Pass | undefined;
     const end = await runLoop(context, orchestrator, {
@@ -97,11 +105,13 @@ async function orchestrate(cli: Cli, context: RunContext, options: Options): Pro
     await told;
     await notified;
     await radar;
+    await keptUp;
     view.close();
     await printEnd(cli, context, end);
     if (end === 'idle') await failIfLeft(cli, context, last?.waiting ?? []);
   } finally {
     telling.abort();
+    await keptUp;
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
   }

@@ -95,6 +95,11 @@ async function board(cli: Cli): Promise<readonly HealthCheck[]> {
     const context = await openContext(cli);
     try {
       await context.board.transact(() => Promise.resolve());
+      const damage = await context.board.findDamage();
+      if (damage.length > 0) {
+        const found = `${context.board.location} is damaged: ${damage.join('; ')}`;
+        return [problem('board', found, 'copse board restore (keeps the present file aside)')];
+      }
       const events = await context.board.lastEvent();
       const found = `${context.board.engine} at ${context.board.location}, ${events} events`;
       const queues = await context.board.list('queue');

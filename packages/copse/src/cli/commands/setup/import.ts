@@ -15,19 +15,23 @@ interface Options {
 
 export async function run({ cli, words, options }: Invocation<Options>): Promise<void> {
   const [file = '-'] = words;
-  await withBoard(cli, async ({ board }) => {
-    const outcome = await board.importFrom(linesOf(cli, file === '-' ? file : path.resolve(cli.cwd, file)));
-    if (outcome.kind !== 'imported') {
-      fail(
-        outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
-        `Nothing was imported. ${outcome.reason}`,
-        'copse export --help',
-      );
-    }
-    const { records, events } = outcome;
-    if (options.json) cli.output.json({ records, events });
-    else cli.output.line(`Imported ${records} records and ${events} events into ${shown(board.location)}`);
-  });
+  await withBoard(
+    cli,
+    async ({ board }) => {
+      const outcome = await board.importFrom(linesOf(cli, file === '-' ? file : path.resolve(cli.cwd, file)));
+      if (outcome.kind !== 'imported') {
+        fail(
+          outcome.kind === 'not_empty' ? 'wrong_status' : 'invalid',
+          `Nothing was imported. ${outcome.reason}`,
+          'copse export --help',
+        );
+      }
+      const { records, events } = outcome;
+      if (options.json) cli.output.json({ records, events });
+      else cli.output.line(`Imported ${records} records and ${events} events into ${shown(board.location)}`);
+    },
+    { mayReplaceLost: true },
+  );
 }
 
 async function* linesOf(cli: Cli, file: string): AsyncGenerator<BoardLine> {

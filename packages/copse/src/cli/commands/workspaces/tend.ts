@@ -1,5 +1,7 @@
 import { setPriority } from 'node:os';
 
+import { openLeftovers } from '../../../compose/leftovers.ts';
+import { sweep } from '../../../workspaces/discard/sweep.ts';
 import { tend } from '../../../workspaces/act/tend.ts';
 import { shown } from '../../../kernel/text.ts';
 import type { Invocation } from '../../invocation.ts';
@@ -11,6 +13,7 @@ export async function run({ cli, options }: Invocation<{ readonly json?: boolean
   setPriority(LOW_PRIORITY);
   await withWorkspaces(cli, async (context) => {
     const tended = await tend(context);
+    await sweep(context, openLeftovers(cli));
     if (options.json) cli.output.json(tended ?? { busy: true });
     else if (tended === undefined) cli.output.line('Another process is doing this.');
     else {

@@ -47,7 +47,7 @@ async function listRescues(dir: TrustedDir, task?: TaskId): Promise<readonly Res
  * commits that no branch, tag, remote or rescue reaches are listed. Agents can write refs, so refs with other names are
  * ignored.
  */
-const KEEP_REFS = 'refs/copse/keep';
+export const KEEP_REFS = 'refs/copse/keep';
 
 /** Oldest first; of several that keep the same commit of a task, the latest. */
 async function listKeptTips(dir: TrustedDir): Promise<readonly KeptTip[]> {
@@ -63,7 +63,9 @@ async function listKeptTips(dir: TrustedDir): Promise<readonly KeptTip[]> {
   return [...latest.values()].filter(({ commit }) => lost.has(commit));
 }
 
-function parseTip([ref = '', commit = '', type, subject = '']: readonly string[]): KeptTip | undefined {
+export function parseTip([ref = '', commit = '', type, subject = '']: readonly string[]):
+  | KeptTip
+  | undefined {
   const [, id = '', at = ''] = NAMED.exec(ref) ?? [];
   const task = parseTaskId(id);
   if (type !== 'commit' || task === undefined || !Number.isSafeInteger(Number(at))) return undefined;

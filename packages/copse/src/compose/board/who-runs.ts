@@ -1,0 +1,83 @@
+/**
+ * Which orchestrators and runners of this clone are running. An orchestrator holds the lock `orchestrator-<pid>`, which the
+ * system releases when it dies; a runner has a file that names its process.
+ */
+
+import { readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+
+import { knownAttempts, readRunner } from '../../agents/files/attempt-files.ts';
+import { BoardUnavailable } from '../../board/port.ts';
+import { tryFileLock } from '../../git/lock.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { counted } from '../../kernel/text.ts';
+import { isAlive } from '../../processes/identity.ts';
+
+const NAME = /^orchestrator-(\d+)$/;
+
+export async function asOrchestrator<T>(home: string, work: () => Promise<T>): Promise<T> {
+  const file = path.join(home, '.copse', 'locks', `orchestrator-${process.pid}`);
+  const held = await tryFileLock(file, async () => {
+    try {
+      return await work();
+    } finally {
+      rmSync(file, { force: true });
+    }
+  });
+  // A second one in this process.
+  return held === undefined ? work() : held.value;
+}
+
+interface RunningHere {
+  readonly orchestrators: readonly number[];
+  readonly runners: number;
+}
+
+export async function whoRuns(home: string): Promise<RunningHere> {
+  const folder = path.join(home, '.copse', 'locks');
+  const orchestrators: number[] = [];
+  for (const name of namesIn(folder)) {
+    const pid = NAME.exec(name)?.[1];
+    if (pid === undefined) continue;
+    const file = path.join(folder, name);
+    // It was killed; the file is deleted under its lock, so that no other process holds it.
+    const isFree = await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
+    if (isFree === undefined) orchestrators.push(Number(pid));
+  }
+  let runners = 0;
+  for (const attempt of knownAttempts(home)) {
+    const runner = readRunner(home, attempt);
+    if (runner !== undefined && (await isAlive(runner))) runners += 1;
+  }
+  return { orchestrators, runners };
+}
+
+/** "An orchestrator (process 12) and 2 agents are running"; undefined when none are. */
+export function runningText({ orchestrators, runners }: RunningHere): string | undefined {
+  const parts = [
+    ...orchestrators.map((pid) => `an orchestrator (process ${pid})`),
+    ...(runners > 0 ? [counted(runners, 'agent')] : []),
+  ];
+  if (parts.length === 0) return undefined;
+  const text = parts.join(' and ');
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)} ${parts.length + runners > 2 || runners > 1 ? 'are' : 'is'} running`;
+}
+
+/** Those that run have the older version: they would no longer understand the board. */
+export async function refuseMigrationBeside(home: string, from: number, to: number): Promise<void> {
+  const text = runningText(await whoRuns(home));
+  if (text === undefined) return;
+  throw new BoardUnavailable(
+    `${text} with an older Copse. This Copse would migrate the board from version ${from} to ${to}, which they cannot use. Nothing was changed.`,
+    'Stop the orchestrator (Ctrl+C), let its agents end or pause them (copse pause <id>), then run this again.',
+  );
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Work beside the passes of an orchestrator: a snapshot of the board at the start and daily, and tending, which frees what
+ * removed worktrees, killed processes and finished tasks leave behind. One step at a time, each of them bounded.
+ */
+
+import type { SnapshotReason } from '../board/rules/snapshots.ts';
+import type { RunContext } from '../queue/context.ts';
+import type { TaskLeftovers } from '../workspaces/ports/leftovers.ts';
+import { sweep } from '../workspaces/discard/sweep.ts';
+import { needsTending, tend } from '../workspaces/act/tend.ts';
+
+export interface KeepUpOptions {
+  readonly leftovers: TaskLeftovers;
+  readonly signal: AbortSignal;
+  readonly onProblem: (reason: string) => void;
+}
+
+export async function keepUp(context: RunContext, options: KeepUpOptions): Promise<void> {
+  const { clock, policy } = context;
+  const { signal, leftovers } = options;
+  const attempt = trying(options);
+  let reason: SnapshotReason = 'start';
+  let copiedMs = -Infinity;
+  while (!signal.aborted) {
+    if (clock.elapsedMs() - copiedMs >= policy.board.snapshotEveryMs) {
+      copiedMs = clock.elapsedMs();
+      await attempt('The board could not be backed up', () => backUp(context, reason, options));
+      reason = 'daily';
+    }
+    await attempt('The trash could not be tended', async () => {
+      // Looking is cheap; tending lists every file of the base.
+      if (!(await needsTending(context, undefined))) return;
+      const tended = await tend(context);
+      for (const problem of [...(tended?.kept ?? []), ...(tended?.failed ?? [])]) throw new Error(problem);
+    });
+    // Last: tending takes the locks of tasks.
+    await attempt('Leftovers could not be deleted', () => sweep(context, leftovers));
+    await clock.sleep(policy.maintenance.tendEveryMs, signal);
+  }
+}
+
+async function backUp(
+  { board, clock }: RunContext,
+  reason: SnapshotReason,
+  { onProblem }: KeepUpOptions,
+): Promise<void> {
+  const copy = await board.backUp(reason, clock.now());
+  if (copy.kind === 'damaged')
+    onProblem(
+      `The board at ${board.location} is damaged, so no snapshot was kept: ${copy.problems[0] ?? ''}. Stop this orchestrator, then: copse board restore`,
+    );
+}
+
+/** A full disk is reported once, and the next round tries again. */
+function trying({ onProblem }: KeepUpOptions) {
+  const told = new Map<string, string>();
+  return async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (told.get(what) === reason) return;
+      told.set(what, reason);
+      onProblem(`${what}: ${reason}`);
+    }
+  };
+}

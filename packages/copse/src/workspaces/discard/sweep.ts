@@ -1,0 +1,117 @@
+/**
+ * Frees what would otherwise stay for ever: removals that a kill ended between the trash and the board, ports of tasks that
+ * have no workspace, scratch folders of killed processes, and logs, locks and kept refs of finished tasks. Each round does a
+ * bounded part; the next goes on.
+ */
+
+import type { TaskId } from '../../kernel/ids.ts';
+import { isFinished } from '../../tasks/rules/task.ts';
+import type { KeepRef, TaskLeftovers } from '../ports/leftovers.ts';
+import { releasePorts } from '../act/ports-of-sessions.ts';
+import { type WorkspaceContext, workspaceOf } from '../act/context.ts';
+import { baseBranchOf } from '../act/newest-base.ts';
+import { finishRemoval, removeWorkspace } from './remove.ts';
+import { hasLanded } from './removal-gate.ts';
+import { branchRef } from './rescue-first.ts';
+
+export async function sweep(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+  await finishRemovals(context);
+  await returnPorts(context);
+  await leftovers.deleteScratch(context.clock.now());
+  await boundLogs(context, leftovers);
+  await dropLocks(context, leftovers);
+  await dropLandedRefs(context, leftovers);
+}
+
+/** Most of one kind in one round. */
+const MOST = 500;
+
+/** Every removal has an entry in the trash, of which there are few; workspaces are never deleted from the board. */
+async function finishRemovals(context: WorkspaceContext): Promise<void> {
+  const { board, git, trash } = context;
+  const removed = (await trash.list()).filter(({ record }) => record.why === 'removal');
+  const tasks = new Set(removed.map(({ record }) => record.task));
+  for (const task of [...tasks].slice(0, MOST)) {
+    const workspace = await workspaceOf(context, task);
+    if (!workspace?.worktree) continue;
+    const found = await git.look(workspace.worktree.path);
+    if (found.state !== 'absent' || found.isRegistered) continue;
+    const state = (await board.get('task', task))?.state;
+    const hasLanded = state?.status === 'done' && state.how !== 'as_it_is';
+    // A removal after a landing has a branch to delete too.
+    if (hasLanded) await removeWorkspace(context, task, { by: 'landing' });
+    else await finishRemoval(context, task);
+  }
+}
+
+/** A workspace is recorded before its ports are taken, both under the task's lock. */
+async function returnPorts(context: WorkspaceContext): Promise<void> {
+  const { board, git, node } = context;
+  const held = (await board.list('resource')).filter(
+    ({ id, holder }) => holder !== null && id.startsWith(`port:${node}:`),
+  );
+  const holders = new Set(
+    held.flatMap(({ holder }) => (holder?.startsWith('cp-') ? [holder as TaskId] : [])),
+  );
+  for (const task of [...holders].slice(0, MOST)) {
+    await git.tryLock(`task-${task}`, async () => {
+      const status = (await board.get('task', task))?.state.status;
+      if (status === 'in_progress' || (await workspaceOf(context, task)) !== undefined) return;
+      await releasePorts(context, { holder: task, node });
+    });
+  }
+}
+
+async function boundLogs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+  const { clock, policy } = context;
+  const { logsKept, logAgeMs } = policy.maintenance;
+  const now = clock.now();
+  const all = leftovers.logs();
+  const old = all.filter(({ at }, index) => index >= logsKept || now - at > logAgeMs).slice(-MOST);
+  const isOver = await finishedAmong(
+    context,
+    old.map(({ task }) => task),
+  );
+  for (const { folder, task } of old) if (isOver(task)) await leftovers.deleteLogs(folder);
+}
+
+async function dropLocks(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+  const tasks = leftovers.locks().slice(0, MOST);
+  const isOver = await finishedAmong(context, tasks);
+  for (const task of tasks) if (isOver(task)) await leftovers.deleteLock(task);
+}
+
+/**
+ * A commit that the target contains needs no other ref. One that landed as another commit, by a rebase or a squash, keeps its
+ * ref while its worktree can be brought back. A task that the board does not know keeps its refs.
+ */
+async function dropLandedRefs(context: WorkspaceContext, leftovers: TaskLeftovers): Promise<void> {
+  const { board, git, target, trash } = context;
+  const branch = await baseBranchOf(git, target, undefined);
+  const tip = branch && (await git.tip(branchRef(branch)));
+  if (branch === undefined || tip === undefined) return;
+  const kept = await leftovers.kept(branch);
+  const statuses = await board.statuses([...new Set(kept.map(({ task }) => task))]);
+  const inTrash = new Set((await trash.all()).flatMap(({ record }) => record.branchTip ?? []));
+  const over: KeepRef[] = [];
+  for (const one of kept) {
+    if (over.length === MOST) break;
+    if (statuses.get(one.task) !== 'done') continue;
+    const isOver =
+      one.isMerged || (!inTrash.has(one.commit) && (await hasLanded(context, one.task, one.commit, [tip])));
+    if (isOver) over.push(one);
+  }
+  await leftovers.dropKept(over);
+}
+
+/** Tasks that were deleted from the board are over too. */
+async function finishedAmong(
+  { board }: WorkspaceContext,
+  tasks: readonly TaskId[],
+): Promise<(task: TaskId) => boolean> {
+  const statuses = await board.statuses([...new Set(tasks)]);
+  return (task) => {
+    const status = statuses.get(task);
+    return status === undefined || isFinished(status);
+  };
+}

@@ -1,0 +1,90 @@
+/** Finds and deletes what tasks and killed processes leave behind, one kind at a time. No link is followed. */
+
+import { type Dirent, lstatSync, readdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+
+import { type TaskId, parseTaskId, timestamp } from '../../kernel/ids.ts';
+import { hasCode } from '../../kernel/system/error-code.ts';
+import { tryFileLock } from '../../git/lock.ts';
+import type { TrustedDir } from '../../git/process.ts';
+import { identify } from '../../processes/identity.ts';
+import { dropKeepRefs, listKeepRefs } from '../git/rescue/keep-refs.ts';
+import type { TaskLeftovers } from '../ports/leftovers.ts';
+
+/** A process in another container has another id here; after this time it has touched its folder again. */
+const SCRATCH_MS = 600_000;
+/** A folder that does not name its process. */
+const NAMELESS_MS = 86_400_000;
+
+export function openLeftovers(dir: TrustedDir): TaskLeftovers {
+  const inHome = (...names: readonly string[]) => path.join(dir.home, '.copse', ...names);
+  return {
+    async deleteScratch(now) {
+      let deleted = 0;
+      for (const { name } of foldersIn(inHome('tmp'))) {
+        const [, pid] = /^rescue-(?:(\d+)-)?\w+$/.exec(name) ?? [];
+        if (!name.startsWith('rescue-')) continue;
+        const folder = inHome('tmp', name);
+        const ageMs = now - changedAt(folder);
+        const isLeft =
+          pid === undefined ? ageMs > NAMELESS_MS : ageMs > SCRATCH_MS && (await isGone(Number(pid)));
+        if (!isLeft) continue;
+        await rm(folder, { recursive: true, force: true });
+        deleted += 1;
+      }
+      return deleted;
+    },
+    logs() {
+      const tasks = ['logs', 'artifacts'].flatMap((kind) =>
+        foldersIn(inHome(kind)).flatMap(({ name }) => {
+          const task = parseTaskId(name);
+          return task === undefined ? [] : [{ folder: inHome(kind, name), task }];
+        }),
+      );
+      return tasks
+        .map(({ folder, task }) => ({ folder, task, at: timestamp(changedAt(folder)) }))
+        .toSorted((one, other) => other.at - one.at);
+    },
+    deleteLogs: (folder) => rm(folder, { recursive: true, force: true }),
+    locks: () =>
+      namesIn(inHome('locks')).flatMap((name) => (name.startsWith('task-') ? parsed(name.slice(5)) : [])),
+    async deleteLock(task) {
+      const file = inHome('locks', `task-${task}`);
+      // Under the lock: a process that has opened the file meanwhile notices that it is another one.
+      await tryFileLock(file, () => Promise.resolve(rmSync(file, { force: true })));
+    },
+    kept: (branch) => listKeepRefs(dir, branch),
+    dropKept: (refs) => dropKeepRefs(dir, refs),
+  };
+}
+
+async function isGone(pid: number): Promise<boolean> {
+  return (await identify(pid)) === undefined;
+}
+
+function parsed(name: string): readonly TaskId[] {
+  const task = parseTaskId(name);
+  return task === undefined ? [] : [task];
+}
+
+function changedAt(folder: string): number {
+  return Math.round(lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+}
+
+function foldersIn(folder: string): readonly Dirent[] {
+  return entriesIn(folder).filter((entry) => entry.isDirectory());
+}
+
+function namesIn(folder: string): readonly string[] {
+  return entriesIn(folder).map(({ name }) => name);
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
