@@ -49,7 +49,7 @@ export function shown(text: string): string {
 }
 
 /**
- * Text of agents for a chat program, which shows it as it is: nobody is called (`@name`, `<!channel>`), and no address or link
+ * Text of agents for a chat program, which shows it as it is: it calls no person (`@name`, `<!channel>`), and no address or link
  * leads anywhere. An invisible character takes the meaning, and angle brackets are replaced by similar ones.
  */
 export function unlinked(text: string): string {
@@ -63,7 +63,7 @@ export function unlinked(text: string): string {
 }
 
 /**
- * Text of agents for a forge: it calls nobody, closes and names no issue or merge request, and gives the forge no order
+ * Text of agents for a forge: it calls no person, closes and names no issue or merge request, and gives the forge no order
  * (`/merge` at the beginning of a line).
  */
 export function unreferenced(text: string): string {

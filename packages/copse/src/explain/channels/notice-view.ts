@@ -1,6 +1,6 @@
 /**
  * The JSON that a webhook gets. `text` has everything for people, under the name that chat programs read: text of agents in it
- * calls nobody and leads nowhere. `about` has the words as they were written, for programs.
+ * calls no person and leads nowhere. `about` has the words as they were written, for programs.
  */
 
 import { unlinked } from '../../kernel/text.ts';

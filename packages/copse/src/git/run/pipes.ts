@@ -1,7 +1,7 @@
 /**
  * Named pipes, sockets and devices in the place of files that git reads.
  *
- * Git opens a file without looking what it is: a pipe that no program writes to keeps it for ever, and with it everybody who
+ * Git opens a file without looking what it is: a pipe that no program writes to keeps it for ever, and every task that
  * needs the same refs or objects. Agents can make one anywhere. In the repository's git directory nothing but files and
  * folders belongs, and such an entry holds no data, so Copse removes it: git then sees that the file is missing. In a
  * worktree Copse removes nothing; git is ended, and the error names the entry.
@@ -82,7 +82,7 @@ function isSpecial(found: Stats | undefined): boolean {
   return found !== undefined && !found.isFile() && !found.isDirectory();
 }
 
-/** Whether a process, or a child of it, is opening a pipe whose other end nobody has. Only Linux tells. */
+/** Whether a process, or a child of it, is opening a pipe whose other end no program has. Only Linux tells. */
 export function isOpeningPipe(pid: number): boolean {
   return (
     /^(?:wait_for_partner|fifo_open)/.test(procFile(`${pid}/wchan`)) || childrenOf(pid).some(isOpeningPipe)
