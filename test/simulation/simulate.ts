@@ -216,7 +216,8 @@ export class Simulation implements AgentSurroundings {
           checkoutMemory: { load: () => undefined, save: () => {} },
           environment: {},
           stop: stop.signal,
-          log: (line) => world.note(process, `says: ${line}`),
+          // Its first line: a stack differs from run to run.
+          log: (line) => world.note(process, `says: ${line.split('\n', 1)[0]}`),
         },
         orders,
       );
