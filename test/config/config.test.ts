@@ -48,6 +48,8 @@ agents:
     sandbox: docker
     sandbox_hosts: [registry.example.org]
     sandbox_write: [~/.cache]
+    sandbox_read: [~/.netrc]
+    pass_env: [GH_TOKEN]
     env: { API_URL: 'http://127.0.0.1', EMPTY: '' }
     schedules:
       issues: { type: interval, interval: 5m, work_source: { type: github, repo: o/r }, prompt: Look. }
@@ -86,6 +88,10 @@ landing:
   checks:
     test: npm test
     lint: { command: [npm, run, lint], timeout: 5m, env: { CI: '1' }, working_directory: packages/web }
+  sandbox: runtime
+  sandbox_hosts: [registry.example.org]
+  sandbox_write: [~/.cache]
+  pass_env: [NPM_TOKEN]
   slots: 8
   every_commit_green: true
   push: true

@@ -92,6 +92,7 @@ describe('a task', () => {
       areas: ['src/**'],
       requires: ['node:22'],
       plan: 'pl-1111',
+      addedBy: null,
       agent: 'coder',
       accept: ['npm test'],
       waiting: null,

@@ -93,10 +93,10 @@ describe('an agent', () => {
   // promise: finish-by-facts
   test('is told at once what is missing; its report says that it tried, and not that it finished', async () => {
     const { project, task, worktree, at } = await newSession();
-    writeFileSync(path.join(worktree, 'left "over"'), '');
+    writeFileSync(path.join(worktree, "left 'over'"), '');
     const dirty = await refusedWith(['finish'], at);
     expect(dirty).toMatchObject({ exit: 4, code: 'wrong_status' });
-    expect(dirty.reason).toContain('left "over"');
+    expect(dirty.reason).toContain("left 'over'");
     const empty = await startSession(project, await project.addTask('Nothing yet'));
     expect((await refusedWith(['finish'], empty.at)).reason).toContain(
       `Nothing was committed for ${empty.task}`,

@@ -217,6 +217,10 @@ describe('help', () => {
     ['why', true],
     ['config', true],
     ['doctor', true],
+    ['board', false],
+    ['board backup', true],
+    ['board restore', true],
+    ['board rebuild', true],
     ['completion', true],
   ];
 
@@ -241,7 +245,7 @@ describe('help', () => {
     const listed = (text: string) =>
       [...text.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)?(?: |$)/gm)].map(([, name]) => name);
     const known = commands.map(([command]) => command);
-    for (const above of ['', 'plan', 'ledger', 'queue', 'rescue']) {
+    for (const above of ['', 'plan', 'ledger', 'queue', 'rescue', 'board']) {
       const text = await printed([...above.split(' ').filter(Boolean), '--help'], { cwd: area });
       const start = text.indexOf(above === '' ? 'Set up:' : 'Commands:');
       const names = listed(text.slice(start, text.indexOf('Examples:') >>> 0)).filter(

@@ -97,9 +97,8 @@ test('an agent gets both sides and the purpose of the other; its resolution is r
     / {2}a\.txt \(contents\)\n {4}\| 1\n {4}\| <{7} .*\n {4}\| first\n {4}\| ={7}\n {4}\| second\n/,
   );
 
-  // The same conflict comes up once more: somebody took the merge back, and another has the same change.
-  const merge = scene.git('log', '--merges', '--format=%H', '-1', 'main');
-  scene.git('revert', '--no-edit', '-m', '1', merge);
+  // The same conflict comes up once more: a person took the second back, and another task has the same change.
+  scene.git('revert', '--no-edit', 'main');
   expect(scene.git('show', 'main:a.txt')).toBe('1\nfirst\n3');
   await scene.add(
     'The third',

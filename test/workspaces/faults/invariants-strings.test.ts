@@ -74,9 +74,14 @@ it('INVARIANT 27: only commands of copse.yml reach a shell', () => {
   const theirs = [
     'agents/runtimes/acp/runtime.ts',
     'agents/runtimes/command/runtime.ts',
+    // The shell only sets a limit and becomes git; the command is in its arguments.
+    'git/run/limits.ts',
+    // Likewise: it enters a control group and becomes the agent's program.
+    'processes/cgroup.ts',
     // The person's own PAGER.
     'processes/pager.ts',
     'processes/start/steps.ts',
+    'queue/checks/commands.ts',
     // Asks for a program of a check by its name, which is an argument.
     'queue/checks/verdict.ts',
     'workspaces/files/commands.ts',

@@ -249,7 +249,7 @@ export function attemptSettings(
   repository: Repository,
   { env }: Surroundings,
 ): { readonly agent: EffectiveAgent; readonly policy: Policy } | undefined {
-  const { COPSE_ATTEMPT_ID: attempt } = env;
+  const attempt = env['COPSE_SETTINGS_OF'] ?? env['COPSE_ATTEMPT_ID'];
   if (attempt === undefined || !/^at-\w+$/.test(attempt)) return undefined;
   const { settings } = readOrdersOf(repository.home, brand(attempt)) ?? {};
   return (settings ?? undefined) as ReturnType<typeof attemptSettings>;

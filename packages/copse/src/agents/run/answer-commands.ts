@@ -19,6 +19,8 @@ export function answerCommands({ context, orders, task, reported }: RunningAttem
     COPSE_TOKEN: String(orders.token),
     COPSE_AGENT: orders.agent,
     COPSE_REPO_ROOT: root,
+    // Not COPSE_ATTEMPT_ID, by which processes of the agent are found.
+    COPSE_SETTINGS_OF: orders.attempt,
   };
   // Each place is taken by one command after another.
   const places: Promise<unknown>[] = Array.from({ length: commandsAtOnce }, () => Promise.resolve());

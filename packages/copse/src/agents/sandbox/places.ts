@@ -75,7 +75,7 @@ export function openForCheck({ environment }: Confinable): Opened {
 
 /**
  * Worktrees of the repository besides this one. Agents may write what git keeps about worktrees, so one counts only if its own
- * `.git` agrees, and never one that would hide what everybody needs.
+ * `.git` agrees, and never one that would hide what all agents need.
  */
 export function otherWorktrees(commonDir: string, needed: readonly string[]): readonly string[] {
   const registered = path.join(realpathSync(commonDir), 'worktrees');

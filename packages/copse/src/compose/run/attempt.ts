@@ -61,7 +61,7 @@ export async function openAttempt(file: string, surroundings: AttemptSurrounding
   const self = await workspaces.occupancy.identify(process.pid);
   const group = openGroup(orders.attempt);
   const recorder = self && recordProcesses({ file: files.processes, around: self, group });
-  // Until there is a record, nobody else knows of the group.
+  // Until there is a record, no other process knows of the group.
   await recorder?.look().catch(() => {});
   const runners = openRunners({
     home,

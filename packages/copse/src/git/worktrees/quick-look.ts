@@ -9,7 +9,7 @@ import path from 'node:path';
 
 import type { CommitId } from '../../kernel/ids.ts';
 import type { Uncommitted } from '../port.ts';
-import { copyWithTime } from '../private-index.ts';
+import { NOT_COPSES, copyWithTime } from '../private-index.ts';
 import { type GitOptions, tryGit, type TrustedDir } from '../process.ts';
 import { entries, utf8 } from '../output.ts';
 import type { Place } from './place.ts';
@@ -29,7 +29,7 @@ export async function quickLook(
   const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'];
   const [changed, listed] = await Promise.all([
     tryGit(dir, [...diff, '--ignore-submodules=dirty', head], options),
-    tryGit(dir, ['ls-files', '-v', '-z', '--cached', '--others', '--exclude-standard'], options),
+    tryGit(dir, ['ls-files', '-v', '-z', '--cached', '--others', ...NOT_COPSES], options),
   ]);
   // Git passes over what it cannot read, and complains.
   if ([changed, listed].some(({ code, stderr }) => code !== 0 || stderr !== '')) return undefined;

@@ -15,7 +15,7 @@ import { writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { ProcessIdentity } from '../../kernel/process.ts';
 
 import { descent, hasProc, identifyNow, listProcesses } from '../identity.ts';
-import { readIfThere } from '../../kernel/system/plain-file.ts';
+import { readIfPlain, readIfThere } from '../../kernel/system/plain-file.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Where `ps` has to be asked, which costs as much as a hundred looks at /proc. */
@@ -85,7 +85,7 @@ export function readRecord(file: string): readonly ProcessIdentity[] {
 /** The control group of the recorded processes. */
 export function recordedGroup(file: string): string | undefined {
   try {
-    const { boot, group } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, unknown>>;
+    const { boot, group } = JSON.parse(readIfPlain(file) ?? '') as Partial<Record<string, unknown>>;
     return boot === bootId() && typeof group === 'string' ? group : undefined;
   } catch {
     return undefined;
