@@ -50,6 +50,7 @@ describe.runIf(noSandbox === null)(`real Claude in the sandbox of sandbox-runtim
       const around = await Around.open(place, folder);
       const home = newHome();
       homes.push(home);
+      Around.furnishHome(home);
       const key = `sandbox-${runtime}`;
       const { PATH: _, ...environment } = environmentFor('claude', server.url(key), home);
       const proxies = /^(https?|no)_proxy$/i;
