@@ -51,11 +51,14 @@ export class Site {
     this.name = `site-${sites}`;
     this.#around = around;
     this.folder = newRepository(around.area);
-    this.#bin = path.join(around.area, `bin ${sites}`);
-    mkdirSync(this.#bin);
+    // A global installation of npm, outside of the repository.
+    const prefix = path.join(around.area, `global ${sites}`);
+    this.#bin = path.join(prefix, 'bin');
+    mkdirSync(this.#bin, { recursive: true });
+    mkdirSync(path.join(prefix, 'lib'));
+    symlinkSync(modules, path.join(prefix, 'lib', 'node_modules'));
     writeFileSync(path.join(this.folder, '.gitignore'), 'node_modules\n');
     writeFileSync(path.join(this.folder, 'greeting.txt'), 'hello\n');
-    symlinkSync(modules, path.join(this.folder, 'node_modules'));
     this.commit('chore: begin');
   }
 
