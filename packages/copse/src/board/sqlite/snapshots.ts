@@ -8,23 +8,13 @@
  * process holds on it.
  */
 
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync, backup } from 'node:sqlite';
 
 import type { Timestamp } from '../../kernel/ids.ts';
 import type { Policy } from '../../kernel/policy.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { namesIn } from '../../kernel/system/names-in.ts';
 import { syncFolder } from '../../kernel/system/write-atomically.ts';
 import { migrations } from '../migrations/index.ts';
 import { BoardUnavailable, type BackedUp } from '../port.ts';
@@ -210,13 +200,4 @@ async function explainingAsync<T>(file: string, call: () => Promise<T>): Promise
 
 function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

@@ -3,13 +3,13 @@
  * system releases when it dies; a runner has a file that names its process.
  */
 
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 
 import { knownAttempts, readRunner } from '../../agents/files/attempt-files.ts';
 import { BoardUnavailable } from '../../board/port.ts';
 import { tryFileLock } from '../../git/lock.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { namesIn } from '../../kernel/system/names-in.ts';
 import { counted } from '../../kernel/text.ts';
 import { isAlive } from '../../processes/identity.ts';
 
@@ -71,13 +71,4 @@ export async function refuseMigrationBeside(home: string, from: number, to: numb
     `${text} with an older Copse. This Copse would migrate the board from version ${from} to ${to}, which they cannot use. Nothing was changed.`,
     'Stop the orchestrator (Ctrl+C), let its agents end or pause them (copse pause <id>), then run this again.',
   );
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

@@ -1,11 +1,11 @@
 /** The record of a removed worktree on disk; trash.ts has the order in which it is written. */
 
-import { closeSync, lstatSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, lstatSync, openSync } from 'node:fs';
 import path from 'node:path';
 
 import { syncFolder, writeAtomically } from '../../kernel/system/write-atomically.ts';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
-import { hasCode } from '../../kernel/system/error-code.ts';
+import { namesIn } from '../../kernel/system/names-in.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
 
 export const RECORD = 'record.json';
@@ -89,13 +89,4 @@ function mark({ folder }: TrashEntry, name: string): void {
 
 export function isThere(place: string): boolean {
   return lstatSync(place, { throwIfNoEntry: false }) !== undefined;
-}
-
-export function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

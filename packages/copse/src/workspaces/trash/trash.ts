@@ -25,7 +25,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TrashEntry, TrashRecord } from '../ports/trash.ts';
 import { hasCode } from '../../kernel/system/error-code.ts';
 import { readIfPlain } from '../../kernel/system/plain-file.ts';
-import { RECORD, isThere, listTrash, namesIn, readEntry, trashFolder, writeEntry } from './entry.ts';
+import { namesIn } from '../../kernel/system/names-in.ts';
+import { RECORD, isThere, listTrash, readEntry, trashFolder, writeEntry } from './entry.ts';
 
 export type TrashStep = 'recorded' | 'files_moved' | 'git_dir_moved';
 
