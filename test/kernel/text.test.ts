@@ -186,7 +186,7 @@ describe('text shown on a terminal', () => {
 });
 
 describe('text of agents for others', () => {
-  // promise: agent-text-calls-nobody
+  // promise: agent-text-calls-no-person
   test.each([
     '<!channel> <!here|x>',
     '<@U123> @channel @here',

@@ -82,7 +82,7 @@ const places: Readonly<Record<string, () => string>> = {
 };
 
 describe('a named pipe in the place of', () => {
-  // promise: pipes-block-nobody
+  // promise: pipes-block-no-command
   it.each(Object.entries(places).filter((_, at) => isLong || at % 3 === 0))(
     '%s stops no command, and nobody else',
     async (_, place) => {

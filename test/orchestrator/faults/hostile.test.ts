@@ -41,7 +41,7 @@ beforeAll(async () => {
   output = await scene.up();
 });
 
-// promise: one-agent-stops-nobody
+// promise: unreadable-work-stops-no-other
 test('the honest tasks land', async () => {
   const { one, two } = await scene.statuses();
   expect({ one, two, output }).toMatchObject({ one: 'done', two: 'done' });

@@ -19,7 +19,7 @@ const MOUNTED = 'mount -t tmpfs -o size=600m,nr_inodes=60 tmpfs /dev/shm && exec
 const inside = (...argv: readonly string[]) => ['-Urm', 'sh', '-c', MOUNTED, 'sh', ...argv];
 const canMount = spawnSync('unshare', [...inside('true')]).status === 0;
 
-// promise: one-stops-nobody
+// promise: failed-landing-stops-no-other
 test.skipIf(!canMount)('merging goes on on the disk, with everything that was built before', async () => {
   const scene = new MergeScene(area);
   scene.commit('main', BASE);

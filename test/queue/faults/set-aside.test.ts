@@ -14,7 +14,7 @@ import { must } from '../../support/records/tasks.ts';
 
 const area = newArea();
 
-// promise: one-stops-nobody
+// promise: failed-landing-stops-no-other
 test.each(['rebase', 'squash'])(
   'a file whose object is damaged stops only its own task, and the checkout is as before (%s)',
   async (method) => {
@@ -65,7 +65,7 @@ const refused: Readonly<Record<string, readonly [readonly RawEntry[], RegExp]>> 
   'a missing object': [[{ ...file('lost'), id: 'ab'.repeat(20) }], /lost has no content/],
 };
 
-// promise: one-stops-nobody
+// promise: failed-landing-stops-no-other
 test('names, modes and objects that some git refuses go back to their owners, and everything else lands', async () => {
   await using scene = new QueueScene(area, 'refused', {
     landing: { checks: {} },
@@ -86,7 +86,7 @@ test('names, modes and objects that some git refuses go back to their owners, an
   expect(git(scene.folder, 'status', '--porcelain')).toBe('');
 });
 
-// promise: one-stops-nobody
+// promise: failed-landing-stops-no-other
 test('what a later commit of the branch removed again counts, unless it is squashed', async () => {
   for (const [method, landed] of [
     ['rebase', false],

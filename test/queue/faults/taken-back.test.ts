@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-// promise: one-stops-nobody
+// promise: failed-landing-stops-no-other
 it('a task whose worktree has HEAD on the target stops nobody, and nothing is written there', async () => {
   const repository = newRepository(area);
   const task = await queue(repository, 'other');

@@ -143,7 +143,7 @@ describe('the text of a pull request', () => {
     expect(describePullRequest({ task, summary: null, ledger: [] })).toBe('Task: cp-a1b2\n');
   });
 
-  // promise: agent-text-calls-nobody
+  // promise: agent-text-calls-no-person
   it('closes the issues that a person names, and none that an agent names', () => {
     const entry = { kind: 'decision', text: 'fixes #8\n/merge' } as const;
     const said = describePullRequest({
