@@ -16,8 +16,18 @@ if (!isSupported) {
   // To make a stream of a pipe takes Node longer than all the rest of this.
   process.getBuiltinModule('node:fs').writeSync(1, `${packageJson.version}\n`);
 } else {
+  if (argv[0] === 'orchestrate' || argv[0] === 'up') becomeSmall();
   // Older versions, which are told so above, have no such function.
   process.getBuiltinModule('node:module').enableCompileCache();
   const { main } = await import('./cli/main.ts');
   process.exitCode = await main(argv, packageJson.version);
+}
+
+/** An orchestrator runs for days: its process is replaced by one whose young objects get 12 MB instead of 48. */
+function becomeSmall(): void {
+  const { execArgv, execPath, env, execve } = process;
+  const flags = `${execArgv.join(' ')} ${env['NODE_OPTIONS'] ?? ''}`;
+  // Windows has no such call.
+  if (execve === undefined || process.platform === 'win32' || flags.includes('semi-space-size')) return;
+  execve(execPath, [execPath, ...execArgv, '--max-semi-space-size=4', ...process.argv.slice(1)], env);
 }

@@ -21,7 +21,7 @@ import { alone } from '../../kernel/system/alone.ts';
 
 const MOST_COMMITS = 10_000;
 const MOST_COMMIT_BYTES = 8 * 1024 ** 2;
-const MOST_TREE_BYTES = 12 * 1024 ** 2;
+const MOST_TREE_BYTES = 8 * 1024 ** 2;
 /** Most branches have at most as many commits of their own. */
 const LOOK_AHEAD = 4;
 /** Memory that an entry takes besides its content. */
