@@ -14,5 +14,10 @@ case $title in
   honest*) honest ;;
   # Tasks that agents added.
   more*) copse finish --no-changes --summary 'nothing to do' ;;
-  *) "$(printf %s "$title" | tr - _)" ;;
+  *)
+    # It does not listen to what it is told when its work comes back.
+    [ -e "$notes/$COPSE_TASK_ID.tried" ] && exit 0
+    : >"$notes/$COPSE_TASK_ID.tried"
+    "$(printf %s "$title" | tr - _)"
+    ;;
 esac

@@ -56,8 +56,12 @@ function settings(notes: string, { atOnce, seconds }: FleetSize): string {
   const agent = { command: ['sh', program, notes, String(seconds)], max: atOnce };
   return JSON.stringify(
     {
-      // Copse commits what is left, so that a wrong HEAD would move another branch.
-      agents: { honest: agent, hostile: { ...agent, finish: { on_dirty: 'commit' } } },
+      agents: {
+        honest: agent,
+        hostile: agent,
+        // Copse commits what it leaves, so that a wrong HEAD would move another branch.
+        committer: { ...agent, finish: { on_dirty: 'commit' } },
+      },
       policy: {
         max_agents: 2 * atOnce,
         max_retries: 1,
@@ -73,16 +77,20 @@ function settings(notes: string, { atOnce, seconds }: FleetSize): string {
   );
 }
 
-/** Each honest task stands before the next hostile one, so that both kinds run at once. */
+export interface FleetTask {
+  readonly title: string;
+  readonly agent: 'honest' | 'hostile' | 'committer';
+}
+
+/** In this order; ids by title. */
 export async function addTasks(
   { folder }: Fleet,
-  titles: { readonly honest: readonly string[]; readonly hostile: readonly string[] },
+  tasks: readonly FleetTask[],
 ): Promise<ReadonlyMap<string, string>> {
   const context = await openContext({ cwd: folder, env: { USER: 'ada' } });
   const ids = new Map<string, string>();
   try {
-    const named = (agent: 'honest' | 'hostile') => titles[agent].map((title) => [agent, title] as const);
-    for (const [agent, title] of [...named('honest'), ...named('hostile')]) {
+    for (const { title, agent } of tasks) {
       const added = await addTask(context, { title, agent: brand<AgentName>(agent) });
       if (added.kind === 'refused') throw new Error(added.refusal.reason);
       ids.set(title, added.value.id);
@@ -93,6 +101,9 @@ export async function addTasks(
   return ids;
 }
 
+/** As the person: neither the hooks nor the replacements that an agent planted apply. */
 export function gitIn(folder: string, ...argv: readonly string[]): string {
-  return execFileSync('git', argv, { cwd: folder, env: plainEnv, encoding: 'utf8' }).trimEnd();
+  const env = { ...plainEnv, GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
+  const quiet = ['-c', 'core.hooksPath=/dev/null', '-c', 'advice.graftFileDeprecated=false'];
+  return execFileSync('git', [...quiet, ...argv], { cwd: folder, env, encoding: 'utf8' }).trimEnd();
 }

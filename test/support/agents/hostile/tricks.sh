@@ -22,16 +22,20 @@ pipe_at() {
 
 head_at() { printf 'ref: %s\n' "$1" >"$own_git/HEAD"; }
 
-# A tree of the branch's files and further entries in git's own form: raw_commit '100644 name' …
-# No git checks what is in it.
-raw_commit() {
-  blob=$(echo x | git hash-object -w --stdin)
+# Commits the branch's files and empty files of these names, which git add would refuse on some system.
+commit_names() {
+  blob=$(git hash-object -w --stdin </dev/null)
   {
     git ls-tree HEAD
-    for entry in "$@"; do printf '%s blob %s\t%s\n' "${entry%% *}" "$blob" "${entry#* }"; done
-  } | git mktree --missing >"$notes/$COPSE_TASK_ID.tree" || exit 1
-  git update-ref HEAD "$(git commit-tree "$(cat "$notes/$COPSE_TASK_ID.tree")" -p HEAD -m "feat: $title")"
-  git reset --quiet --mixed 2>/dev/null
+    for name in "$@"; do printf '100644 blob %s\t%s\n' "$blob" "$name"; done
+  } | commit_entries
+  git read-tree HEAD && git checkout-index --all --force
+}
+
+# Lines as of git ls-tree. Git neither looks for the objects nor at the names.
+commit_entries() {
+  tree=$(git mktree --missing) || exit 1
+  git update-ref HEAD "$(git commit-tree "$tree" -p HEAD -m "feat: $title")"
 }
 
 # ---- an honest agent: it mostly waits, as for a model
@@ -273,23 +277,22 @@ endless_output() {
 
 # ---- names and objects that a plain checkout refuses
 
-name_of_git_folder() { raw_commit '100644 git~1'; }
-long_name() { raw_commit "100644 $(printf '%0300d' 0)"; }
-two_cases() { raw_commit '100644 Readme' '100644 readme'; }
-two_accents() { raw_commit "100644 $(printf 'e\314\201.txt')" "100644 $(printf '\303\251.txt')"; }
-colon_in_a_name() { raw_commit '100644 a:b'; }
+name_of_git_folder() { commit_names 'git~1' || :; }
+long_name() { commit_names "$(printf '%0300d' 0)" || :; }
+two_cases() { commit_names Readme readme; }
+two_accents() { commit_names "$(printf 'e\314\201.txt')" "$(printf '\303\251.txt')"; }
+colon_in_a_name() { commit_names a:b; }
+
 missing_content() {
-  git mktree --missing >"$notes/$COPSE_TASK_ID.tree" <<LINES
-$(git ls-tree HEAD)
-100644 blob abababababababababababababababababababab	lost
-LINES
-  git update-ref HEAD "$(git commit-tree "$(cat "$notes/$COPSE_TASK_ID.tree")" -p HEAD -m 'feat: lost')"
+  printf '%s\n100644 blob abababababababababababababababababababab\tlost\n' "$(git ls-tree HEAD)" | commit_entries
+  git read-tree HEAD
 }
+
 same_name_twice() {
   blob=$(echo x | git hash-object -w --stdin)
   bytes=$(printf %s "$blob" | sed 's/../\\x&/g')
   entry="100644 twice\\0$bytes"
-  tree=$(/usr/bin/printf "$entry$entry" | git hash-object -w -t tree --literally --stdin)
+  tree=$(env printf "$entry$entry" | git hash-object -w -t tree --literally --stdin)
   git update-ref HEAD "$(git commit-tree "$tree" -p HEAD -m 'feat: twice')"
 }
 
@@ -297,8 +300,8 @@ same_name_twice() {
 
 uses_commands_of_people() {
   work
-  for argv in "add evil --accept 'echo accepted >>$fired'" "export $notes/exported --force" 'config accept --yes' \
-    "approve $COPSE_TASK_ID" "merge $COPSE_TASK_ID --no-checks" 'queue pause' 'stop --all' 'cleanup --all --force'; do
+  for argv in "add evil --accept 'echo accepted >>$fired'" "export $notes/exported --force" 'config accept' \
+    "review $COPSE_TASK_ID" "merge $COPSE_TASK_ID" 'queue pause' "cancel $COPSE_TASK_ID" "cleanup $COPSE_TASK_ID --force"; do
     eval "copse $argv" >>"$notes/commands" 2>&1 && printf 'allowed: %s\n' "$argv" >>"$fired"
   done
   env >"$notes/environment"
@@ -335,11 +338,18 @@ does_not_end() {
 
 links_elsewhere() {
   work
-  echo 'of the person' >"$notes/victim"
   rm -rf .copse AGENT_CONTEXT.md
-  mkdir "$notes/elsewhere-$COPSE_TASK_ID"
-  ln -s "$notes/elsewhere-$COPSE_TASK_ID" .copse
+  mkdir "$notes/elsewhere"
+  ln -s "$notes/elsewhere" .copse
   ln -s "$notes/victim" AGENT_CONTEXT.md
+}
+
+# Git overwrites ignored files: a checkout of this would replace the board.
+brings_a_board() {
+  rm -rf .copse
+  ln -s "$notes" .copse
+  git add --force .copse
+  work
 }
 
 closes_its_folders() {
