@@ -15,7 +15,7 @@ import { type Fleet, addTasks, gitIn, newFleet } from '../../support/agents/host
 import { tricks } from '../../support/agents/hostile/tricks.ts';
 import { Run, canSeeProcesses } from '../../support/agents/runs.ts';
 import type { Shown } from '../../support/agents/scripted-agents.ts';
-import { answer, copse, newArea } from '../../support/cli.ts';
+import { copse, newArea } from '../../support/cli.ts';
 import { isLong } from '../../support/long.ts';
 
 const area = newArea();
@@ -38,7 +38,7 @@ beforeAll(async () => {
   fleet = newFleet(path.join(area, 'fleet'), size);
   ids = await addTasks(fleet, [
     ...honest.map((title) => ({ title, agent: 'honest' as const })),
-    ...chosen.map(([title, { agent = 'hostile' }]) => ({ title, agent })),
+    ...chosen.map(([title, { agent = 'hostile' as const }]) => ({ title, agent })),
   ]);
   before = ofThePerson();
   run = await Run.around(fleet.folder, path.join(area, 'said.log'), { GITHUB_TOKEN: 'token-of-the-person' });
@@ -49,7 +49,8 @@ beforeAll(async () => {
     await sleep(200);
   }
   [exitCode] = await ended;
-  const { tasks: all } = await answer<{ tasks: readonly Shown[] }>(['list', '--all'], { cwd: fleet.folder });
+  const { stdout } = await copse(['list', '--all', '--json'], { cwd: fleet.folder });
+  const { tasks: all } = JSON.parse(stdout) as { tasks: readonly Shown[] };
   tasks = new Map(all.map((task) => [task.title, task]));
 }, 600_000);
 afterAll(() => run[Symbol.asyncDispose]());
@@ -137,7 +138,7 @@ describe('afterwards', () => {
 async function cancelWhileItLands(): Promise<void> {
   const id = ids.get('cancelled while it lands');
   if (id === undefined) return;
-  const waiting: readonly (TaskStatus | undefined)[] = ['blocked', 'ready', 'in_progress'];
+  const waiting: readonly (TaskStatus | undefined)[] = ['pending', 'ready', 'in_progress'];
   const status = async () => (await run.context.board.get('task', brand<TaskId>(id)))?.state.status;
   while (waiting.includes(await status())) await sleep(5);
   await copse(['cancel', id], { cwd: fleet.folder });
