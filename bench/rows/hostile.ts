@@ -86,7 +86,11 @@ async function honestTime(bench: Bench, beside: readonly FleetTask[]): Promise<n
 
 function startLoop(bench: Bench, cwd: string): ChildProcess {
   const [node, ...argv] = bundle;
-  const child = spawn(node, [...argv, 'orchestrate', '--until-idle'], { cwd, env: plainEnv, stdio: 'ignore' });
+  const child = spawn(node, [...argv, 'orchestrate', '--until-idle'], {
+    cwd,
+    env: plainEnv,
+    stdio: 'ignore',
+  });
   bench.atEnd(() => child.kill('SIGKILL'));
   return child;
 }

@@ -74,7 +74,7 @@ const refused: Readonly<Record<string, readonly [readonly RawEntry[], RegExp]>> 
   'a missing object': [[{ ...file('lost'), id: 'ab'.repeat(20) }], /lost has no content/],
 };
 
-// promise: failed-landing-stops-no-other
+// promise: failed-landing-stops-no-other, own-folders-never-land
 test('names, modes and objects that some git refuses go back to their owners, and everything else lands', async () => {
   await using scene = new QueueScene(area, 'refused', {
     landing: { checks: {} },
