@@ -74,7 +74,6 @@ test.each(chosen)('%s ends alone, and a person is told why', async (title, { end
   expect({ code, stderr: withoutNotice(stderr) }).toEqual({ code: 0, stderr: '' });
   if (status !== 'done' && status !== 'cancelled') expect(reason).toMatch(says);
   expect(stdout).not.toMatch(/should not have happened|^\s+at .*:\d+:\d+/m);
-  // oxlint-disable-next-line no-control-regex
   expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 });
 
