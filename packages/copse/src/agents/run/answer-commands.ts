@@ -60,7 +60,7 @@ export function answerCommands({ context, orders, task, reported }: RunningAttem
   };
 }
 
-const MOST_WORDS = 1_000;
+const MOST_WORDS = defaultPolicy.agentOutput.commandWords;
 
 /** An agent may have written anything. */
 function commandIn({

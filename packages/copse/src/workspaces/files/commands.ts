@@ -11,6 +11,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { constants as system } from 'node:os';
 import path from 'node:path';
 
+import { defaultPolicy } from '../../kernel/policy.ts';
 import { REPOSITORY_VARIABLES } from '../rules/environment.ts';
 import type { AttemptId } from '../../kernel/ids.ts';
 import type { CommandLines, CommandsOutcome } from '../ports/furnishing.ts';
@@ -26,9 +27,9 @@ export interface CommandsRequest extends CommandLines {
   readonly confined?: { readonly sandbox: Sandbox; readonly attempt: AttemptId };
 }
 
-const GRACE_MS = 5_000;
-const TAIL_LINES = 40;
-const TAIL_BYTES = 64 * 1024;
+const GRACE_MS = defaultPolicy.commands.endGraceMs;
+const TAIL_LINES = defaultPolicy.commands.tailLines;
+const TAIL_BYTES = defaultPolicy.commands.tailBytes;
 const MARK = 'COPSE_COMMAND';
 
 export async function runCommands(request: CommandsRequest): Promise<CommandsOutcome> {
