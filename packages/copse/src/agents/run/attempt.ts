@@ -18,7 +18,8 @@
  *   ended         task, session and attempt in one transaction (end.ts)
  *   crashed       rescue, then the same in one transaction (act/recover.ts)
  *
- * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). An
+ * From every mode: a lost lease, or a runner that is told to stop, ends the agent and writes nothing more (`lost`). So does a
+ * board that a newer Copse migrated (`outdated`): the runner leaves a note, with which the newer one uses up no retry. An
  * exception is a crash of the attempt, unless it says that a program or a sandbox is missing (`stuck`), or that the worktree or
  * branch is beyond what Copse reads (`needs_attention`).
  */
@@ -54,7 +55,7 @@ import {
 } from './surroundings.ts';
 import { type TurnEnd, decideAfterTurn, watchTurn } from './turn.ts';
 import { change } from '../../board/context.ts';
-import { BoardUnavailable } from '../../board/port.ts';
+import { BoardTooNew, BoardUnavailable } from '../../board/port.ts';
 import { Unavailable, isBeyondLimits } from '../../kernel/unavailable.ts';
 import { NotConfined, ProgramMissing } from '../../processes/ports/programs.ts';
 import { addLedgerEntry } from '../../tasks/act/ledger.ts';
@@ -64,6 +65,8 @@ import { terminalName } from '../../workspaces/rules/naming.ts';
 
 export type AttemptEnd =
   | { readonly kind: 'lost' }
+  /** The board is of a newer Copse, and cannot be told. */
+  | { readonly kind: 'outdated'; readonly reason: string }
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: AttemptEnding['kind'] };
 
@@ -81,10 +84,12 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   // A runner that is told to stop decides nothing more, as if the lease were lost; the orchestrator sees that it is gone.
   const lease = { ...kept, lost: AbortSignal.any([kept.lost, context.stop]) };
   try {
-    return await work(context, orders, lease);
+    const ended = await work(context, orders, lease);
+    return ended.kind === 'lost' ? lostBy(lease) : ended;
   } catch (error) {
     context.log(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    if (lease.lost.aborted) return { kind: 'lost' };
+    if (error instanceof BoardTooNew) return { kind: 'outdated', reason: error.message };
+    if (lease.lost.aborted) return lostBy(lease);
     // Trying again would read the same.
     if (isBeyondLimits(error))
       return await end(
@@ -99,6 +104,11 @@ export async function runAttempt(context: AttemptContext, orders: Orders): Promi
   } finally {
     await kept.stop();
   }
+}
+
+function lostBy({ lost }: LeaseKeeper): AttemptEnd {
+  const reason: unknown = lost.reason;
+  return reason instanceof BoardTooNew ? { kind: 'outdated', reason: reason.message } : { kind: 'lost' };
 }
 
 /** A retry would fail in the same way, until a person installs a program or changes a setting. An unreachable board passes. */
