@@ -40,7 +40,7 @@ export const limits = {
   objectMemory: {
     commits: 10_000,
     commitBytes: 8 * MEGABYTE,
-    treeBytes: 12 * MEGABYTE,
+    treeBytes: 8 * MEGABYTE,
     /** A larger loose object is read by git. */
     looseBytes: 8 * MEGABYTE,
     readCommits: 2_000,
