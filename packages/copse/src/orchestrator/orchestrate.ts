@@ -24,7 +24,7 @@ import { leadQueue } from '../queue/lead/lead-queue.ts';
 import { type QueueMemory, newQueueMemory } from '../queue/lead/memory.ts';
 import { removeWorkspace } from '../workspaces/discard/remove.ts';
 import type { RunContext } from '../queue/context.ts';
-import { counted } from '../kernel/text.ts';
+import { processList } from '../kernel/process.ts';
 import { scheduleFacts } from '../agents/act/schedule-facts.ts';
 
 /** Reports what the board does not record, such as a process that cannot be ended. Null: about a queue, not a task. */
@@ -217,10 +217,10 @@ export class Orchestrator {
       if (!attempt?.end || (attempt.process && (await occupancy.isAlive(attempt.process)))) continue;
       this.#inBackground(attempt.task, async () => {
         const remaining = await endLeftBehind(this.#context, id);
-        if (remaining > 0)
+        if (remaining.length > 0)
           this.#report(
             attempt.task,
-            `Cannot end ${counted(remaining, 'process', 'es')} of its last attempt.`,
+            `Cannot end these processes of its last attempt: ${processList(remaining)}.`,
           );
       });
     }

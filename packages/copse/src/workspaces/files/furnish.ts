@@ -44,19 +44,27 @@ export interface Confined {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** `confine` opens the sandbox of an agent; undefined for an agent without one. */
+/**
+ * `confine` opens the sandbox of an agent; undefined for an agent without one. `group` is the control group of the attempt for
+ * which set-up runs.
+ */
 export function workspaceFurnishing(
   git: FurnishingGit,
   confine: (agent: AgentName, task: TaskId) => Promise<Confined | undefined> = () =>
     Promise.resolve(undefined),
+  group?: string,
 ): Furnishing {
   return {
-    furnish: (request) => furnish(git, request),
+    furnish: (request) => furnish(git, request, group),
     dismantle: (request) => dismantle(request, confine),
   };
 }
 
-async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<FurnishReport> {
+async function furnish(
+  git: FurnishingGit,
+  request: FurnishRequest,
+  group: string | undefined,
+): Promise<FurnishReport> {
   if (existsSync(request.marker)) return { ...NOTHING, setup: { kind: 'done', ran: 0 } };
   const notes = [
     ...(await excludeOwnFiles(git, request)),
@@ -65,7 +73,7 @@ async function furnish(git: FurnishingGit, request: FurnishRequest): Promise<Fur
   const files = request.source === null ? NOTHING : await bring(git, request, request.source);
   const submodules = await git.submodules(request.target, request.commit);
   notes.push(...(await git.largeFiles(request.target, { isFresh: request.isFresh })));
-  const setup = await runSetup(request, notes);
+  const setup = await runSetup(request, notes, group);
   if (setup.kind === 'done') await writeFile(request.marker, '');
   return { ...files, submodules, notes, setup };
 }
@@ -206,12 +214,16 @@ async function makeLink(entry: string, source: string, target: string): Promise<
   }
 }
 
-async function runSetup(request: FurnishRequest, notes: string[]): Promise<CommandsOutcome> {
+async function runSetup(
+  request: FurnishRequest,
+  notes: string[],
+  group: string | undefined,
+): Promise<CommandsOutcome> {
   const { commands, foreign } = commandsOf(request, 'setup');
   notes.push(...foreign.notes);
   if (foreign.from !== null && commands.length > 0)
     notes.push(`Set up as ${foreign.from} says, because copse.yml has no workspace.setup.`);
-  return run(request, 'setup', commands);
+  return run(request, 'setup', commands, { group });
 }
 
 /** What they run, an agent may have written: they run where the agent ran. */
@@ -224,7 +236,7 @@ async function dismantle(
   if (first === undefined) return { kind: 'done', ran: 0 };
   const confined = !request.agent ? undefined : await confine(request.agent, request.task);
   try {
-    return await run(request, 'teardown', commands, confined);
+    return await run(request, 'teardown', commands, { confined });
   } catch (error) {
     if (!(error instanceof NotConfined)) throw error;
     const log = path.join(request.home, '.copse', 'logs', request.task, 'teardown-1.log');
@@ -255,7 +267,7 @@ function run(
   request: DismantleRequest,
   name: 'setup' | 'teardown',
   commands: readonly string[],
-  confined?: Confined,
+  { confined, group }: { readonly confined?: Confined | undefined; readonly group?: string | undefined },
 ): Promise<CommandsOutcome> {
   const { target, source, env, settings } = request;
   const others = source === null ? {} : foreignEnvironment(source.folder, target.folder, env['COPSE_PORT']);
@@ -267,6 +279,8 @@ function run(
     ...(confined && { confined, isWhole: true }),
     timeoutMs: settings.commandTimeoutMs,
     logFolder: path.join(request.home, '.copse', 'logs', request.task),
+    leavesNothing: name === 'teardown',
+    group,
   });
 }
 
