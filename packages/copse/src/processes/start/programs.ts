@@ -112,6 +112,6 @@ async function spawned({ started }: Watched, { argv: [file] }: Confinable): Prom
   }
 }
 
-async function identityOf({ child }: Watched): Promise<ProcessIdentity | null> {
-  return (child.pid === undefined ? undefined : await identify(child.pid)) ?? null;
+async function identityOf({ child, first }: Watched): Promise<ProcessIdentity | null> {
+  return first ?? (child.pid === undefined ? null : ((await identify(child.pid)) ?? null));
 }

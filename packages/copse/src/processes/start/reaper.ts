@@ -141,10 +141,13 @@ except OSError as error:
 if pid == 0:
     for one in quiet + [signal.SIGPIPE, signal.SIGXFSZ]: signal.signal(one, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
-    try: os.execvp(argv[0], argv)
+    # Python itself adds a variable.
+    with open('/proc/self/environ', 'rb') as file: lines = file.read().split(b'\0')
+    environ = dict(line.split(b'=', 1) for line in lines if b'=' in line)
+    try: os.execvpe(argv[0], argv, environ)
     except OSError as error:
         try:
-            if error.errno == 8: os.execv('/bin/sh', ['/bin/sh'] + argv)
+            if error.errno == 8: os.execve('/bin/sh', ['/bin/sh'] + argv, environ)
         except OSError: pass
         os.write(write, str(error.errno).encode())
     os._exit(127)

@@ -8,10 +8,11 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 
+import type { ProcessIdentity } from '../../kernel/process.ts';
 import type { ProgramEnd } from '../ports/programs.ts';
 import { findProgram, isProgram } from '../../kernel/system/find-program.ts';
 import { inGroup } from '../cgroup.ts';
-import { isGone } from '../identity.ts';
+import { identifyNow, isGone } from '../identity.ts';
 import { type Reaper, reaperHere } from './reaper.ts';
 
 export interface WatchedRequest {
@@ -30,6 +31,8 @@ type Stdio = 'ignore' | 'pipe' | number;
 export interface Watched {
   /** The reaper if there is one, otherwise the program. All that the program starts is below it. */
   readonly child: ChildProcess;
+  /** The same as it was at its start; null where only `ps` could tell. */
+  readonly first: ProcessIdentity | null;
   /** The pid of the program. Rejects with the error code of the system, ENOENT for example. */
   readonly started: Promise<number>;
   /** Settles when the program is gone, also if the reaper still has other children. Never rejects. */
@@ -77,7 +80,13 @@ function startDirectly(child: ChildProcess): Watched {
     child.once('error', reject);
   });
   started.catch(() => {});
-  return { child, started, ended: endOf(child), signal: (signal) => void child.kill(signal) };
+  const first = firstOf(child);
+  return { child, first, started, ended: endOf(child), signal: (signal) => void child.kill(signal) };
+}
+
+function firstOf({ pid }: ChildProcess): ProcessIdentity | null {
+  const found = pid === undefined ? undefined : identifyNow(pid);
+  return found === undefined ? null : { pid: found.pid, startTime: found.startTime };
 }
 
 function endOf(child: ChildProcess): Promise<ProgramEnd> {
@@ -124,16 +133,20 @@ function listen(child: ChildProcess, file: string): Watched {
   });
   return {
     child,
+    first: firstOf(child),
     started: told.promise,
     ended: over.promise,
-    signal: (signal) => {
-      try {
-        if (pid !== undefined) process.kill(pid, signal);
-      } catch (error) {
-        if (!isGone(error)) throw error;
-      }
-    },
+    // It may be asked before the reaper has told the pid.
+    signal: (signal) => void told.promise.then(() => send(pid, signal)).catch(() => {}),
   };
+}
+
+function send(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(pid, signal);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
 }
 
 const REAPER_KILLED = 'the process that watches over its processes was killed, so some may still run';

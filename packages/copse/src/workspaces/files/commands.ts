@@ -18,7 +18,6 @@ import type { Sandbox } from '../../processes/ports/programs.ts';
 import { processList } from '../../kernel/process.ts';
 import { closeGroup, openGroup } from '../../processes/cgroup.ts';
 import { endMarked } from '../../processes/end.ts';
-import { identify } from '../../processes/identity.ts';
 import { type Watched, startWatched } from '../../processes/start/watched.ts';
 
 export interface CommandsRequest extends CommandLines {
@@ -103,13 +102,12 @@ async function endingOf(
 
 /** Ends all that it started. A sentence about what cannot be ended. */
 async function endOf(
-  { child: { pid } }: Watched,
+  { child: { pid }, first }: Watched,
   { id, group }: { readonly id: string; readonly group: string | undefined },
 ): Promise<string | null> {
   if (pid === undefined) return null;
-  const first = await identify(pid);
   const known = { graceMs: GRACE_MS, leader: pid, group };
-  const { remaining } = await endMarked(`${MARK}=${id}`, first === undefined ? [] : [first], known);
+  const { remaining } = await endMarked(`${MARK}=${id}`, first === null ? [] : [first], known);
   return remaining.length === 0 ? null : `copse: Still running, cannot be ended: ${processList(remaining)}.`;
 }
 
