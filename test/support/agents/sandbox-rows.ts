@@ -225,7 +225,7 @@ const TABLE: readonly Row[] = [
     {
       'commit all of them': 'git add --all; git commit --quiet --allow-empty --message="feat: work of an agent"; test -z "$(git status --porcelain)"',
       'make a branch beside its own': 'git branch --force "$COPSE_TASK_ID/second"',
-      'amend and rebase': 'git commit --quiet --amend --no-edit; git rebase --quiet main',
+      'amend and rebase': 'git commit --quiet --amend --no-edit --allow-empty; git rebase --quiet main',
     },
     'yes',
     { check: '-', teardown: '-' },
