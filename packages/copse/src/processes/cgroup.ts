@@ -38,16 +38,21 @@ export function openGroup(name: string): string | undefined {
 /** The group of this process, if a process of it may be moved into a group below. */
 export function ownGroup(): string | undefined {
   try {
-    const own = groupFolder(
-      readFileSync('/proc/self/mountinfo', 'utf8'),
-      readFileSync('/proc/self/cgroup', 'utf8'),
+    const membership = readFileSync('/proc/self/cgroup', 'utf8');
+    return groupFolders(readFileSync('/proc/self/mountinfo', 'utf8'), membership).find(
+      (own) => isWritable(own) && isWritable(path.join(own, 'cgroup.procs')),
     );
-    if (own === undefined) return undefined;
-    accessSync(own, constants.W_OK);
-    accessSync(path.join(own, 'cgroup.procs'), constants.W_OK);
-    return own;
   } catch {
     return undefined;
+  }
+}
+
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -55,16 +60,15 @@ export function ownGroup(): string | undefined {
  * Where version 2 shows the group of a process: at /sys/fs/cgroup, beside version 1 (`unified`), or in a container, where only
  * a part of all groups is mounted.
  */
-export function groupFolder(mountinfo: string, membership: string): string | undefined {
+export function groupFolders(mountinfo: string, membership: string): readonly string[] {
   const place = /^0::(.*)$/m.exec(membership)?.[1];
-  if (place === undefined || place.startsWith('/..')) return undefined;
-  for (const line of mountinfo.split('\n')) {
-    if (!/ - cgroup2 /.test(line)) continue;
+  if (place === undefined || place.startsWith('/..')) return [];
+  const mounts = mountinfo.split('\n').filter((line) => / - cgroup2 /.test(line));
+  return mounts.flatMap((line) => {
     const [, , , root = '', mount = ''] = line.split(' ');
     const below = path.relative(root, place);
-    if (!below.startsWith('..')) return path.join(mount, below);
-  }
-  return undefined;
+    return below.startsWith('..') ? [] : [path.join(mount, below)];
+  });
 }
 
 /** The processes in the group and in the groups below it. */
