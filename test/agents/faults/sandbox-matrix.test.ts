@@ -70,7 +70,10 @@ describe.runIf(noSandbox === null)(`checks and teardown in the sandbox of sandbo
 
 /** Everything in the repository that neither the task nor its landing changes. */
 function untouched(site: Site, id: string): unknown {
-  const { refs, ...others } = site.others(id) as { readonly refs: readonly string[] } & Record<string, unknown>;
+  const { refs, ...others } = site.others(id) as { readonly refs: readonly string[] } & Record<
+    string,
+    unknown
+  >;
   const { packed: _, packs: __, ...rest } = others;
   const moved = /^refs\/heads\/main /;
   return {

@@ -25,7 +25,12 @@ describe('the folder of a control group', () => {
       '1:cpu:/x\n0::/',
       ['/sys/fs/cgroup/unified'],
     ],
-    ['a container that sees its own part', mount('/c/1', '/sys/fs/cgroup', 'cgroup2'), '0::/c/1/a', ['/sys/fs/cgroup/a']],
+    [
+      'a container that sees its own part',
+      mount('/c/1', '/sys/fs/cgroup', 'cgroup2'),
+      '0::/c/1/a',
+      ['/sys/fs/cgroup/a'],
+    ],
     ['a container that sees another part', mount('/c/2', '/sys/fs/cgroup', 'cgroup2'), '0::/c/1/a', []],
     ['a group outside of all that can be seen', mount('/', '/sys/fs/cgroup', 'cgroup2'), '0::/../a', []],
     ['version 1 alone', v1, '1:cpu:/x', []],

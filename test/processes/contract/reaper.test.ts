@@ -58,6 +58,7 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     return endProcesses([(await identify(child.pid!))!], { graceMs });
   }
 
+  // promise: reaper-unnoticed
   test('gets its arguments, variables, folder and streams, and hands back what it ends with', async () => {
     const folder = newFolder();
     const watched = start(['sh', '-c', 'env; pwd; cat; echo "$0" "$1" >&2; exit 7', 'ä ö', '$x'], folder);
@@ -70,6 +71,7 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     expect(await shell('kill -SEGV $$').ended).toEqual({ kind: 'signalled', signal: 'SIGSEGV' });
   });
 
+  // promise: reaper-unnoticed
   test('begins with the signals of a program that was started directly, and no other open file', async () => {
     const watched = shell('grep ^Sig /proc/self/status | tail -n 4; ls /proc/$$/fd');
     const direct = startWatched({
@@ -84,6 +86,7 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     expect(said).toContain('SigIgn');
   });
 
+  // promise: reaper-unnoticed
   test('that cannot be started fails with the code of the system', async () => {
     const folder = newFolder();
     const file = (name: string, content: string, mode = 0o755) => {
@@ -91,16 +94,21 @@ describe.each(here)('a program below %s', (kind, reaper) => {
       chmodSync(path.join(folder, name), mode);
       return path.join(folder, name);
     };
-    const failing = (program: string) => expect(start([program], folder).started).rejects;
-    await failing('not-there-at-all').toMatchObject({ code: 'ENOENT' });
-    await failing(file('no interpreter', '#!/nowhere/sh\n')).toMatchObject({ code: 'ENOENT' });
+    const missing = start(['not-there-at-all'], folder);
+    await expect(missing.started).rejects.toMatchObject({ code: 'ENOENT' });
+    const broken = start([file('no interpreter', '#!/nowhere/sh\n')], folder);
+    await expect(broken.started).rejects.toMatchObject({ code: 'ENOENT' });
     // Without a first line it is one for the shell.
     expect(await start([file('script', 'exit 5\n')], folder).ended).toEqual({ kind: 'exited', code: 5 });
   });
 
+  // promise: reaper-unnoticed
   test('is signalled alone and once', async () => {
     const folder = newFolder();
-    const watched = shell(`trap 'echo x >> said; exit 3' TERM; : > ready; while :; do sleep 0.01; done`, folder);
+    const watched = shell(
+      `trap 'echo x >> said; exit 3' TERM; : > ready; while :; do sleep 0.01; done`,
+      folder,
+    );
     await until(() => wordsInNow(folder, 'ready') !== undefined);
     watched.signal('SIGTERM');
     expect(await watched.ended).toEqual({ kind: 'exited', code: 3 });
@@ -108,10 +116,14 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     watched.signal('SIGTERM');
   });
 
+  // promise: no-process-left
   test.runIf(hasReaper)('has an end that is told while others still hold on', async () => {
     const folder = newFolder();
-    const watched = shell(`(setsid env -i /bin/sh -c 'echo $$ > left; exec sleep 701' > /dev/null 2>&1 &)
-      until test -s left; do sleep 0.01; done`, folder);
+    const watched = shell(
+      `(setsid env -i /bin/sh -c 'echo $$ > left; exec sleep 701' > /dev/null 2>&1 &)
+      until test -s left; do sleep 0.01; done`,
+      folder,
+    );
     // Its output ends with it, although the reaper stays.
     await text(watched.child.stdout!);
     expect(await watched.ended).toEqual({ kind: 'exited', code: 0 });
@@ -121,15 +133,22 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     expect(parent).toBe(watched.child.pid);
     const first = (await identify(watched.child.pid!))!;
     const { ended, remaining } = await end(watched);
-    expect({ ended, remaining }).toEqual({ ended: expect.arrayContaining([left, first]) as unknown, remaining: [] });
+    expect({ ended, remaining }).toEqual({
+      ended: expect.arrayContaining([left, first]) as unknown,
+      remaining: [],
+    });
     expect(await isAlive(left)).toBe(false);
   });
 
+  // promise: no-process-left
   test.runIf(hasReaper)('that replaces itself faster than it can be read is ended', async () => {
     const folder = newFolder();
     // Each process starts the next, in a group of its own, and ends.
     const hop = `$t = time; while (time - $t < 60) { exit if fork; setpgrp(0, 0); open F, ">>hops"; print F "."; close F; }`;
-    const watched = shell(`env -i /usr/bin/perl -e '${hop}' & until test -s hops; do sleep 0.01; done`, folder);
+    const watched = shell(
+      `env -i /usr/bin/perl -e '${hop}' & until test -s hops; do sleep 0.01; done`,
+      folder,
+    );
     await watched.ended;
     expect(await end(watched)).toMatchObject({ remaining: [] });
     const hops = wordsInNow(folder, 'hops')?.length;
@@ -137,6 +156,7 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     expect(wordsInNow(folder, 'hops')?.length).toBe(hops);
   });
 
+  // promise: no-process-left
   test.runIf(hasReaper)('cannot hide below the name of a reaper', async () => {
     const folder = newFolder();
     const pose = `$0 = "${REAPER}"; $SIG{$_} = "IGNORE" for qw(TERM USR1); open F, ">ready"; print F $$; close F; sleep 702`;
@@ -152,11 +172,18 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     expect(await end(watched)).toMatchObject({ remaining: [] });
   });
 
+  // promise: no-process-left
   test.runIf(hasReaper)('that kills the reaper is noticed, and still found by its mark', async () => {
     const folder = newFolder();
     const mark = `COPSE_TEST=${process.pid}-${kind}`;
-    const watched = shell(`export ${mark}; kill -KILL $PPID; echo $$ > left; exec sh -c 'sleep 705; :'`, folder);
-    expect(await watched.ended).toMatchObject({ kind: 'vanished', why: expect.stringContaining('was killed') as string });
+    const watched = shell(
+      `export ${mark}; kill -KILL $PPID; echo $$ > left; exec sh -c 'sleep 705; :'`,
+      folder,
+    );
+    expect(await watched.ended).toMatchObject({
+      kind: 'vanished',
+      why: expect.stringContaining('was killed') as string,
+    });
     const [pid = ''] = await wordsIn(path.join(folder, 'left'), 1);
     await until(() => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark));
     const { ended, remaining } = await endMarked(mark, [], { graceMs: 0 });

@@ -14,7 +14,7 @@ const isRoot = process.getuid?.() === 0;
 const PLAIN = 65_534;
 
 /** The same program, as a user that is not root. */
-export function asPlainUser(argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
+function asPlainUser(argv: readonly [string, ...string[]]): readonly [string, ...string[]] {
   if (!isRoot) return argv;
   return ['setpriv', `--reuid=${PLAIN}`, `--regid=${PLAIN}`, '--clear-groups', ...argv];
 }

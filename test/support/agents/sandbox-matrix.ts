@@ -41,7 +41,8 @@ function missing(): string | null {
   if (process.platform !== 'linux') return 'the matrix is for Linux';
   if (modules === undefined) return 'sandbox-runtime is not installed: node scripts/install-agents.mjs';
   const programs = ['bwrap', 'socat', 'rg', 'tmux', 'ssh-agent'].filter((name) => !has(name));
-  if (programs.length > 0) return `${programs.join(', ')} not found: apt install bubblewrap socat ripgrep tmux openssh-client`;
+  if (programs.length > 0)
+    return `${programs.join(', ')} not found: apt install bubblewrap socat ripgrep tmux openssh-client`;
   try {
     execFileSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'pipe' });
     return null;
@@ -92,7 +93,10 @@ export function onlyGit(area: string): string {
 }
 
 /** What a program of this column may do, and what not. */
-function columnOf(column: Column): { readonly forbidden: readonly string[]; readonly allowed: readonly string[] } {
+function columnOf(column: Column): {
+  readonly forbidden: readonly string[];
+  readonly allowed: readonly string[];
+} {
   const those = (...verdicts: readonly Verdict[]) =>
     verdicts.flatMap((verdict) => rowsOf(column, verdict).map(({ does }) => does));
   return { forbidden: those('no'), allowed: those('masked', 'yes') };

@@ -23,9 +23,13 @@ interface Row extends Readonly<Record<Column, Verdict>> {
 type Acts = Readonly<Record<string, string>>;
 
 /** The same in all columns, unless said otherwise. */
-function rows(of: string, acts: Acts, verdict: Verdict, other: Partial<Record<Column, Verdict>> = {}): readonly Row[] {
-  const verdicts = { attempt: verdict, check: verdict, teardown: verdict, ...other };
-  return Object.entries(acts).map(([does, line]) => ({ of, does, line, ...verdicts }));
+function rows(
+  of: string,
+  acts: Acts,
+  verdict: Verdict,
+  { attempt = verdict, check = verdict, teardown = verdict }: Partial<Record<Column, Verdict>> = {},
+): readonly Row[] {
+  return Object.entries(acts).map(([does, line]) => ({ of, does, line, attempt, check, teardown }));
 }
 
 /** Another object store for each attempt makes this a `no`. */
@@ -94,7 +98,8 @@ const TABLE: readonly Row[] = [
   ...rows(
     'refs',
     {
-      'exchange the folder of its branches': 'mv "$COMMON/refs/heads/$COPSE_TASK_ID" x; mv x "$COMMON/refs/heads/$COPSE_TASK_ID"',
+      'exchange the folder of its branches':
+        'mv "$COMMON/refs/heads/$COPSE_TASK_ID" x; mv x "$COMMON/refs/heads/$COPSE_TASK_ID"',
     },
     'no',
     { check: '-' },
@@ -129,16 +134,17 @@ const TABLE: readonly Row[] = [
   ...rows(
     'loose objects',
     {
-      'delete an object of main that is not packed': 'f="$COMMON/objects/$(git rev-parse main:loose.txt | sed "s,^..,&/,")"; cp "$f" x; rm -f "$f"; mv x "$f"',
+      'delete an object of main that is not packed':
+        'f="$COMMON/objects/$(git rev-parse main:loose.txt | sed "s,^..,&/,")"; cp "$f" x; rm -f "$f"; mv x "$f"',
     },
     LOOSE_OBJECTS,
-    { attempt: LOOSE_OBJECTS, check: LOOSE_OBJECTS, teardown: LOOSE_OBJECTS },
   ),
   ...rows(
     'network',
     {
       'reach another address': '"$NODE" -e "$CONNECT" "$ELSEWHERE" 127.0.0.2',
-      'reach another address through the proxy': 'NODE_USE_ENV_PROXY=1 "$NODE" -e "$FETCH" "http://127.0.0.2:$ELSEWHERE/"',
+      'reach another address through the proxy':
+        'NODE_USE_ENV_PROXY=1 "$NODE" -e "$FETCH" "http://127.0.0.2:$ELSEWHERE/"',
       'send a datagram': '"$NODE" -e "$SEND" "$DATAGRAMS"',
     },
     'no',
@@ -215,7 +221,8 @@ const TABLE: readonly Row[] = [
     'own work',
     {
       'read the main checkout': 'test "$(head -n 1 "$MAIN/tracked.txt")" = tracked',
-      'write files of any name': 'mkdir -p .vscode .idea; echo x | tee a.txt .bashrc .gitmodules.txt .mcp.json .vscode/x .idea/x',
+      'write files of any name':
+        'mkdir -p .vscode .idea; echo x | tee a.txt .bashrc .gitmodules.txt .mcp.json .vscode/x .idea/x',
       'write temporary files': 'echo x > "$(mktemp)"',
     },
     'yes',
@@ -223,7 +230,8 @@ const TABLE: readonly Row[] = [
   ...rows(
     'own work',
     {
-      'commit all of them': 'git add --all; git commit --quiet --allow-empty --message="feat: work of an agent"; test -z "$(git status --porcelain)"',
+      'commit all of them':
+        'git add --all; git commit --quiet --allow-empty --message="feat: work of an agent"; test -z "$(git status --porcelain)"',
       'make a branch beside its own': 'git branch --force "$COPSE_TASK_ID/second"',
       'amend and rebase': 'git commit --quiet --amend --no-edit --allow-empty; git rebase --quiet main',
     },
@@ -233,7 +241,8 @@ const TABLE: readonly Row[] = [
   ...rows(
     'own work',
     {
-      'reach the host that a person allowed': 'NODE_USE_ENV_PROXY=1 "$NODE" -e "$FETCH" "http://127.0.0.1:$MODEL/"',
+      'reach the host that a person allowed':
+        'NODE_USE_ENV_PROXY=1 "$NODE" -e "$FETCH" "http://127.0.0.1:$MODEL/"',
     },
     'yes',
     { check: 'no' },

@@ -6,13 +6,7 @@
  * tasks. Ending processes, removing worktrees and checks take long and run in the background, once per task or target.
  */
 
-import {
-  type AgentName,
-  type AttemptId,
-  type BranchName,
-  type TaskId,
-  parseTaskId,
-} from '../kernel/ids.ts';
+import { type AgentName, type AttemptId, type BranchName, type TaskId, parseTaskId } from '../kernel/ids.ts';
 import type { Landing } from '../queue/rules/landing.ts';
 import { decideRecoveries } from './rules/reconcile.ts';
 import { type Placement, Scheduler } from './rules/schedule.ts';

@@ -202,7 +202,9 @@ function topReapers(
   running: readonly RunningProcess[],
 ): ReadonlySet<number> {
   const pids = new Set(remaining.filter(({ name }) => name === REAPER).map(({ pid }) => pid));
-  return new Set([...pids].filter((pid) => !line(pid, running).some((above) => above !== pid && pids.has(above))));
+  return new Set(
+    [...pids].filter((pid) => !line(pid, running).some((above) => above !== pid && pids.has(above))),
+  );
 }
 
 /** It kills its children first. Alone it ends without being told, unless it was stopped. */
@@ -233,7 +235,8 @@ function send(pid: number, signal: NodeJS.Signals): void {
 function line(from: number, running: readonly RunningProcess[]): readonly number[] {
   const parents = new Map(running.map(({ pid, parent }) => [pid, parent]));
   const found: number[] = [];
-  for (let pid: number | undefined = from; pid && !found.includes(pid); pid = parents.get(pid)) found.push(pid);
+  for (let pid: number | undefined = from; pid && !found.includes(pid); pid = parents.get(pid))
+    found.push(pid);
   return found;
 }
 

@@ -66,12 +66,16 @@ async function runnerOf({ board }: RunContext, attempt: AttemptId): Promise<Atte
 
 /** The orchestrator tries again and again: the ledger has each reason once. */
 async function noteOnce(context: RunContext, task: TaskId, text: string): Promise<void> {
-  const [before] = (await context.board.list('ledger', { task })).filter(({ kind }) => kind === 'crash').slice(-1);
+  const [before] = (await context.board.list('ledger', { task }))
+    .filter(({ kind }) => kind === 'crash')
+    .slice(-1);
   if (before?.text === text) return;
   await change(context, async (change) => {
     const { session } = await change.require('task', task);
     const id = brand<LedgerEntryId>(drawId('le-', context.random));
-    await change.apply(decided({ type: 'ledger.added', id, task, session, kind: 'crash', text, at: change.at }));
+    await change.apply(
+      decided({ type: 'ledger.added', id, task, session, kind: 'crash', text, at: change.at }),
+    );
   });
 }
 

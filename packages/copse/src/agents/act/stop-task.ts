@@ -63,7 +63,11 @@ async function stopTask(
 }
 
 /** Gives the runner time first, because it lets the agent's program save its conversation. */
-async function waitForEnd(context: RunContext, task: TaskId, id: AttemptId): Promise<readonly NamedProcess[]> {
+async function waitForEnd(
+  context: RunContext,
+  task: TaskId,
+  id: AttemptId,
+): Promise<readonly NamedProcess[]> {
   const { board, clock, occupancy, policy } = context;
   const isOver = async () => {
     const runner = (await board.get('attempt', id))?.process;

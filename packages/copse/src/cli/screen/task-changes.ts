@@ -36,8 +36,7 @@ export function printStopped(
   const { id, title, state } = task;
   output.line(`${output.style('yellow', state.status)} ${id} ${shown(title)}`);
   if (isElsewhere) output.line('    Its agent runs on another machine, which ends it within seconds.');
-  if (remaining.length > 0)
-    output.line(`    These processes could not be ended: ${processList(remaining)}`);
+  if (remaining.length > 0) output.line(`    These processes could not be ended: ${processList(remaining)}`);
   output.line(output.style('dim', '    Its worktree was not touched.'));
   output.line(output.style('dim', `  → ${suggestCommands(task)[0]}`));
 }

@@ -90,7 +90,11 @@ async function endingOf(
     return { because: 'not_started', code: null, message };
   }
   const isOver = new AbortController();
-  const late = sleep(Math.min(timeoutMs, LONGEST_MS), { kind: 'timeout' as const }, { signal: isOver.signal });
+  const late = sleep(
+    Math.min(timeoutMs, LONGEST_MS),
+    { kind: 'timeout' as const },
+    { signal: isOver.signal },
+  );
   late.catch(() => {});
   const end = await Promise.race([ended, late]);
   isOver.abort();
