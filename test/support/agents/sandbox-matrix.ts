@@ -138,6 +138,10 @@ export class Around {
     git(main, 'pack-refs', '--all');
     // A folder that may be deleted.
     execFileSync('sh', ['-c', 'for i in .git/objects/pack/*.idx; do cp "$i" "$i.copy"; done'], { cwd: main });
+    // An object that is not packed.
+    writeFileSync(path.join(main, 'loose.txt'), 'loose\n');
+    git(main, 'add', 'loose.txt');
+    git(main, 'commit', '--quiet', '--message=chore: loose');
     return new Around(place, main, await openServices());
   }
 
