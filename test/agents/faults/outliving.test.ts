@@ -16,6 +16,7 @@ import { Hiders, running } from '../../support/agents/hiders.ts';
 import { copseAsPlainUser, giveToPlainUser } from '../../support/agents/plain-user.ts';
 import { newDiskArea } from '../../support/agents/sandbox-matrix.ts';
 import { endAgents } from '../../support/agents/scripted-agents.ts';
+import { until } from '../../support/records/turns.ts';
 
 const area = newArea();
 afterAll(() => endAgents(area));
@@ -68,10 +69,10 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
   const agentOf = (line: string) => ({
     agent: { command: `${line} && echo x > x && git add x && git commit -qm 'feat: x' && copse finish` },
   });
-  const policy = { min_free_memory: '50MB', poll_interval: '300ms' };
+  const policy = { min_free_memory: '50MB', poll_interval: '300ms', first_backoff: '100ms' };
 
-  /** The repository, and what `why` says about its only task when an orchestrator is done. */
-  async function run(name: string, config: object): Promise<string> {
+  /** A repository of that user with one task. */
+  async function prepare(name: string, config: object) {
     const folder = newRepository(area);
     const home = path.join(area, `home of ${name}`);
     mkdirSync(home);
@@ -84,8 +85,24 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
     const at = { cwd: folder, home };
     const added = await copseAsPlainUser(['add', 'Stay', '--json'], at);
     const { id } = JSON.parse(added.stdout) as { readonly id: string };
+    return { at, why: async () => (await copseAsPlainUser(['why', id], at)).stdout };
+  }
+
+  /** What `why` says about the task when an orchestrator is done. */
+  async function run(name: string, config: object): Promise<string> {
+    const { at, why } = await prepare(name, config);
     expect(await copseAsPlainUser(['orchestrate', '--until-idle'], at)).toMatchObject({ code: 0 });
-    return (await copseAsPlainUser(['why', id], at)).stdout;
+    return why();
+  }
+
+  /** A program with rights of its own, as root can install it, that sleeps as another user. */
+  function sleepAsAnother(seconds: string): string {
+    const file = path.join(newDiskArea(), 'as-another-user');
+    copyFileSync('/usr/bin/setpriv', file);
+    chmodSync(path.dirname(file), 0o755);
+    chmodSync(file, 0o4755);
+    const start = `'${file}' --reuid=1 --clear-groups sleep ${seconds}`;
+    return `(setsid env -i ${start} < /dev/null > /dev/null 2>&1 &) && sleep 0.2`;
   }
 
   // promise: no-process-left
@@ -116,22 +133,44 @@ describe.runIf(process.platform === 'linux')('a user who can make no control gro
   test.runIf(process.getuid?.() === 0)(
     'is told the processes of other users that an agent left and that Copse cannot end',
     async () => {
-      // A program with rights of its own, as root can install it.
-      const other = path.join(newDiskArea(), 'as-another-user');
-      copyFileSync('/usr/bin/setpriv', other);
-      chmodSync(path.dirname(other), 0o755);
-      chmodSync(other, 0o4755);
       const seconds = String(3_000_000 + process.pid);
-      const start = `'${other}' --reuid=1 --clear-groups sleep ${seconds}`;
+      const start = sleepAsAnother(seconds);
       try {
         const said = await run('others', {
-          agents: agentOf(`(setsid env -i ${start} < /dev/null > /dev/null 2>&1 &) && sleep 0.2`),
+          agents: agentOf(start),
           landing: { policy: 'review' },
         });
         const [pid] = running(seconds);
         expect(said).toContain(`Warning: Still running, cannot be ended: sleep (pid ${pid} of user 1)`);
       } finally {
         for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+      }
+    },
+  );
+
+  // promise: no-process-left
+  test.runIf(process.getuid?.() === 0)(
+    'is told why a task whose runner was killed is not retried: a process cannot be ended',
+    async () => {
+      const seconds = String(3_500_000 + process.pid);
+      const [tried, killRunner] = [
+        path.join(area, 'tried'),
+        'kill -KILL $(cut -d " " -f 4 /proc/$PPID/stat)',
+      ];
+      const command = `test -f '${tried}' && exec copse finish --no-changes; : > '${tried}'; ${sleepAsAnother(seconds)}; ${killRunner}; sleep 600`;
+      const { at, why } = await prepare('killed', { agents: { agent: { command } } });
+      const orchestrator = copseAsPlainUser(['orchestrate', '--until-idle'], at);
+      try {
+        let said = '';
+        await until(async () => (said = await why()).includes('is not retried before'));
+        const [pid = 0] = running(seconds);
+        expect(said).toContain(`is not retried before these processes end: sleep (pid ${pid} of user 1).`);
+        process.kill(pid, 'SIGKILL');
+        expect(await orchestrator).toMatchObject({ code: 0 });
+        expect(await why()).toContain('DONE');
+      } finally {
+        for (const pid of running(seconds)) process.kill(pid, 'SIGKILL');
+        await orchestrator;
       }
     },
   );

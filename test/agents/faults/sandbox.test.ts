@@ -175,7 +175,7 @@ describe.runIf(noSandbox === null)(`an agent in the sandbox of sandbox-runtime${
         };
         const first = await attemptOf([]);
         const srt = (await processesOfAttempt(first)).find(({ pid }) =>
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('dist/cli.js'),
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[1]?.endsWith('dist/cli.js'),
         );
         expect((await processesOfAttempt(first)).length).toBeGreaterThan(4);
         await until(() => running(stays).length === 1);

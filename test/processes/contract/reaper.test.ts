@@ -191,13 +191,17 @@ describe.each(here)('a program below %s', (kind, reaper) => {
     expect(ended.map((one) => one.pid)).toContain(Number(pid));
   });
 
-  test.runIf(hasReaper)('is outlived by a reaper that keeps no folder and little memory', async () => {
-    const watched = shell('exec sleep 706');
-    const pid = (await watched.started) && watched.child.pid!;
-    await until(async () => (await listProcesses()).some((one) => one.pid === pid && one.name === REAPER));
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    expect(Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1])).toBeLessThan(8_000);
-  });
+  test.runIf(hasReaper)(
+    'has a reaper that keeps the mark in its environment, and little memory',
+    async () => {
+      const watched = shell('exec sleep 706');
+      const pid = (await watched.started) && watched.child.pid!;
+      await until(async () => (await listProcesses()).some((one) => one.pid === pid && one.name === REAPER));
+      expect(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')).toContain('MARK=a\nb');
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      expect(Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1])).toBeLessThan(8_000);
+    },
+  );
 });
 
 function wordsInNow(folder: string, file: string): string | undefined {

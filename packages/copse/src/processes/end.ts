@@ -173,6 +173,7 @@ async function signalUntilGone(
   waitMs: number,
 ): Promise<readonly RunningProcess[]> {
   const told = new Set<string>();
+  const denied = new Set<number>();
   let aloneSince: number | undefined;
   const until = performance.now() + waitMs;
   for (;;) {
@@ -188,10 +189,14 @@ async function signalUntilGone(
         continue;
       }
       const name = `${one.pid} ${one.startTime}`;
-      if (!told.has(name)) send(one.pid, signal);
+      if (!told.has(name) && !send(one.pid, signal)) denied.add(one.pid);
       told.add(name);
     }
     if (remaining.length === 0 || performance.now() >= until) return remaining;
+    // Waiting ends none of those that may not be killed.
+    const others = remaining.filter(({ pid }) => !reapers.has(pid));
+    if (signal === 'SIGKILL' && others.length > 0 && others.every(({ pid }) => denied.has(pid)))
+      return remaining;
     await sleep(LOOK_EVERY_MS);
   }
 }
@@ -222,12 +227,15 @@ function stillThere(
   return running.filter(({ pid, startTime }) => meant.get(pid)?.startTime === startTime);
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+/** False for another user's process, which is reported as remaining. */
+function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(pid, signal);
+    return true;
   } catch (error) {
-    // Ended already, or another user's: then it is reported as remaining.
-    if (!isGone(error) && !hasCode(error, 'EPERM')) throw error;
+    if (hasCode(error, 'EPERM')) return false;
+    if (!isGone(error)) throw error;
+    return true;
   }
 }
 

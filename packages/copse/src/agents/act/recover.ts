@@ -93,9 +93,10 @@ export async function endAttempt(
   const graceMs = policy.session.stopGraceMs;
   const { remaining } = await occupancy.end([...(runner ? [runner] : []), ...known], { graceMs });
   // Processes that were started while the others were being ended.
-  const late = await runners.processesOf(attempt);
+  const tried = new Set([...known, ...remaining].map(({ pid }) => pid));
+  const late = (await runners.processesOf(attempt)).filter(({ pid }) => !tried.has(pid));
   const second = late.length === 0 ? undefined : await occupancy.end(late, { graceMs });
-  const left = second?.remaining ?? remaining;
+  const left = [...remaining, ...(second?.remaining ?? [])];
   if (left.length === 0) await runners.forget(attempt);
   return left;
 }
