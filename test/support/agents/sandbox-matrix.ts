@@ -184,6 +184,8 @@ export class Around {
     const probes = rowsIn(column).map(({ does, line }) => `probe ${quoted(does)} ${quoted(line)}`);
     return [
       ...Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}`),
+      // A teardown begins in a checkout of the base.
+      'test -z "$COPSE_WORKTREE_PATH" || cd "$COPSE_WORKTREE_PATH"',
       'export OWN="$(git rev-parse --absolute-git-dir)"',
       // Git would record this for all worktrees; none may see it.
       'probe() { echo "# $1" >> .copse/probe.log; if sh -ec "$2" >> .copse/probe.log 2>&1; then echo "did $1"; else echo "could not $1"; fi >> .copse/tried.txt; }',
